@@ -1,0 +1,76 @@
+// The test command: every check, one after the other, each with a heading. All of them run even if one fails.
+// The last line sums them up: the tests of vitest, and each other check as one.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run, tool } from './run.mjs';
+
+const script = (name) => [process.execPath, join(import.meta.dirname, name)];
+const biome = tool('@biomejs/biome', 'biome');
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+const vitestReport = join(scratch, 'vitest.json');
+
+const CHECKS = [
+  ['Lockfile', script('check-lock.mjs')],
+  ['Format and lint', [...biome, 'check', '--error-on-warnings', '--skip=suspicious/noImportCycles']],
+  ['Build and types, tests included', [...tool('typescript', 'tsc'), '-b']],
+  ['Boundaries hold', script('check-boundaries.mjs')],
+  ['Import cycles', [...biome, 'lint', '--only=suspicious/noImportCycles']],
+  ['Unused files, exports and dependencies', tool('knip')],
+  [
+    'Tests',
+    [...tool('vitest'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
+    countTests,
+  ],
+  ['Published package', script('check-package.mjs')],
+  ['Public interface (api.md)', script('api-report.mjs')],
+  ['Generated docs', script('docs-errors.mjs')],
+];
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+const summary = [];
+try {
+  for (const [index, [title, [command, ...args], count = countOne]] of CHECKS.entries()) {
+    console.log(`\n=== ${index + 1}/${CHECKS.length} ${title}\n`);
+    const startedAt = performance.now();
+    const { code } = run(command, args, { show: true });
+    const counted = count(code);
+    for (const key of Object.keys(total)) total[key] += counted[key];
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    summary.push(`${counted.failed > 0 ? 'FAILED' : 'ok    '}  ${title} (${seconds} s)`);
+  }
+} finally {
+  rmSync(scratch, { recursive: true });
+}
+
+console.log(`\n=== Summary\n\n${summary.join('\n')}\n`);
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
+console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+process.exitCode = total.failed > 0 ? 1 : 0;
+
+function countOne(code) {
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}
+
+// A test file that cannot be loaded fails without a failed test, and so does a run that finds no tests: each counts as one.
+function countTests(code) {
+  const report = readReport();
+  const broken = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  );
+  const failed = report.numFailedTests + broken.length;
+  return {
+    passed: report.numPassedTests,
+    failed: code !== 0 ? Math.max(failed, 1) : failed,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}
+
+function readReport() {
+  try {
+    return JSON.parse(readFileSync(vitestReport, 'utf8'));
+  } catch {
+    // No report: vitest stopped before it could write one, and its exit code says so.
+    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
+  }
+}

@@ -1,0 +1,26 @@
+// Tests run on the sources. Type tests (*.test-d.ts) are not run: `tsc -b` checks them through tsconfig.test.json.
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const source = (path: string): string => fileURLToPath(new URL(`packages/countersign/src/${path}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^countersign$/, replacement: source('index.ts') },
+      { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },
+    ],
+  },
+  test: {
+    include: [
+      'packages/**/src/**/*.test.ts',
+      'packages/**/test/**/*.test.ts',
+      'scripts/**/*.test.ts',
+      'examples/**/*.test.ts',
+    ],
+    maxWorkers: 2,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
+  },
+});
