@@ -1,0 +1,53 @@
+// A call and the turn it belongs to: where each call of a reply stands.
+import type { CallIds, Decision, Interrupt, Result } from './event.ts';
+import type { Json } from './json.ts';
+import type { Message, Metadata, Part } from './message.ts';
+
+/** Where a call stands. */
+export type Phase =
+  /** Not looked at yet, or safe to look at again; with `inner`, it goes on in its own conversation. */
+  | { readonly at: 'open'; readonly inner?: readonly Message[] }
+  /** A person decided that the body runs. */
+  | { readonly at: 'cleared' }
+  /** The body was started. Seen by `next`, it means that nobody knows how it ended. */
+  | { readonly at: 'started' }
+  | { readonly at: 'waiting'; readonly interrupt: Interrupt; readonly inner?: readonly Message[] }
+  | { readonly at: 'settled'; readonly result: Result };
+
+export type Call = CallIds & {
+  readonly name: string;
+  /** What the model or its provider said beside the request. */
+  readonly metadata?: Metadata;
+  /** What runs: what the model proposed, or what a person made of it. */
+  readonly input: Json;
+  /** What the model proposed, where a person edited it. */
+  readonly proposed?: Json;
+  readonly phase: Phase;
+  /** What a person gave the body to go on with; absent when it runs for the first time. */
+  readonly resumed?: { readonly value: Json };
+  /** How often the call has asked; the next interrupt gets the next number. */
+  readonly pauses: number;
+  /** The last interrupt that was decided, and how. */
+  readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
+  /** Results of the steps inside the body that are done. */
+  readonly steps: ReadonlyMap<string, Json>;
+  /** Finished while a sibling waited; set when the turn was read back from messages. */
+  readonly pending?: true;
+};
+
+/** A reply of the model while some of its calls are open. */
+export type Turn = {
+  readonly content: readonly Part[];
+  /** In the order of the model's calls. */
+  readonly calls: readonly Call[];
+  readonly metadata?: Message['metadata'];
+  /** Present once a person decided something in this turn. */
+  readonly resumed?: Json;
+};
+
+export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
+
+/** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */
+export function interruptId(callId: string, pause: number): string {
+  return pause > 1 ? `${callId}/${pause}` : callId;
+}

@@ -1,0 +1,258 @@
+// Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
+import { type Call, interruptId, type Turn } from './call.ts';
+import type { Decision } from './event.ts';
+import { loadMessages } from './history.ts';
+import { isObject, type Json, sameJson, toJson } from './json.ts';
+import {
+  isToolRequest,
+  isToolResponse,
+  type Message,
+  type Metadata,
+  type ToolRequestPart,
+  type ToolResponsePart,
+} from './message.ts';
+
+/** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */
+export type DecisionPart = ToolRequestPart | ToolResponsePart;
+
+type Several<T> = T | readonly T[];
+
+/** The decisions of one resumption. */
+export type Resume = {
+  readonly respond?: Several<DecisionPart>;
+  readonly restart?: Several<DecisionPart>;
+  readonly approve?: Several<DecisionPart>;
+  readonly reject?: Several<DecisionPart>;
+  readonly cancel?: Several<DecisionPart>;
+  /** Kept on the tool message as `metadata.resumed`. */
+  readonly metadata?: Metadata;
+};
+
+export const VERBS = ['respond', 'restart', 'approve', 'reject', 'cancel'] as const;
+export type Verb = (typeof VERBS)[number];
+
+export type Matched = { readonly call: Call; readonly interruptId: string; readonly decision: Decision };
+
+/** A decision with the calls that lead to it, from the root inwards; empty for a call of the root. */
+export type Leaf = Matched & { readonly path: readonly Call[]; readonly where: string };
+
+export type DecisionFault = {
+  /** Which entry of `resume`. */
+  readonly where: string;
+  readonly problem: string;
+  /** The call was pending once and is not any more. */
+  readonly stale?: true;
+};
+
+export type Matching = {
+  /** What to record at the root. */
+  readonly matched: readonly Matched[];
+  /** What persons decided, at the root or inside. */
+  readonly leaves: readonly Leaf[];
+  readonly faults: readonly DecisionFault[];
+};
+
+/** `settled` tells whether a `ref` belongs to a call that was answered earlier in the run. */
+export function matchDecisions(turn: Turn | undefined, resume: Resume, settled: (ref: string) => boolean): Matching {
+  const entries = VERBS.flatMap((verb) =>
+    asArray(resume[verb]).map((part, index) => ({ verb, part, where: `${verb}[${index}]` })),
+  );
+  return matchEntries(turn, entries, settled, []);
+}
+
+type Entry = { readonly verb: Verb; readonly part: DecisionPart; readonly where: string };
+
+function matchEntries(
+  turn: Turn | undefined,
+  entries: readonly Entry[],
+  settled: (ref: string) => boolean,
+  path: readonly Call[],
+): Matching {
+  const matched: Matched[] = [];
+  const leaves: Leaf[] = [];
+  const faults: DecisionFault[] = [];
+  const inside = new Map<Call, Entry[]>();
+  const decided = new Map<string, string>();
+  for (const entry of entries) {
+    const target = findTarget(turn, entry, settled);
+    if ('fault' in target) faults.push({ where: entry.where, ...target.fault });
+    else if (target.rest.length > 0)
+      inside.set(target.call, [
+        ...(inside.get(target.call) ?? []),
+        { ...entry, part: withPath(entry.part, target.rest) },
+      ]);
+    else {
+      const read = readDecision(entry, target.call);
+      const earlier = decided.get(target.call.id);
+      if (earlier)
+        faults.push({ where: entry.where, problem: `${label(target.call)} is decided twice, here and in ${earlier}` });
+      else if ('problem' in read) faults.push({ where: entry.where, problem: read.problem });
+      else {
+        const match = { call: target.call, interruptId: target.interruptId, decision: read.decision };
+        matched.push(match);
+        leaves.push({ ...match, path, where: entry.where });
+      }
+      decided.set(target.call.id, entry.where);
+    }
+  }
+  for (const [call, nested] of inside) {
+    const { phase } = call;
+    if (phase.at !== 'waiting') continue;
+    const { state } = loadMessages(phase.inner ?? []);
+    const inner = matchEntries(state.turn, nested, (ref) => state.refs.has(ref), [...path, call]);
+    faults.push(...inner.faults);
+    leaves.push(...inner.leaves);
+    matched.push({ call, interruptId: phase.interrupt.id, decision: { type: 'inside', resume: asResume(nested) } });
+  }
+  return { matched, leaves, faults };
+}
+
+type Target =
+  | { readonly call: Call; readonly interruptId: string; readonly rest: readonly string[] }
+  | { readonly fault: { readonly problem: string; readonly stale?: true } };
+
+function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: string) => boolean): Target {
+  if (!isObject(part) || !(isToolRequest(part) || isToolResponse(part)))
+    return { fault: { problem: 'it is no decision: make one with respond, restart, approve, reject or cancel' } };
+  const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
+  const [outer, ...rest] = pathOf(part);
+  const call = turn?.calls.find((call) => call.ref === (outer ?? ref) && (outer !== undefined || call.name === name));
+  const what = `${name} (${ref})`;
+  if (!call) {
+    const stale = settled(outer ?? ref);
+    const problem = stale
+      ? `${what} was decided earlier; look at what is pending now`
+      : `${what} is not pending in these messages`;
+    return { fault: { problem, ...(stale && { stale }) } };
+  }
+  if (call.phase.at === 'settled')
+    return { fault: { problem: `${what} was decided or finished earlier`, stale: true } };
+  // Handed out by `returnToolRequests` before anything looked at it: its caller may decide.
+  if (call.phase.at === 'open' && outer === undefined)
+    return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
+  if (call.phase.at !== 'waiting') return { fault: { problem: `${what} does not wait for a decision` } };
+  const { interrupt } = call.phase;
+  if (outer !== undefined) {
+    if (interrupt.kind !== 'inside') return { fault: { problem: `${what} is not pending inside ${label(call)}` } };
+    return { call, interruptId: interrupt.id, rest: [...rest, ref] };
+  }
+  if (interrupt.kind === 'inside')
+    return { fault: { problem: `${label(call)} asks nothing itself; decide the interrupts inside it` } };
+  const id = interruptIdOf(part);
+  if (id === undefined ? call.pauses > 1 : id !== interrupt.id)
+    return {
+      fault: { problem: `${what} has asked again since; this decision was made on its earlier question`, stale: true },
+    };
+  return { call, interruptId: interrupt.id, rest: [] };
+}
+
+/** The id of the interrupt that a decision was made on; undefined where it was built by hand without one. */
+export function interruptIdOf(part: DecisionPart): string | undefined {
+  const { interruptId: given, callId, pauses } = part.metadata ?? {};
+  if (typeof given === 'string') return given;
+  if (typeof callId === 'string') return interruptId(callId, typeof pauses === 'number' ? pauses : 1);
+  if (isToolRequest(part) && typeof pauses === 'number') return interruptId(part.toolRequest.ref, pauses);
+  return undefined;
+}
+
+/** The refs of the calls around the decided one, from the root inwards. */
+function pathOf(part: DecisionPart): readonly string[] {
+  const path = part.metadata?.path;
+  return Array.isArray(path) ? path.filter((ref) => typeof ref === 'string') : [];
+}
+
+/** The same decision one conversation further in; `rest` ends with the ref of the decided call itself. */
+function withPath(part: DecisionPart, rest: readonly string[]): DecisionPart {
+  const { path: _path, ...metadata } = part.metadata ?? {};
+  const path = rest.slice(0, -1);
+  return { ...part, metadata: path.length > 0 ? { ...metadata, path } : metadata };
+}
+
+function readDecision(
+  { verb, part }: Entry,
+  call: Call,
+): { readonly decision: Decision } | { readonly problem: string } {
+  const metadata = part.metadata ?? {};
+  const said = isObject(metadata.decision) && typeof metadata.decision.made === 'string' ? metadata.decision : {};
+  const type = said.made === undefined ? verb : (said.made as Verb);
+  const by = typeof said.by === 'string' ? { by: said.by } : {};
+  const reason = typeof said.reason === 'string' ? { reason: said.reason } : {};
+  const note = said.metadata === undefined ? { ok: true as const, value: undefined } : toJson(said.metadata);
+  if (!note.ok) return { problem: `its metadata is not JSON: ${note.problem}` };
+  const signed = { ...by, ...(note.value !== undefined && { metadata: note.value }) };
+  switch (type) {
+    case 'respond': {
+      if (!isToolResponse(part)) return { problem: `${label(call)} needs an answer: use respond(interrupt, output)` };
+      const output = toJson(part.toolResponse.output);
+      if (!output.ok) return { problem: `the answer is not JSON: ${output.problem}` };
+      const given = toJson(metadata.interruptResponse ?? true);
+      if (!given.ok) return { problem: `its metadata is not JSON: ${given.problem}` };
+      return { decision: { type, output: output.value, ...by, metadata: given.value } };
+    }
+    case 'reject':
+    case 'cancel':
+      return { decision: { type, ...reason, ...signed } };
+    case 'restart':
+    case 'approve': {
+      if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${type} it` };
+      const input = decidedInput(part, call, said.made !== undefined || verb === 'restart');
+      if ('problem' in input) return input;
+      if (type === 'approve') return { decision: { type, ...input.edit, ...signed } };
+      const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
+      if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };
+      return { decision: { type, resumed: resumed.value, ...input.edit, ...signed } };
+    }
+    default:
+      return { problem: `${JSON.stringify(type)} is no decision` };
+  }
+}
+
+/** A decision is bound to the input it was made on: an edit must be declared as one, with what it replaces. */
+function decidedInput(
+  part: ToolRequestPart,
+  call: Call,
+  mayEdit: boolean,
+): { edit: { input?: Json } } | { problem: string } {
+  const { input } = part.toolRequest;
+  const metadata = part.metadata ?? {};
+  if (mayEdit && 'replacedInput' in metadata) {
+    if (!sameJson(metadata.replacedInput, call.input))
+      return { problem: `the edit of ${label(call)} replaces an input that is not the recorded one` };
+    const edited = toJson(input);
+    return edited.ok
+      ? { edit: { input: edited.value } }
+      : { problem: `the edited input is not JSON: ${edited.problem}` };
+  }
+  if (!sameJson(input, call.input))
+    return {
+      problem: `the input of ${label(call)} is not the recorded one; to change it, pass the edit to the decision`,
+    };
+  return { edit: {} };
+}
+
+function asResume(entries: readonly Entry[]): Json {
+  const resume: Partial<Record<Verb, DecisionPart[]>> = {};
+  for (const { verb, part } of entries) resume[verb] = [...(resume[verb] ?? []), part];
+  return resume as unknown as Json;
+}
+
+/** The questions that wait for a person, those inside tools included; these carry the `path` that leads to them. */
+export function pendingParts(messages: readonly Message[], path: readonly string[] = []): readonly ToolRequestPart[] {
+  const open = messages.findLast((message) => message.role === 'model');
+  return (open?.content ?? []).filter(isToolRequest).flatMap((part) => {
+    const metadata = part.metadata ?? {};
+    if ('pendingOutput' in metadata) return [];
+    const { inner } = metadata;
+    if (isObject(inner) && inner.waiting === true)
+      return pendingParts(inner.messages as readonly Message[], [...path, part.toolRequest.ref]);
+    if (!('interrupt' in metadata)) return [];
+    return [path.length > 0 ? { ...part, metadata: { ...metadata, path } } : part];
+  });
+}
+
+function asArray<T>(value: Several<T> | undefined): readonly T[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+}
+
+const label = (call: Call): string => `${call.name} (${call.ref})`;

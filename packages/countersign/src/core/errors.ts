@@ -1,0 +1,90 @@
+// The errors that callers see. Each says what happened, to which id, and what to do now; its code is stable.
+import type { Message } from './message.ts';
+
+/** Every error code and what to do about it. `docs/errors.md` is made from this list. */
+export const ERROR_CODES = {
+  'invalid-options': 'The options of the call do not fit together, or one has the wrong shape. Fix the call.',
+  'no-model': 'No model was given. Pass `model` to the call or to `countersign()`.',
+  'unknown-model': 'A model was named whose provider is not in `providers`. Add the provider or pass a model object.',
+  'unsupported-model':
+    'The object given as a model is none that can be driven. Pass an AI SDK provider model (V2, V3 or V4) or a model of the port.',
+  'unknown-tool': 'A tool was named that is neither given nor defined. Define it, or correct the name.',
+  'duplicate-tool': 'Two tools of one call have the same name. Rename one: the model tells them apart by name only.',
+  'unusable-schema':
+    'A schema cannot be turned into JSON Schema or cannot validate. Use zod, a Standard Schema with JSON Schema, or JSON Schema.',
+  'circular-agents': 'An agent is, through its tools, a sub-agent of itself. Break the circle.',
+  'invalid-history':
+    'The messages are no valid conversation. The error lists every fault with the index of its message.',
+  'invalid-resume': 'The decisions do not fit what is pending. The error lists every fault; nothing ran.',
+  'invalid-decision':
+    'A decision was made on something that is no pending interrupt of this tool, or with a value that does not fit its schema.',
+  'already-decided': 'The interrupt was decided before. Reload the conversation and look at what is pending now.',
+  'decision-pending': 'A decision is pending and `whilePending` is `refuse`. Decide it first.',
+  'not-json': 'A value that must be saved is not JSON. Pass plain JSON.',
+  'tool-failed': 'A tool threw and `onToolError` is `throw`. `cause` is the error of the tool; go on from `messages`.',
+  'invalid-output': 'The final reply does not fit the output schema. `messages` holds the reply; ask the model again.',
+  'unknown-prompt': 'No prompt of this name is defined or in `promptDir`. Correct the name or the folder.',
+  'invalid-prompt': 'A prompt cannot be read or rendered. The error names the file and line where it can.',
+  'unknown-agent': 'No agent of this name is defined.',
+  'provider-failed':
+    'The model or the network failed. If `retryable`, try again from `messages`: no finished tool runs twice.',
+  'stream-cut-off':
+    "The model's stream ended in the middle. `details.partial` holds what arrived; go on from `messages`.",
+  invariant: 'A bug in Countersign. Please report it with the message.',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export type ErrorDetails = { readonly messages?: readonly Message[]; readonly [key: string]: unknown };
+
+/** The base of every error that Countersign throws. */
+export class CountersignError extends Error {
+  readonly code: ErrorCode;
+  /** Ids and faults as data; never live objects. */
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, details: ErrorDetails, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.details = details;
+  }
+
+  /** The conversation to go on from, where the error came in the middle of one. */
+  get messages(): readonly Message[] | undefined {
+    return this.details.messages;
+  }
+}
+
+/** The call was wrong: fix it. Nothing ran. */
+export class UsageError extends CountersignError {}
+
+/** Someone was first: reload. */
+export class ConflictError extends CountersignError {}
+
+/** The model or the network failed. */
+export class ProviderError extends CountersignError {
+  /** Trying again may help. */
+  readonly retryable: boolean;
+
+  constructor(
+    code: ErrorCode,
+    details: ErrorDetails,
+    message: string,
+    options: { cause?: unknown; retryable: boolean },
+  ) {
+    super(code, details, message, options);
+    this.retryable = options.retryable;
+  }
+}
+
+/** A bug of ours. */
+export class InvariantError extends CountersignError {}
+
+/**
+ * Thrown by a tool that knows it did nothing: a refusal before the irreversible request. Any other error of a gated
+ * tool means that it may have acted, and the model and the next person asked are told so.
+ */
+export class NotPerformed extends Error {
+  override readonly name = 'NotPerformed';
+}

@@ -1,0 +1,86 @@
+// Events: the facts that a run consists of, and the words they use.
+import type { Json } from './json.ts';
+import type { Message, Metadata, Part } from './message.ts';
+
+/** The version that new events are written in. */
+export const EVENT_VERSION = 1;
+
+/**
+ * What kind of question a call puts to a person.
+ * `question`: the call is the question. `interrupt`: the tool's body asked. `approval`: the gate asked before the body.
+ * `unknown-outcome`: the body was started and nobody knows how it ended. `inside`: a conversation inside the tool waits.
+ */
+export type InterruptKind = 'question' | 'interrupt' | 'approval' | 'unknown-outcome' | 'inside';
+
+export type Interrupt = {
+  /** Unique; a second question of the same call has another id. */
+  readonly id: string;
+  readonly kind: InterruptKind;
+  /** What the asker wants shown, as given; `true` when nothing was given. */
+  readonly payload: Json;
+};
+
+/** Who made a decision and what they noted beside it. */
+type Signed = { readonly by?: string; readonly metadata?: Json };
+
+/** A person's answer to one interrupt. `input` is there when they edited the input. */
+export type Decision = Signed &
+  (
+    | { readonly type: 'respond'; readonly output: Json }
+    | { readonly type: 'restart'; readonly resumed: Json; readonly input?: Json }
+    | { readonly type: 'approve'; readonly input?: Json }
+    | { readonly type: 'reject'; readonly reason?: string }
+    | { readonly type: 'cancel'; readonly reason?: string }
+    | { readonly type: 'inside'; readonly resume: Json }
+  );
+
+/**
+ * How a call ended, as the model is told. `text` explains what is not an output.
+ * `mayHaveActed`: the tool failed and may have taken effect all the same.
+ */
+export type Result =
+  | { readonly type: 'output'; readonly output: Json; readonly metadata?: Metadata }
+  | { readonly type: 'error'; readonly text: string; readonly mayHaveActed?: true; readonly metadata?: Metadata }
+  | { readonly type: 'rejected' | 'cancelled'; readonly text: string; readonly metadata?: Metadata };
+
+export type FinishReason = 'stop' | 'length' | 'blocked' | 'interrupted' | 'max-turns' | 'aborted' | 'error' | 'other';
+
+/** A call of a reply: our id and the `ref` under which the messages know it. */
+export type CallIds = { readonly id: string; readonly ref: string };
+
+type Fact =
+  | { readonly type: 'user-spoke'; readonly messages: readonly Message[] }
+  | {
+      readonly type: 'model-replied';
+      readonly content: readonly Part[];
+      readonly calls: readonly CallIds[];
+      readonly finishReason: FinishReason;
+      readonly finishMessage?: string;
+    }
+  | { readonly type: 'call-started'; readonly callId: string }
+  | {
+      readonly type: 'call-interrupted';
+      readonly callId: string;
+      readonly interrupt: Interrupt;
+      /** The conversation inside the tool that waits. */
+      readonly inner?: readonly Message[];
+    }
+  /** The conversation inside the tool stopped in the middle, nobody's decision is missing: it can just go on. */
+  | { readonly type: 'call-held'; readonly callId: string; readonly inner: readonly Message[] }
+  | {
+      readonly type: 'decision-made';
+      readonly callId: string;
+      readonly interruptId: string;
+      readonly decision: Decision;
+      /** What the tool message of this turn says about its resumption. */
+      readonly resumed: Json;
+    }
+  | { readonly type: 'step-done'; readonly callId: string; readonly step: string; readonly output: Json }
+  | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
+  | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string };
+
+export type RunEvent = Fact & { readonly v: typeof EVENT_VERSION };
+
+export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {
+  return { v: EVENT_VERSION, ...fact };
+}

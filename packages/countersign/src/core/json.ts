@@ -1,0 +1,78 @@
+// JSON values: what may be stored, sent and shown. Everything else is refused with the place where it stands.
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json };
+
+/** How deep a value may be nested; `JSON.stringify` itself overflows the stack not far above. */
+const MAX_DEPTH = 500;
+
+export type JsonCheck = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string };
+
+/**
+ * Copies `value` as plain JSON, so that nobody who keeps the original can change what was recorded.
+ * As `JSON.stringify` does, it honours `toJSON` and leaves out properties that are `undefined`; unlike it, it refuses
+ * what JSON would silently change or drop: functions, symbols, bigints, NaN, infinities, cycles, `__proto__` keys.
+ */
+export function toJson(value: unknown): JsonCheck {
+  const open: object[] = [];
+
+  function copy(value: unknown, path: string): Json {
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+    if (typeof value === 'number') {
+      if (Number.isFinite(value)) return value;
+      throw new NotJson(path, `${value} is not a JSON number`);
+    }
+    if (value === undefined) return null;
+    if (typeof value !== 'object') throw new NotJson(path, `a ${typeof value} is not JSON`);
+    if (open.includes(value)) throw new NotJson(path, 'it refers to itself');
+    if (open.length >= MAX_DEPTH) throw new NotJson(path, `it is nested deeper than ${MAX_DEPTH} levels`);
+    open.push(value);
+    const out = copyObject(value, path);
+    open.pop();
+    return out;
+  }
+
+  function copyObject(value: object, path: string): Json {
+    const { toJSON } = value as { toJSON?: unknown };
+    if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path);
+    if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}[${index}]`));
+    if (value instanceof Map || value instanceof Set) throw new NotJson(path, 'a Map or Set is not JSON');
+    const out: Record<string, Json> = {};
+    for (const key of Object.keys(value)) {
+      if (key === '__proto__') throw new NotJson(path, 'the key "__proto__" is not allowed');
+      const item = (value as Record<string, unknown>)[key];
+      if (item !== undefined) out[key] = copy(item, path === '' ? key : `${path}.${key}`);
+    }
+    return out;
+  }
+
+  try {
+    return { ok: true, value: copy(value, '') };
+  } catch (error) {
+    if (error instanceof NotJson) return { ok: false, problem: error.message };
+    // A getter or a toJSON of the caller threw: that value cannot be read as JSON either.
+    return { ok: false, problem: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** True when both are the same JSON value; the order of an object's keys does not matter. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  const keys = Object.keys(left).filter((key) => left[key] !== undefined);
+  if (keys.length !== Object.keys(right).filter((key) => right[key] !== undefined).length) return false;
+  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key], right[key]));
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+class NotJson extends Error {
+  constructor(path: string, problem: string) {
+    super(path === '' ? problem : `at ${path}: ${problem}`);
+  }
+}

@@ -1,0 +1,46 @@
+// Messages: the conversation as plain JSON, in the shape that users save, send and pass back.
+
+/** Free-form data beside a part or a message. Keys that are not ours survive every pause untouched. */
+export type Metadata = { readonly [key: string]: unknown };
+
+export type TextPart = { readonly text: string; readonly metadata?: Metadata };
+export type ReasoningPart = { readonly reasoning: string; readonly metadata?: Metadata };
+export type MediaPart = {
+  readonly media: { readonly url: string; readonly contentType?: string };
+  readonly metadata?: Metadata;
+};
+export type DataPart = { readonly data: unknown; readonly metadata?: Metadata };
+
+/** One call that the model asks for. `ref` is unique in the conversation. */
+export type ToolRequestPart<Input = any> = {
+  readonly toolRequest: { readonly name: string; readonly ref: string; readonly input: Input };
+  readonly metadata?: Metadata;
+};
+
+/** The result of the call with the same `ref`, as the model is told it. */
+export type ToolResponsePart<Output = any> = {
+  readonly toolResponse: { readonly name: string; readonly ref: string; readonly output: Output };
+  readonly metadata?: Metadata;
+};
+
+export type Part = TextPart | ReasoningPart | MediaPart | DataPart | ToolRequestPart | ToolResponsePart;
+
+export type Role = 'system' | 'user' | 'model' | 'tool';
+
+export type Message = { readonly role: Role; readonly content: readonly Part[]; readonly metadata?: Metadata };
+
+export const isToolRequest = (part: Part): part is ToolRequestPart => 'toolRequest' in part;
+export const isToolResponse = (part: Part): part is ToolResponsePart => 'toolResponse' in part;
+
+/** The text of all text parts, joined. */
+export function textOf(content: readonly Part[]): string {
+  let text = '';
+  for (const part of content) if ('text' in part) text += part.text;
+  return text;
+}
+
+export function reasoningOf(content: readonly Part[]): string {
+  let text = '';
+  for (const part of content) if ('reasoning' in part) text += part.reasoning;
+  return text;
+}

@@ -1,0 +1,35 @@
+// What a run does next: a pure function of its state.
+import type { Call } from './call.ts';
+import type { FinishReason } from './event.ts';
+import type { State } from './state.ts';
+
+export type Limits = {
+  readonly maxTurns: number;
+  /** The caller wants to see the calls; only what a person has decided runs. */
+  readonly holdCalls?: boolean;
+};
+
+export type Step =
+  | { readonly do: 'call-model' }
+  | { readonly do: 'run-calls'; readonly calls: readonly Call[] }
+  /** These calls were started and nobody knows how they ended. */
+  | { readonly do: 'settle-doubt'; readonly calls: readonly Call[] }
+  | { readonly do: 'wait' }
+  | { readonly do: 'stop'; readonly reason: FinishReason }
+  | { readonly do: 'finish' };
+
+export function next(state: State, limits: Limits): Step {
+  if (state.ended) return { do: 'finish' };
+  if (state.turn) {
+    const { calls } = state.turn;
+    const doubtful = calls.filter((call) => call.phase.at === 'started');
+    if (doubtful.length > 0) return { do: 'settle-doubt', calls: doubtful };
+    const ready = calls.filter(
+      (call) => call.phase.at === 'cleared' || (call.phase.at === 'open' && !limits.holdCalls),
+    );
+    return ready.length > 0 ? { do: 'run-calls', calls: ready } : { do: 'wait' };
+  }
+  if (state.reply && state.history.last?.role === 'model') return { do: 'finish' };
+  if (state.turnsUsed >= limits.maxTurns) return { do: 'stop', reason: 'max-turns' };
+  return { do: 'call-model' };
+}

@@ -1,0 +1,82 @@
+// A reply of the model, made safe to record: every call gets an id of ours and a `ref` that is unique in the run.
+import { type CallIds, event, type FinishReason, type RunEvent } from './event.ts';
+import type { GrowSet } from './grow.ts';
+import { toJson } from './json.ts';
+import type { Metadata, Part, ToolRequestPart } from './message.ts';
+import { foreignMetadata } from './wire.ts';
+
+/** A request as a model sends it: it may lack an id, and its input may be anything. */
+export type RawRequest = {
+  readonly toolRequest: { readonly name: string; readonly ref?: string; readonly input?: unknown };
+  readonly metadata?: Metadata;
+};
+
+export type RawReply = {
+  readonly content: readonly (Part | RawRequest)[];
+  /** Why it ended; `cut-off` and the like keep its calls from running. */
+  readonly finishReason: 'stop' | 'tool-calls' | 'length' | 'blocked' | 'error' | 'cut-off' | 'other';
+  readonly finishMessage?: string;
+};
+
+/** The facts of a reply. `newId` gives a fresh id each time. */
+export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () => string): readonly RunEvent[] {
+  const calls: CallIds[] = [];
+  const taken = new Set<string>();
+  const content = reply.content.map((part): Part => {
+    if (!('toolRequest' in part)) return part;
+    const id = newId();
+    const given = part.toolRequest.ref;
+    const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
+    const ref = fits ? given : id;
+    taken.add(ref);
+    calls.push({ id, ref });
+    return request(part, ref, fits ? undefined : given);
+  });
+  const finishReason = FINISH[reply.finishReason];
+  const message = reply.finishMessage;
+  const replied = event({
+    type: 'model-replied',
+    content,
+    calls,
+    finishReason,
+    ...(message !== undefined && { finishMessage: message }),
+  });
+  return RUNNABLE.has(reply.finishReason) || calls.length === 0
+    ? [replied]
+    : [replied, ...notRun(calls, finishReason, message)];
+}
+
+/** A reply that broke off or was blocked must not act: its calls are answered as not run, and the run ends. */
+function notRun(calls: readonly CallIds[], reason: FinishReason, message: string | undefined): readonly RunEvent[] {
+  const text = 'This call was not run, because the reply that asked for it did not end properly.';
+  return [
+    ...calls.map((call) => event({ type: 'call-settled', callId: call.id, result: { type: 'cancelled', text } })),
+    event({ type: 'run-ended', reason, ...(message !== undefined && { message }) }),
+  ];
+}
+
+const FINISH: Readonly<Record<RawReply['finishReason'], FinishReason>> = {
+  stop: 'stop',
+  'tool-calls': 'stop',
+  length: 'length',
+  blocked: 'blocked',
+  error: 'error',
+  'cut-off': 'other',
+  other: 'other',
+};
+
+const RUNNABLE: ReadonlySet<RawReply['finishReason']> = new Set(['stop', 'tool-calls', 'length', 'other']);
+
+function request(part: RawRequest, ref: string, providerRef: string | undefined): ToolRequestPart {
+  const { name, input } = part.toolRequest;
+  const checked = toJson(input === undefined ? {} : input);
+  const metadata = {
+    ...foreignMetadata(part.metadata),
+    ...(!checked.ok && { invalidInput: checked.problem }),
+    ...(providerRef !== undefined && { providerRef }),
+  };
+  return {
+    toolRequest: { name: String(name), ref, input: checked.ok ? checked.value : null },
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}

@@ -1,0 +1,167 @@
+// The state of a run, and how each event changes it.
+import { type Call, NO_STEPS, type Turn } from './call.ts';
+import { InvariantError } from './errors.ts';
+import type { CallIds, FinishReason, RunEvent } from './event.ts';
+import type { GrowList, GrowSet } from './grow.ts';
+import type { Json } from './json.ts';
+import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
+import { closeTurn, MAX_TURNS_KEY } from './wire.ts';
+
+/** A call that failed and may have taken effect all the same. */
+export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
+
+export type State = {
+  /** Everything before the open turn. */
+  readonly history: GrowList<Message>;
+  /** Every `ref` used in the run. */
+  readonly refs: GrowSet<string>;
+  readonly mayHaveActed: readonly MayHaveActed[];
+  readonly turn?: Turn;
+  /** What the user said while a decision was pending, kept until it is made. */
+  readonly queued: readonly Message[];
+  /** Replies of the model since the user last spoke. */
+  readonly turnsUsed: number;
+  /** How the last reply ended, while nothing came after it. */
+  readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
+  readonly ended?: { readonly reason: FinishReason; readonly message?: string };
+};
+
+export function fold(state: State, event: RunEvent): State {
+  switch (event.type) {
+    case 'user-spoke': {
+      if (state.turn) return { ...state, queued: [...state.queued, ...event.messages] };
+      const { ended: _ended, ...rest } = state;
+      return { ...rest, history: state.history.append(...event.messages), turnsUsed: 0 };
+    }
+    case 'model-replied':
+      return foldReply(state, event);
+    case 'call-started':
+      return changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'started' } }));
+    case 'call-interrupted':
+      return changeCall(state, event.callId, ({ resumed, ...call }) => ({
+        ...call,
+        pauses: call.pauses + 1,
+        // A body whose outcome is unknown may have to run again exactly as it was started.
+        ...(event.interrupt.kind === 'unknown-outcome' && resumed && { resumed }),
+        phase: { at: 'waiting', interrupt: event.interrupt, ...(event.inner && { inner: event.inner }) },
+      }));
+    case 'call-held':
+      return changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'open', inner: event.inner } }));
+    case 'decision-made': {
+      const decided = changeCall(state, event.callId, (call) => decideCall(call, event));
+      return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
+    }
+    case 'step-done':
+      return changeCall(state, event.callId, (call) => ({
+        ...call,
+        steps: new Map(call.steps).set(event.step, event.output),
+      }));
+    case 'call-settled':
+      return closeIfSettled(
+        changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'settled', result: event.result } })),
+      );
+    case 'run-ended': {
+      const ended = { reason: event.reason, ...(event.message !== undefined && { message: event.message }) };
+      const last = state.history.last;
+      if (event.reason !== 'max-turns' || !last) return { ...state, ended };
+      // Whoever goes on from these messages gets a fresh allowance of turns.
+      const marked = { ...last, metadata: { ...last.metadata, [MAX_TURNS_KEY]: true } };
+      return { ...state, ended, history: state.history.withLast(marked), turnsUsed: 0 };
+    }
+  }
+}
+
+/** The calls of the turn that wait for a person. */
+export function waitingCalls(state: State): readonly Call[] {
+  return state.turn?.calls.filter((call) => call.phase.at === 'waiting') ?? [];
+}
+
+function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): State {
+  const base = {
+    ...state,
+    turnsUsed: state.turnsUsed + 1,
+    reply: {
+      finishReason: reply.finishReason,
+      ...(reply.finishMessage !== undefined && { finishMessage: reply.finishMessage }),
+    },
+  };
+  if (reply.calls.length === 0)
+    return { ...base, history: state.history.append({ role: 'model', content: reply.content }) };
+  const requests = reply.content.filter(isToolRequest);
+  return {
+    ...base,
+    refs: state.refs.add(reply.calls.map((call) => call.ref)),
+    turn: { content: reply.content, calls: reply.calls.map((ids, index) => newCall(ids, requests[index])) },
+  };
+}
+
+function newCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
+  if (!request) throw new InvariantError('invariant', { callId: ids.id }, `Call ${ids.id} is not in its reply.`);
+  const { name, input } = request.toolRequest;
+  const call: Call = { ...ids, name, input, phase: { at: 'open' }, pauses: 0, steps: NO_STEPS };
+  return request.metadata ? { ...call, metadata: request.metadata } : call;
+}
+
+function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Call {
+  const { decision } = event;
+  if (call.phase.at !== 'waiting' || call.phase.interrupt.id !== event.interruptId)
+    throw new InvariantError('invariant', event, `Interrupt ${event.interruptId} does not wait for a decision.`);
+  const { interrupt, inner } = call.phase;
+  const decided = { ...call, decided: { interrupt, decision } };
+  switch (decision.type) {
+    case 'respond':
+    case 'reject':
+    case 'cancel':
+      // The result follows as a fact of its own; until then the call cannot run.
+      return decided;
+    case 'restart':
+      return { ...edited(decided, decision.input), resumed: { value: decision.resumed }, phase: { at: 'cleared' } };
+    case 'approve':
+      return {
+        ...edited(decided, decision.input),
+        // At the gate, and for a second try, the body starts as it would have. A question that it asked itself is
+        // answered with `true`.
+        ...(interrupt.kind === 'interrupt' && { resumed: { value: true } }),
+        phase: { at: 'cleared' },
+      };
+    case 'inside': {
+      const value = { messages: inner ?? [], resume: decision.resume } as unknown as Json;
+      return { ...decided, resumed: { value }, phase: { at: 'cleared' } };
+    }
+  }
+}
+
+function edited(call: Call, input: Json | undefined): Call {
+  return input === undefined ? call : { ...call, input, proposed: call.proposed ?? call.input };
+}
+
+function changeCall(state: State, callId: string, change: (call: Call) => Call): State {
+  const turn = openTurn(state);
+  const index = turn.calls.findIndex((call) => call.id === callId);
+  const call = turn.calls[index];
+  if (!call) throw new InvariantError('invariant', { callId }, `Call ${callId} is not in the open turn.`);
+  return { ...state, turn: { ...turn, calls: turn.calls.with(index, change(call)) } };
+}
+
+function openTurn(state: State): Turn {
+  if (!state.turn) throw new InvariantError('invariant', {}, 'There is no open turn.');
+  return state.turn;
+}
+
+function closeIfSettled(state: State): State {
+  const { turn, queued, ...rest } = state;
+  if (!turn?.calls.every((call) => call.phase.at === 'settled')) return state;
+  const failed = turn.calls.flatMap((call) => {
+    const result = call.phase.at === 'settled' ? call.phase.result : undefined;
+    return result?.type === 'error' && result.mayHaveActed
+      ? [{ name: call.name, ref: call.ref, text: result.text }]
+      : [];
+  });
+  return {
+    ...rest,
+    queued: [],
+    history: state.history.append(...closeTurn(turn), ...queued),
+    mayHaveActed: failed.length > 0 ? [...state.mayHaveActed, ...failed] : state.mayHaveActed,
+    turnsUsed: queued.length > 0 ? 0 : state.turnsUsed,
+  };
+}
