@@ -1,0 +1,141 @@
+// AI SDK provider models (specification versions 2, 3 and 4) behind the model port.
+import { UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { untilAborted } from './abort.ts';
+import { cutOff, failureOf } from './failure.ts';
+import type { Model, ModelReply } from './model.ts';
+import { promptsFor } from './prompt.ts';
+import { ReplyAssembly } from './reply.ts';
+import { settingsFor } from './settings.ts';
+import type { ReplyPart, SpecificationVersion } from './specification.ts';
+
+/**
+ * A language model of an AI SDK provider, such as `openai('gpt-5')`: a `LanguageModelV2`, `V3` or `V4`.
+ * Only what is needed is asked for, so that no version of the AI SDK has to be installed.
+ */
+export type AiSdkModel = {
+  readonly specificationVersion: SpecificationVersion;
+  readonly provider: string;
+  readonly modelId: string;
+  doGenerate(options: never): PromiseLike<{
+    readonly content: readonly TypedPart[];
+    readonly finishReason: unknown;
+    readonly usage: unknown;
+  }>;
+  doStream(options: never): PromiseLike<{ readonly stream: PartStream }>;
+};
+
+type TypedPart = { readonly type: string };
+
+type PartStream = {
+  getReader(): {
+    read(): Promise<{ readonly done: boolean; readonly value?: TypedPart | undefined }>;
+    cancel(reason?: unknown): Promise<void>;
+  };
+  cancel(reason?: unknown): Promise<void>;
+};
+
+export function isAiSdkModel(value: unknown): value is AiSdkModel {
+  return looksLikeModel(value) && VERSIONS.has(value.specificationVersion);
+}
+
+/** Drives an AI SDK provider model. A prompt costs what the messages since the last turn cost. */
+export function aiSdkModel(model: AiSdkModel): Model {
+  if (!isAiSdkModel(model)) throw unsupportedModel(model);
+  const name = `${model.provider}/${model.modelId}`;
+  const promptOf = promptsFor(model.specificationVersion);
+  const settingsOf = settingsFor();
+  return {
+    name,
+    async reply(request, emit) {
+      const { signal } = request;
+      signal?.throwIfAborted();
+      const options = { ...settingsOf(request), prompt: promptOf(request.messages) } as never;
+      const assembly = new ReplyAssembly(emit);
+      const progress = () => ({ model: name, partial: assembly.content(), emitted: assembly.emitted });
+      const failed = (error: unknown) => {
+        throw signal?.aborted ? signal.reason : failureOf(error, progress());
+      };
+      if (emit) await readStream(model, options, assembly, signal, failed);
+      else await readWhole(model, options, assembly, signal, failed);
+      if (!assembly.finish) throw cutOff(progress());
+      return { content: assembly.content(), ...assembly.finish } satisfies ModelReply;
+    },
+  };
+}
+
+/** Turns what a provider threw into what we throw; an abort passes through. */
+type Failed = (error: unknown) => never;
+
+async function readWhole(
+  model: AiSdkModel,
+  options: never,
+  assembly: ReplyAssembly,
+  signal: AbortSignal | undefined,
+  failed: Failed,
+): Promise<void> {
+  const { content, finishReason, usage } = await untilAborted(
+    started(() => model.doGenerate(options)),
+    signal,
+  ).catch(failed);
+  for (const part of content) assembly.take(part as ReplyPart);
+  assembly.take({ type: 'finish', finishReason, usage });
+}
+
+async function readStream(
+  model: AiSdkModel,
+  options: never,
+  assembly: ReplyAssembly,
+  signal: AbortSignal | undefined,
+  failed: Failed,
+): Promise<void> {
+  const opening = started(() => model.doStream(options));
+  const { stream } = await untilAborted(opening, signal).catch((error) => {
+    opening.then((late) => late.stream.cancel(error)).catch(nobodyWaits);
+    return failed(error);
+  });
+  const reader = stream.getReader();
+  // A cancelled reader ends its pending read, so nothing waits for a provider that ignores the signal.
+  const cancel = () => void reader.cancel(signal?.reason).catch(nobodyWaits);
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { done, value } = await reader.read().catch(failed);
+      signal?.throwIfAborted();
+      if (done || !value) return;
+      if (value.type === 'error') failed((value as { readonly error?: unknown }).error);
+      assembly.take(value as ReplyPart);
+    }
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    cancel();
+  }
+}
+
+/** A provider may throw before it returns its promise. */
+async function started<T>(call: () => PromiseLike<T>): Promise<T> {
+  return call();
+}
+
+/** The reply has ended, failed or was given up already: how the provider takes it changes nothing. */
+function nobodyWaits(): void {}
+
+const VERSIONS: ReadonlySet<unknown> = new Set<SpecificationVersion>(['v2', 'v3', 'v4']);
+
+function looksLikeModel(value: unknown): value is { readonly specificationVersion?: unknown } {
+  return isObject(value) && typeof value.doGenerate === 'function' && typeof value.doStream === 'function';
+}
+
+/** Says what is wrong with an object that was given as a model. */
+export function unsupportedModel(value: unknown): UsageError {
+  const version = isObject(value) ? value.specificationVersion : undefined;
+  const found = looksLikeModel(value)
+    ? `It has the specification version ${JSON.stringify(version ?? 'v1')}; update its provider package.`
+    : `It is ${isObject(value) ? 'an object without `doGenerate` and `doStream`' : `a ${typeof value}`}.`;
+  return new UsageError(
+    'unsupported-model',
+    typeof version === 'string' ? { specificationVersion: version } : {},
+    `The model given is no AI SDK provider model of version 2, 3 or 4 and no model of the port. ${found}`,
+  );
+}

@@ -1,0 +1,26 @@
+// The input of a tool call: text as a model sends it, an object as a provider wants it back.
+import { isObject, type Json, toJson } from '../core/json.ts';
+
+export type CallInput = { readonly input: Json; readonly invalid?: string };
+
+/** Reads what a model sent as input. What is no safe JSON stays the text that it was, with the reason beside it. */
+export function readInput(sent: unknown): CallInput {
+  if (typeof sent !== 'string') return checked(sent, JSON.stringify(sent) ?? '');
+  if (sent.trim() === '') return { input: {} };
+  try {
+    return checked(JSON.parse(sent), sent);
+  } catch (error) {
+    return { input: sent, invalid: `It is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** An input as every provider accepts it in a prompt: an object, even where the model sent none. */
+export function inputObject(input: unknown): { readonly [key: string]: unknown } {
+  if (isObject(input)) return input;
+  return input === undefined ? {} : { invalid: input };
+}
+
+function checked(value: unknown, text: string): CallInput {
+  const json = toJson(value);
+  return json.ok ? { input: json.value } : { input: text, invalid: `It is not usable: ${json.problem}` };
+}

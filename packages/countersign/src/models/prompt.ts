@@ -1,0 +1,121 @@
+// The prompt: our messages as a provider wants them.
+import { isObject } from '../core/json.ts';
+import type { DataPart, Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
+import { inputObject } from './call-input.ts';
+import { fileOf } from './media.ts';
+import { approvalResponse, sentBack } from './provider-part.ts';
+import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, ToolOutput } from './specification.ts';
+
+/**
+ * Gives a function from a conversation to its prompt. A conversation only grows at its end, so what was converted for
+ * one turn is kept beside the array and only the new tail is converted for the next.
+ */
+export function promptsFor(version: SpecificationVersion): (messages: readonly Message[]) => PromptMessage[] {
+  const kept = new WeakMap<readonly Message[], Kept>();
+  return (messages) => {
+    let known = kept.get(messages);
+    if (!known || messages.length < known.count || messages[known.count - 1] !== known.last) {
+      known = { prompt: [], count: 0, last: undefined };
+      kept.set(messages, known);
+    }
+    for (const message of messages.slice(known.count)) {
+      append(known.prompt, messageOf(message, version));
+      known.count++;
+      known.last = message;
+    }
+    return known.prompt.slice();
+  };
+}
+
+type Kept = { readonly prompt: PromptMessage[]; count: number; last: Message | undefined };
+
+/** Adds a message that says something. Consecutive tool messages become one: a new one, the old one was handed out. */
+function append(prompt: PromptMessage[], message: PromptMessage): void {
+  if (message.content.length === 0) return;
+  const last = prompt.at(-1);
+  if (last?.role === 'tool' && message.role === 'tool')
+    prompt[prompt.length - 1] = { ...last, ...message, content: [...last.content, ...message.content] };
+  else prompt.push(message);
+}
+
+function messageOf(message: Message, version: SpecificationVersion): PromptMessage {
+  const options = optionsOf(message.metadata);
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', content: message.content.map(plainText).join(''), ...options };
+    case 'user':
+      return { role: 'user', content: parts(message.content, (part) => shownPart(part, version)), ...options };
+    case 'model':
+      return { role: 'assistant', content: parts(message.content, (part) => saidPart(part, version)), ...options };
+    case 'tool':
+      return { role: 'tool', content: parts(message.content, (part) => toolPart(part, version)), ...options };
+  }
+}
+
+/** Converts each part, puts the provider's own metadata back on it, and drops text that says nothing. */
+function parts(content: readonly Part[], convert: (part: Part) => PromptPart | undefined): readonly PromptPart[] {
+  return content.flatMap((part) => {
+    const converted = convert(part);
+    if (!converted) return [];
+    const options = optionsOf(part.metadata);
+    if ('text' in converted && converted.text === '' && !options.providerOptions) return [];
+    return { ...converted, ...options };
+  });
+}
+
+/** What a person shows the model; other kinds do not belong in a user message. */
+function shownPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
+  if ('media' in part) return { type: 'file', ...fileOf(part.media, version) };
+  if ('text' in part || 'data' in part) return { type: 'text', text: plainText(part) };
+  return undefined;
+}
+
+/** What the model said. */
+function saidPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
+  if ('reasoning' in part) return { type: 'reasoning', text: part.reasoning };
+  if ('toolRequest' in part) return callPart(part);
+  if ('data' in part && part.metadata?.providerPart !== undefined) return sentBack(part, version);
+  return shownPart(part, version);
+}
+
+function toolPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
+  if ('toolResponse' in part) {
+    const { ref, name } = part.toolResponse;
+    return { type: 'tool-result', toolCallId: ref, toolName: name, output: outputOf(part) };
+  }
+  return 'data' in part ? approvalResponse(part, version) : undefined;
+}
+
+function callPart({ toolRequest }: ToolRequestPart): PromptPart {
+  const { ref, name, input } = toolRequest;
+  return { type: 'tool-call', toolCallId: ref, toolName: name, input: inputObject(input) };
+}
+
+/** A refusal or a failure goes as text that says so: not every provider has a word for it, and models read text. */
+function outputOf({ toolResponse: { output }, metadata }: ToolResponsePart): ToolOutput {
+  const told = metadata?.outcome;
+  if (told === 'error' || told === 'rejected' || told === 'cancelled')
+    return { type: 'error-text', value: typeof output === 'string' ? output : (JSON.stringify(output) ?? '') };
+  return typeof output === 'string' ? { type: 'text', value: output } : { type: 'json', value: output ?? null };
+}
+
+function plainText(part: Part): string {
+  if ('text' in part) return part.text;
+  return 'data' in part ? dataText(part) : '';
+}
+
+const dataText = ({ data }: DataPart): string => JSON.stringify(data) ?? '';
+
+function optionsOf(metadata: Metadata | undefined): { readonly providerOptions?: ProviderData } {
+  const kept = metadata?.providerMetadata;
+  if (!isObject(kept)) return {};
+  const options = kept as ProviderData;
+  return { providerOptions: 'replacedInput' in (metadata ?? {}) ? withoutItems(options) : options };
+}
+
+/** A provider that stores its replies reads an item by its id and would show the model the input before the edit. */
+function withoutItems(options: ProviderData): ProviderData {
+  return Object.fromEntries(
+    Object.entries(options).map(([provider, { itemId: _itemId, ...rest }]) => [provider, rest]),
+  );
+}

@@ -1,0 +1,214 @@
+// The reply: puts together what a model says, whole or streamed, in the order in which it began to say it.
+import type { Part } from '../core/message.ts';
+import { readInput } from './call-input.ts';
+import { type Finish, finishOf } from './finish.ts';
+import { urlOf } from './media.ts';
+import type { ModelChunk, RequestedCall } from './model.ts';
+import { keptPart, providerMetadataOf } from './provider-part.ts';
+import type { ProviderData, ReplyPart, ToolCallPart } from './specification.ts';
+
+export class ReplyAssembly {
+  /** Undefined until the model said that it ended. */
+  finish: Finish | undefined;
+  /** Something was handed out to the listener. */
+  emitted = false;
+
+  readonly #emit: ((chunk: ModelChunk) => void) | undefined;
+  readonly #places: Place[] = [];
+  readonly #texts = new Map<string, Passage>();
+  readonly #reasonings = new Map<string, Passage>();
+  readonly #inputs = new Map<string, StreamedCall>();
+
+  constructor(emit?: (chunk: ModelChunk) => void) {
+    this.#emit = emit;
+  }
+
+  /** Takes the next part. Kinds that say nothing of the reply (`raw`, `ping`, response metadata …) are passed over. */
+  take(part: ReplyPart): void {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        this.#places.push(passage(part.type, part.text, part.providerMetadata, part.citations));
+        return;
+      case 'text-start':
+        this.#begin('text', this.#texts, part);
+        return;
+      case 'text-delta':
+        this.#continue('text', this.#texts, part);
+        return;
+      case 'text-end':
+        this.#end(this.#texts, part);
+        return;
+      case 'reasoning-start':
+        this.#begin('reasoning', this.#reasonings, part);
+        return;
+      case 'reasoning-delta':
+        this.#continue('reasoning', this.#reasonings, part);
+        return;
+      case 'reasoning-end':
+        this.#end(this.#reasonings, part);
+        return;
+      case 'tool-input-start':
+        this.#inputs.set(part.id, {
+          name: part.toolName,
+          silent: part.providerExecuted === true,
+          place: this.#keepPlace(),
+        });
+        return;
+      case 'tool-input-delta':
+        this.#emitInput(part.id, this.#inputs.get(part.id), part.delta);
+        return;
+      case 'tool-call':
+        this.#call(part);
+        return;
+      case 'file': {
+        const media = { url: urlOf(part), contentType: part.mediaType };
+        this.#say({ media, ...metadataOf(part.providerMetadata) });
+        return;
+      }
+      case 'reasoning-file':
+        this.#say(keptPart(part.type, { mediaType: part.mediaType, url: urlOf(part) }, part.providerMetadata));
+        return;
+      case 'custom':
+        if (!ANNOUNCEMENTS.has(part.kind)) this.#keep(part);
+        return;
+      case 'tool-result':
+        // A preliminary result is replaced by the next one.
+        if (part.preliminary !== true) this.#keep(part);
+        return;
+      case 'source':
+      case 'tool-approval-request':
+        this.#keep(part);
+        return;
+      case 'finish':
+        this.finish = finishOf(part.finishReason, part.usage);
+    }
+  }
+
+  /** What was said so far. A call is in it once it is whole, a text as far as it came. */
+  content(): readonly (Part | RequestedCall)[] {
+    return this.#places.flatMap((place) => ('kind' in place ? passagePart(place) : (place.part ?? [])));
+  }
+
+  #begin(kind: Passage['kind'], open: Map<string, Passage>, part: { id: string; providerMetadata?: ProviderData }) {
+    const begun = passage(kind, '', part.providerMetadata);
+    open.set(part.id, begun);
+    this.#places.push(begun);
+    return begun;
+  }
+
+  #continue(
+    kind: Passage['kind'],
+    open: Map<string, Passage>,
+    part: { id: string; delta: string; providerMetadata?: ProviderData },
+  ) {
+    const current = open.get(part.id) ?? this.#begin(kind, open, { id: part.id });
+    current.text += part.delta;
+    if (part.providerMetadata) mergeMetadata(current, part.providerMetadata);
+    if (this.#emit && part.delta !== '') {
+      this.emitted = true;
+      this.#emit({ type: kind, text: part.delta });
+    }
+  }
+
+  #end(
+    open: Map<string, Passage>,
+    part: { id: string; citations?: readonly unknown[]; providerMetadata?: ProviderData },
+  ) {
+    const current = open.get(part.id);
+    if (!current) return;
+    open.delete(part.id);
+    if (part.providerMetadata) mergeMetadata(current, part.providerMetadata);
+    if (part.citations) current.citations = part.citations;
+  }
+
+  #call(part: ToolCallPart) {
+    const streamed = this.#inputs.get(part.toolCallId);
+    this.#inputs.delete(part.toolCallId);
+    const place = streamed?.place ?? this.#keepPlace();
+    const { input, invalid } = readInput(part.input);
+    if (part.providerExecuted) {
+      // The provider runs it: it must never look like a call for us to run.
+      const data = { toolCallId: part.toolCallId, toolName: part.toolName, input };
+      place.part = keptPart(part.type, data, part.providerMetadata);
+      return;
+    }
+    const metadata = { ...providerMetadataOf(part.providerMetadata), ...(invalid && { invalidInput: invalid }) };
+    place.part = {
+      toolRequest: { name: part.toolName, ...(part.toolCallId && { ref: part.toolCallId }), input },
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    };
+    if (!streamed) this.#emitInput(part.toolCallId, { name: part.toolName, silent: false, place }, part.input);
+  }
+
+  #emitInput(ref: string, call: StreamedCall | undefined, delta: string) {
+    if (!this.#emit || !call || call.silent || !ref || delta === '') return;
+    this.emitted = true;
+    this.#emit({ type: 'tool-input', ref, name: call.name, delta });
+  }
+
+  #keep({ type, providerMetadata, ...data }: Exclude<ReplyPart, { type: 'finish' }>) {
+    this.#say(keptPart(type, data, providerMetadata));
+  }
+
+  #say(part: Part) {
+    this.#places.push({ part });
+  }
+
+  #keepPlace(): PartPlace {
+    const place: PartPlace = { part: undefined };
+    this.#places.push(place);
+    return place;
+  }
+}
+
+/** Text or reasoning while it grows. */
+type Passage = {
+  readonly kind: 'text' | 'reasoning';
+  text: string;
+  metadata: Record<string, Record<string, unknown>> | undefined;
+  citations: readonly unknown[] | undefined;
+};
+
+/** Where a part stands; empty while the input of its call still streams. */
+type PartPlace = { part: Part | RequestedCall | undefined };
+
+type Place = Passage | PartPlace;
+
+/** `silent`: the provider runs it, nobody is told of its input. */
+type StreamedCall = { readonly name: string; readonly silent: boolean; readonly place: PartPlace };
+
+/** Custom parts with which a provider opens a stream: ids and first counts, nothing that was said. */
+const ANNOUNCEMENTS: ReadonlySet<string> = new Set(['anthropic.message_start']);
+
+function passage(
+  kind: Passage['kind'],
+  text: string,
+  metadata: ProviderData | undefined,
+  citations?: readonly unknown[],
+): Passage {
+  const begun: Passage = { kind, text, metadata: undefined, citations };
+  if (metadata) mergeMetadata(begun, metadata);
+  return begun;
+}
+
+/** Metadata arrives with the start, with deltas and with the end, each time what is new: a signature, an item's id. */
+function mergeMetadata(into: Passage, metadata: ProviderData): void {
+  into.metadata ??= {};
+  for (const provider of Object.keys(metadata)) {
+    into.metadata[provider] ??= {};
+    Object.assign(into.metadata[provider], metadata[provider]);
+  }
+}
+
+function passagePart({ kind, text, metadata, citations }: Passage): readonly Part[] {
+  if (text === '' && !metadata) return [];
+  const noted = { ...providerMetadataOf(metadata), ...(citations && { citations }) };
+  const beside = Object.keys(noted).length > 0 ? { metadata: noted } : {};
+  return kind === 'text' ? [{ text, ...beside }] : [{ reasoning: text, ...beside }];
+}
+
+function metadataOf(providerMetadata: ProviderData | undefined) {
+  const metadata = providerMetadataOf(providerMetadata);
+  return Object.keys(metadata).length > 0 ? { metadata } : {};
+}

@@ -1,0 +1,60 @@
+// Everything of a request but its messages.
+import { expect, test } from 'vitest';
+import type { ModelRequest } from './model.ts';
+import { settingsFor } from './settings.ts';
+
+const TOOLS = [{ name: 'pay', description: 'Pays', inputSchema: { type: 'object' } }];
+const REQUEST: ModelRequest = { messages: [], tools: TOOLS, toolChoice: 'auto', config: {} };
+
+const settings = (request: Partial<ModelRequest>) => settingsFor()({ ...REQUEST, ...request });
+
+test('tools are function tools', () => {
+  const tool = { type: 'function', name: 'pay', description: 'Pays', inputSchema: { type: 'object' } };
+  expect(settings({})).toEqual({ tools: [tool], toolChoice: { type: 'auto' } });
+});
+
+test('without tools there is no choice', () => {
+  expect(settings({ tools: [], toolChoice: 'required' })).toEqual({});
+});
+
+test.each([
+  ['none', { type: 'none' }],
+  ['required', { type: 'required' }],
+  [{ tool: 'pay' }, { type: 'tool', toolName: 'pay' }],
+] as const)('the choice %j', (toolChoice, expected) => {
+  expect(settings({ toolChoice })).toMatchObject({ toolChoice: expected });
+});
+
+test('an output schema asks for JSON', () => {
+  const schema = { type: 'object' };
+  expect(settings({ outputSchema: schema })).toMatchObject({ responseFormat: { type: 'json', schema } });
+});
+
+test('settings go through, the options of providers untouched; other keys do not', () => {
+  const config = {
+    maxOutputTokens: 10,
+    temperature: 0,
+    topP: 1,
+    topK: 2,
+    presencePenalty: 0.1,
+    frequencyPenalty: 0.2,
+    seed: 0,
+    stopSequences: ['x'],
+    headers: { 'x-a': 'b' },
+    providerOptions: { openai: { store: false } },
+  };
+  const { signal } = new AbortController();
+  expect(settings({ tools: [], config: { ...config, location: 'eu' } as object, signal })).toEqual({
+    ...config,
+    abortSignal: signal,
+  });
+});
+
+test('the tools of one array are converted once', () => {
+  const convert = settingsFor();
+  const first = convert(REQUEST) as { tools: unknown[] };
+  const second = convert(REQUEST) as { tools: unknown[] };
+  expect(second.tools[0]).toBe(first.tools[0]);
+  first.tools.pop();
+  expect(second.tools).toHaveLength(1);
+});
