@@ -1,0 +1,113 @@
+// Prompts that can be called: they render themselves, generate, and resume themselves.
+import { UsageError } from '../core/errors.ts';
+import type { Message } from '../core/message.ts';
+import type { GenerateOptions, GenerateStream } from '../loop/generate.ts';
+import type { GenerateResponse } from '../loop/response.ts';
+import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/schema.ts';
+import type { PromptDefinition, PromptTemplate } from './definition.ts';
+
+/** How `definePrompt` is told of a prompt; whatever `generate` takes may stand beside it as a default. */
+export type PromptConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
+  GenerateOptions<O>,
+  'prompt' | 'system' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'onChunk'
+> & {
+  readonly name: string;
+  readonly variant?: string;
+  readonly description?: string;
+  readonly input?: { readonly schema?: I; readonly default?: Partial<InferInput<I>> };
+  readonly system?: PromptTemplate<InferOutput<I>>;
+  readonly messages?: PromptTemplate<InferOutput<I>>;
+  readonly prompt?: PromptTemplate<InferOutput<I>>;
+};
+
+/** Anything that `generate` takes, for this call only. */
+export type PromptCallOptions = Omit<GenerateOptions, 'prompt' | 'system'>;
+
+/** A prompt. With `resume`, it goes on from `messages` and renders nothing anew. */
+export interface Prompt<Input = any, Output = any> {
+  (input?: Input, options?: PromptCallOptions): Promise<GenerateResponse<Output>>;
+  stream(input?: Input, options?: PromptCallOptions): GenerateStream<Output>;
+  /** The options that `generate` would be called with. */
+  render(input?: Input, options?: PromptCallOptions): Promise<GenerateOptions>;
+  readonly name: string;
+}
+
+/** What calling a prompt needs of the rest: rendering is loaded with its first use. */
+export type PromptMeans = {
+  readonly generate: (options: GenerateOptions) => Promise<GenerateResponse>;
+  readonly stream: (options: object, start: (options: GenerateOptions) => Promise<GenerateResponse>) => GenerateStream;
+  readonly asSchema: (schema: SchemaInput, where: string) => Schema;
+  readonly context: () => GenerateOptions['context'];
+};
+
+export function makePrompt(name: string, load: () => Promise<PromptDefinition>, means: PromptMeans): Prompt {
+  const render = async (input?: unknown, options: PromptCallOptions = {}): Promise<GenerateOptions> => {
+    const definition = await load();
+    const defaults = defaultsOf(definition);
+    if (options.resume || options.toolResponses) return { ...defaults, ...options };
+    return { ...defaults, ...options, messages: await renderMessages(definition, input, options, means) };
+  };
+  const call = async (input?: unknown, options?: PromptCallOptions) => means.generate(await render(input, options));
+  const prompt = Object.assign(call, {
+    render,
+    stream: (input?: unknown, options: PromptCallOptions = {}) =>
+      means.stream(options, async (streaming) => means.generate(await render(input, streaming))),
+  });
+  return Object.defineProperty(prompt, 'name', { value: name, enumerable: true });
+}
+
+/** What a definition says about generating, without what it says about rendering. */
+function defaultsOf(definition: PromptDefinition): GenerateOptions {
+  const { model, tools, config, toolChoice, maxTurns, outputSchema, defaults } = definition;
+  return {
+    ...(defaults as GenerateOptions),
+    ...(model !== undefined && { model }),
+    ...(tools !== undefined && { tools }),
+    ...(config !== undefined && { config }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(outputSchema !== undefined && { output: { schema: outputSchema } }),
+  } as GenerateOptions;
+}
+
+async function renderMessages(
+  definition: PromptDefinition,
+  given: unknown,
+  { messages, context }: PromptCallOptions,
+  means: PromptMeans,
+): Promise<readonly Message[]> {
+  const { promptInput, renderPrompt } = await import('./index.ts');
+  let input = promptInput(definition, given);
+  if (definition.inputSchema !== undefined) {
+    const schema = means.asSchema(
+      definition.inputSchema as SchemaInput,
+      `the input schema of prompt ${definition.name}`,
+    );
+    const checked = await schema.validate(input ?? {});
+    if (!checked.ok)
+      throw new UsageError(
+        'invalid-options',
+        { prompt: definition.name, problems: checked.problems },
+        `The input of prompt ${definition.name} does not fit its schema: ${checked.problems.join('; ')}.`,
+      );
+    input = checked.value;
+  }
+  return renderPrompt(definition, { input, ...(messages && { messages }), context: context ?? means.context() ?? {} });
+}
+
+/** From what `definePrompt` is given to a definition. */
+export function promptDefinition(config: PromptConfig, template: PromptTemplate | undefined): PromptDefinition {
+  const { name, variant, description, input, system, messages, prompt, ...defaults } = config;
+  const body = template ?? prompt;
+  return {
+    name,
+    ...(variant !== undefined && { variant }),
+    ...(description !== undefined && { description }),
+    ...(input?.schema !== undefined && { inputSchema: input.schema }),
+    ...(input?.default !== undefined && { inputDefault: input.default }),
+    ...(system !== undefined && { system }),
+    ...(messages !== undefined && { messages }),
+    ...(body !== undefined && { template: body }),
+    defaults,
+  };
+}
