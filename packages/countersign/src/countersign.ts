@@ -1,0 +1,196 @@
+// The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
+import { UsageError } from './core/errors.ts';
+import { type Agent, type AgentConfig, makeAgent } from './loop/agent.ts';
+import { Chat, type ChatOptions } from './loop/chat.ts';
+import {
+  type GenerateOptions,
+  type GenerateStream,
+  generate,
+  generateStream,
+  type Settings,
+  streamed,
+} from './loop/generate.ts';
+import type { GenerateResponse } from './loop/response.ts';
+import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
+import {
+  type Context,
+  type InterruptConfig,
+  interrupt,
+  type Tool,
+  type ToolBody,
+  type ToolConfig,
+  type ToolDefinition,
+  tool,
+} from './loop/tool.ts';
+import { findTools } from './loop/toolbox.ts';
+import type { ModelInput, Providers } from './models/resolve.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
+import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
+import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
+import type { PromptFolder } from './prompts/prompt-folder.ts';
+
+export type CountersignOptions = {
+  /** An AI SDK provider model, or a name such as `'openai/gpt-5'` that is looked up in `providers`. */
+  readonly model?: ModelInput;
+  /** AI SDK providers by name. */
+  readonly providers?: Providers;
+  /** The folder of `.prompt` files that `prompt(name)` reads. */
+  readonly promptDir?: string;
+  /** The context of calls that give none. */
+  readonly context?: Context;
+  /** 20 unless given. */
+  readonly maxTurns?: number;
+  /** How often and how patiently a failing model is asked again; `false` for never. */
+  readonly retry?: Partial<RetryPolicy> | false;
+  /** Makes the ids of calls; random unless given. Each must be new. */
+  readonly newId?: () => string;
+};
+
+/**
+ * Makes an instance.
+ * @example
+ * const ai = countersign({ model: openai('gpt-5') });
+ * const response = await ai.generate('Plan a barbecue.');
+ */
+export function countersign(options: CountersignOptions = {}): Countersign {
+  return new Countersign(options);
+}
+
+export class Countersign {
+  readonly #settings: Settings;
+  readonly #tools = new Map<string, ToolDefinition>();
+  readonly #prompts = new Map<string, PromptDefinition>();
+  readonly #promptDir: string | undefined;
+  #folder: Promise<PromptFolder> | undefined;
+
+  constructor({
+    model,
+    providers = {},
+    promptDir,
+    context,
+    maxTurns = 20,
+    retry = {},
+    newId = randomId,
+  }: CountersignOptions) {
+    if (!(Number.isInteger(maxTurns) && maxTurns > 0))
+      throw new UsageError(
+        'invalid-options',
+        { maxTurns },
+        `maxTurns must be a whole number from 1, not ${String(maxTurns)}.`,
+      );
+    this.#promptDir = promptDir;
+    this.#settings = {
+      ...(model !== undefined && { model }),
+      providers,
+      ...(context !== undefined && { context }),
+      maxTurns,
+      retry: retry === false ? false : { ...DEFAULT_RETRY, ...retry },
+      tools: this.#tools,
+      newId,
+      sleep,
+      random: Math.random,
+    };
+  }
+
+  /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
+  defineTool<I extends SchemaInput, O extends SchemaInput>(
+    config: ToolConfig<I, O>,
+    body?: ToolBody<I, O>,
+  ): Tool<InferInput<I>, InferInput<O>> {
+    return this.#define(tool(config, body));
+  }
+
+  /** Defines a question: the model asks it by calling it, a person's answer is its result. */
+  defineInterrupt<I extends SchemaInput, O extends SchemaInput>(
+    config: InterruptConfig<I, O>,
+  ): Tool<InferInput<I>, InferInput<O>> {
+    return this.#define(interrupt(config));
+  }
+
+  /** Lets the model reply, and runs its tools, until it is done or waits for a person. */
+  generate<O extends SchemaInput = any>(
+    options: string | GenerateOptions<O>,
+  ): Promise<GenerateResponse<InferOutput<O>>> {
+    return generate(this.#settings, options);
+  }
+
+  /** The same, with everything that happens as a stream. */
+  generateStream<O extends SchemaInput = any>(options: string | GenerateOptions<O>): GenerateStream<InferOutput<O>> {
+    return generateStream(this.#settings, options);
+  }
+
+  /** A conversation that keeps its messages. */
+  chat(options?: ChatOptions): Chat {
+    return new Chat((given) => this.generate(given), options);
+  }
+
+  /** Names a configuration; in another agent's `tools` it is a sub-agent. */
+  defineAgent<I extends SchemaInput = any, O extends SchemaInput = any>(
+    config: AgentConfig<I, O>,
+  ): Agent<InferOutput<O>> {
+    return this.#define(
+      makeAgent(
+        config,
+        (options) => this.generate(options),
+        (tools) => findTools(tools, this.#tools),
+      ),
+    );
+  }
+
+  /** Defines a prompt from a template or a function; it can be found again with `prompt(name)`. */
+  definePrompt<I extends SchemaInput = any, O extends SchemaInput = any>(
+    config: PromptConfig<I, O>,
+    template?: PromptTemplate<InferOutput<I>>,
+  ): Prompt<InferInput<I>, InferOutput<O>> {
+    const definition = promptDefinition(config, template);
+    const id = promptId(config.name, config.variant);
+    if (this.#prompts.has(id))
+      throw new UsageError('invalid-options', { prompt: id }, `The prompt ${id} is defined already.`);
+    this.#prompts.set(id, definition);
+    return this.#callable(id, async () => definition);
+  }
+
+  /** A prompt that was defined, or that is a file in `promptDir`. */
+  prompt(name: string, options: { readonly variant?: string } = {}): Prompt {
+    const id = promptId(name, options.variant);
+    return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
+  }
+
+  #define<T extends { readonly definition: ToolDefinition }>(made: T): T {
+    const { name } = made.definition;
+    if (this.#tools.has(name))
+      throw new UsageError('duplicate-tool', { tool: name }, `A tool or agent ${name} is defined already.`);
+    this.#tools.set(name, made.definition);
+    return made;
+  }
+
+  #callable(id: string, load: () => Promise<PromptDefinition>): Prompt {
+    return makePrompt(id, load, {
+      generate: (options) => this.generate(options),
+      stream: (options, start) => streamed(options as GenerateOptions, start),
+      asSchema,
+      context: () => this.#settings.context,
+    });
+  }
+
+  async #fromFolder(name: string, options: { readonly variant?: string }): Promise<PromptDefinition> {
+    const directory = this.#promptDir;
+    if (directory === undefined)
+      throw new UsageError(
+        'unknown-prompt',
+        { prompt: name },
+        `No prompt ${name} is defined, and there is no promptDir to look in.`,
+      );
+    this.#folder ??= import('./prompts/index.ts').then(({ createPromptFolder }) => createPromptFolder(directory));
+    return (await this.#folder).load(name, options);
+  }
+}
+
+const promptId = (name: string, variant: string | undefined): string =>
+  variant === undefined ? name : `${name}.${variant}`;
+
+const randomId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,67 @@
+// The front door: everything public that is not for tests.
+export { z } from 'zod';
+export type { DecisionPart, Resume } from './core/decide.ts';
+export {
+  ConflictError,
+  CountersignError,
+  type ErrorCode,
+  type ErrorDetails,
+  InvariantError,
+  NotPerformed,
+  ProviderError,
+  UsageError,
+} from './core/errors.ts';
+export type { Decision, FinishReason, InterruptKind } from './core/event.ts';
+export type { Json, JsonObject } from './core/json.ts';
+export type {
+  DataPart,
+  MediaPart,
+  Message,
+  Metadata,
+  Part,
+  ReasoningPart,
+  Role,
+  TextPart,
+  ToolRequestPart,
+  ToolResponsePart,
+} from './core/message.ts';
+export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
+export type { Agent, AgentConfig } from './loop/agent.ts';
+export { Chat, type ChatOptions, type SendOptions } from './loop/chat.ts';
+export type { Chunk } from './loop/chunk.ts';
+export { approve, cancel, type DecisionOptions, reject, respond, restart, toolResponse } from './loop/decisions.ts';
+export type { Content, GenerateOptions, GenerateStream } from './loop/generate.ts';
+export { GenerateResponse } from './loop/response.ts';
+export type { InferInput, InferOutput, SchemaInput, StandardSchema } from './loop/schema.ts';
+export { type InterruptFunction, InterruptSignal } from './loop/signal.ts';
+export {
+  type Approval,
+  type ApprovalContext,
+  type Context,
+  type DirectCallOptions,
+  type InterruptConfig,
+  interrupt,
+  type Tool,
+  type ToolBody,
+  type ToolConfig,
+  type ToolContext,
+  tool,
+  type Verified,
+} from './loop/tool.ts';
+export type { ToolInput } from './loop/toolbox.ts';
+export type { AiSdkModel } from './models/ai-sdk.ts';
+export type {
+  JsonSchema,
+  Model,
+  ModelChunk,
+  ModelConfig,
+  ModelReply,
+  ModelRequest,
+  ToolChoice,
+  ToolSpec,
+  Usage,
+} from './models/model.ts';
+export type { AiSdkProvider, ModelInput, Providers } from './models/resolve.ts';
+export type { RetryPolicy } from './models/retry.ts';
+export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable.ts';
+export type { PromptTemplate } from './prompts/definition.ts';

@@ -1,0 +1,114 @@
+// Agents: a name for a configuration, which can itself be a tool of another agent.
+
+import type { Resume } from '../core/decide.ts';
+import { CountersignError, UsageError } from '../core/errors.ts';
+import type { Message } from '../core/message.ts';
+import { Chat, type ChatOptions } from './chat.ts';
+import type { Chunk } from './chunk.ts';
+import { type GenerateOptions, type GenerateStream, streamed } from './generate.ts';
+import type { GenerateResponse } from './response.ts';
+import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
+import { HeldSignal } from './signal.ts';
+import type { Inside, ToolContext, ToolDefinition } from './tool.ts';
+
+export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
+  GenerateOptions<O>,
+  'prompt' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'onChunk' | 'returnToolRequests'
+> & {
+  readonly name: string;
+  /** What another agent is told of this one when it is among its tools. */
+  readonly description?: string;
+  /** What another agent passes to this one; `{ prompt }` unless given. */
+  readonly inputSchema?: I;
+  /** Makes the prompt from that input; for other inputs than `{ prompt }`, their JSON unless given. */
+  readonly toPrompt?: (input: InferOutput<I>) => string;
+};
+
+/** A named configuration. In another agent's `tools` it is a sub-agent, whose interrupts surface at the root. */
+export interface Agent<Output = any> {
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  generate(options: string | GenerateOptions): Promise<GenerateResponse<Output>>;
+  generateStream(options: string | GenerateOptions): GenerateStream<Output>;
+  chat(options?: ChatOptions): Chat;
+}
+
+type Generate = (options: GenerateOptions) => Promise<GenerateResponse>;
+type FindTools = (tools: GenerateOptions['tools']) => ReadonlyMap<string, ToolDefinition>;
+
+export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
+  config: AgentConfig<I, O>,
+  generate: Generate,
+  findTools: FindTools,
+): Agent<InferOutput<O>> {
+  const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
+  if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
+    );
+  const run: Generate = (options) => generate({ ...defaults, ...options });
+  const definition = agentTool(config as AgentConfig, run, () => findTools(config.tools));
+  return {
+    name,
+    definition,
+    generate: (options) => run(typeof options === 'string' ? { prompt: options } : options),
+    generateStream: (options) => streamed(options, run),
+    chat: (options) => new Chat(run, options),
+  };
+}
+
+const DEFAULT_INPUT = {
+  type: 'object',
+  properties: { prompt: { type: 'string', description: 'What the agent is asked to do, with all it needs to know.' } },
+  required: ['prompt'],
+} as const;
+
+function agentTool(
+  { name, description, inputSchema, toPrompt, output }: AgentConfig,
+  run: Generate,
+  innerTools: () => ReadonlyMap<string, ToolDefinition>,
+): ToolDefinition {
+  const input = asSchema(inputSchema ?? DEFAULT_INPUT, `the inputSchema of agent ${name}`);
+  return {
+    name,
+    input,
+    output: ANYTHING,
+    spec: () => ({ name, description: description ?? `Asks the agent ${name}.`, inputSchema: input.json() }),
+    needsApproval: false,
+    idempotent: false,
+    metadata: {},
+    innerTools,
+    async body(value, ctx, inside) {
+      const response = await goOn(run, ctx, inside, () => (toPrompt ?? defaultPrompt)(value));
+      if (response.finishReason === 'aborted') throw new HeldSignal(response.messages, inside.signal?.reason);
+      if (response.interrupts.length > 0) ctx.interrupt(response);
+      if (response.finishReason === 'max-turns')
+        throw new Error(`The agent ${name} reached its turn limit without an answer.`);
+      return output ? response.output : response.text;
+    },
+  };
+}
+
+/** The conversation inside goes on from where it was, or begins. */
+async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () => string): Promise<GenerateResponse> {
+  const resumed = ctx.resumed as { messages: readonly Message[]; resume?: Resume } | undefined;
+  const { emit } = inside;
+  try {
+    return await run({
+      ...(resumed ?? { prompt: prompt() }),
+      context: ctx.context,
+      ...(inside.signal && { abortSignal: inside.signal }),
+      ...(emit && { onChunk: (chunk: Chunk) => emit({ ...chunk, path: [inside.ref, ...(chunk.path ?? [])] }) }),
+    });
+  } catch (error) {
+    if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);
+    throw error;
+  }
+}
+
+function defaultPrompt(input: unknown): string {
+  const { prompt } = (input ?? {}) as { prompt?: unknown };
+  return typeof prompt === 'string' ? prompt : JSON.stringify(input);
+}

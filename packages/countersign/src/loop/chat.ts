@@ -1,0 +1,69 @@
+// A chat: a conversation that remembers its messages and resumes itself.
+import { pendingParts, type Resume } from '../core/decide.ts';
+import { CountersignError } from '../core/errors.ts';
+import type { Message, ToolRequestPart } from '../core/message.ts';
+import { type Content, type GenerateOptions, type GenerateStream, streamed } from './generate.ts';
+import type { GenerateResponse } from './response.ts';
+
+/** What is fixed for the whole chat; `messages` are where it begins. */
+export type ChatOptions = Omit<GenerateOptions, 'prompt' | 'resume' | 'toolResponses' | 'onChunk' | 'abortSignal'>;
+
+/** What the user says or decides now; anything else overrides the chat's option for this once. */
+export type SendOptions = Partial<Omit<GenerateOptions, 'messages' | 'system'>> & {
+  readonly prompt?: Content;
+  readonly resume?: Resume;
+};
+
+export class Chat {
+  #messages: Message[];
+  readonly #options: ChatOptions;
+  readonly #generate: (options: GenerateOptions) => Promise<GenerateResponse>;
+  /** One send at a time: the next begins when this has ended. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(generate: (options: GenerateOptions) => Promise<GenerateResponse>, options: ChatOptions = {}) {
+    const { messages = [], ...rest } = options;
+    this.#generate = generate;
+    this.#options = rest;
+    this.#messages = [...messages];
+  }
+
+  /** The conversation so far. Save it, and begin a chat with it to go on elsewhere. */
+  get messages(): Message[] {
+    return this.#messages;
+  }
+
+  /** The questions that wait for a decision. */
+  get interrupts(): readonly ToolRequestPart[] {
+    return pendingParts(this.#messages);
+  }
+
+  send(given: Content | SendOptions): Promise<GenerateResponse> {
+    const sending = this.#last.then(() => this.#send(sendOptions(given)));
+    this.#last = sending.catch(() => undefined);
+    return sending;
+  }
+
+  sendStream(given: Content | SendOptions): GenerateStream {
+    return streamed(sendOptions(given), (options) => this.send(options));
+  }
+
+  async #send(options: SendOptions): Promise<GenerateResponse> {
+    try {
+      const response = await this.#generate({ ...this.#options, ...options, messages: this.#messages });
+      this.#messages = response.messages;
+      return response;
+    } catch (error) {
+      // What was said and done before the failure stays said and done.
+      if (error instanceof CountersignError && error.messages) this.#messages = [...error.messages];
+      throw error;
+    }
+  }
+}
+
+function sendOptions(given: Content | SendOptions): SendOptions {
+  const isContent = typeof given === 'string' || Array.isArray(given) || PART_KEYS.some((key) => key in given);
+  return isContent ? { prompt: given as Content } : (given as SendOptions);
+}
+
+const PART_KEYS = ['text', 'media', 'data'] as const;

@@ -1,0 +1,84 @@
+// Chunks: what a stream shows of a run while it goes on, the pause included.
+
+import type { Decision, RunEvent } from '../core/event.ts';
+import { isToolRequest, type Part, type ToolRequestPart, type ToolResponsePart } from '../core/message.ts';
+import type { State } from '../core/state.ts';
+import { requestPart, responsePart } from '../core/wire.ts';
+import type { ModelChunk } from '../models/model.ts';
+
+/** What every chunk has. `text` is the text that this chunk adds, empty for the others. */
+type Common = {
+  readonly role: 'model' | 'tool';
+  /** Which reply of this `generate` it belongs to, from 0. */
+  readonly index: number;
+  readonly content: readonly Part[];
+  readonly text: string;
+  /** The calls that lead to the agent it comes from; absent at the root. */
+  readonly path?: readonly string[];
+};
+
+export type Chunk = Common &
+  (
+    | { readonly type: 'text' }
+    | { readonly type: 'reasoning'; readonly reasoning: string }
+    /** A piece of a call's input, as JSON text, while the model writes it. */
+    | { readonly type: 'tool-input'; readonly ref: string; readonly name: string; readonly delta: string }
+    | { readonly type: 'tool-request'; readonly toolRequest: ToolRequestPart['toolRequest'] }
+    /** The run pauses here, or will when the other calls are done. */
+    | { readonly type: 'interrupt'; readonly interrupt: ToolRequestPart }
+    | { readonly type: 'decision'; readonly ref: string; readonly name: string; readonly decision: Decision }
+    | { readonly type: 'tool-response'; readonly toolResponse: ToolResponsePart['toolResponse'] }
+  );
+
+export function modelChunk(chunk: ModelChunk, index: number): Chunk {
+  const common = { role: 'model', index, text: '' } as const;
+  switch (chunk.type) {
+    case 'text':
+      return { type: 'text', role: 'model', index, content: [{ text: chunk.text }], text: chunk.text };
+    case 'reasoning':
+      return { ...common, type: 'reasoning', content: [{ reasoning: chunk.text }], reasoning: chunk.text };
+    case 'tool-input':
+      return { ...common, type: 'tool-input', content: [], ref: chunk.ref, name: chunk.name, delta: chunk.delta };
+  }
+}
+
+/** The chunks that tell of one event; `before` and `after` are the states around it. */
+export function eventChunks(event: RunEvent, before: State, after: State, index: number): readonly Chunk[] {
+  switch (event.type) {
+    case 'model-replied':
+      return event.content.filter(isToolRequest).map((part) => ({
+        type: 'tool-request',
+        role: 'model',
+        index,
+        content: [part],
+        text: '',
+        toolRequest: part.toolRequest,
+      }));
+    case 'call-interrupted': {
+      const call = after.turn?.calls.find((call) => call.id === event.callId);
+      if (!call || event.interrupt.kind === 'inside') return [];
+      const part = requestPart(call);
+      return [{ type: 'interrupt', role: 'model', index, content: [part], text: '', interrupt: part }];
+    }
+    case 'decision-made': {
+      const call = before.turn?.calls.find((call) => call.id === event.callId);
+      if (!call || event.decision.type === 'inside') return [];
+      const { ref, name } = call;
+      return [{ type: 'decision', role: 'tool', index, content: [], text: '', ref, name, decision: event.decision }];
+    }
+    case 'call-settled': {
+      const call = before.turn?.calls.find((call) => call.id === event.callId);
+      if (!call) return [];
+      const part = responsePart({ ...call, phase: { at: 'settled', result: event.result } });
+      return [
+        { type: 'tool-response', role: 'tool', index, content: [part], text: '', toolResponse: part.toolResponse },
+      ];
+    }
+    case 'user-spoke':
+    case 'call-started':
+    case 'call-held':
+    case 'step-done':
+    case 'run-ended':
+      return [];
+  }
+}

@@ -1,0 +1,73 @@
+// The loop: ask the core what to do next, do it, record what happened.
+import { InvariantError } from '../core/errors.ts';
+import { event } from '../core/event.ts';
+import { next } from '../core/next.ts';
+import { replyEvents } from '../core/reply.ts';
+import { untilAborted } from '../models/abort.ts';
+import type { ModelReply } from '../models/model.ts';
+import { modelChunk } from './chunk.ts';
+import type { Driver, Run } from './run.ts';
+import { runCall, settleDoubt } from './run-call.ts';
+
+/** Drives the run until it finishes, waits for a person, or stops. Rejects with what the model rejects with. */
+export async function drive(run: Run, driver: Driver): Promise<void> {
+  for (;;) {
+    if (driver.signal?.aborted) return run.record(event({ type: 'run-ended', reason: 'aborted' }));
+    const step = next(run.state, driver.limits);
+    switch (step.do) {
+      case 'call-model':
+        await callModel(run, driver);
+        break;
+      case 'run-calls':
+        await Promise.all(step.calls.map((call) => orAborted(runCall(run, driver, call), driver, call.name)));
+        if (run.failures.length > 0) return;
+        break;
+      case 'settle-doubt':
+        await Promise.all(step.calls.map((call) => orAborted(settleDoubt(run, driver, call), driver, call.name)));
+        break;
+      case 'stop':
+        return run.record(event({ type: 'run-ended', reason: step.reason }));
+      case 'wait':
+      case 'finish':
+        return;
+    }
+  }
+}
+
+async function callModel(run: Run, driver: Driver): Promise<void> {
+  const { model, specs, toolChoice, config, outputSchema, signal, emit } = driver;
+  const index = run.replies;
+  const request = {
+    messages: run.state.history.toArray(),
+    tools: specs,
+    toolChoice,
+    config,
+    ...(outputSchema && { outputSchema }),
+    ...(signal && { signal }),
+  };
+  let reply: ModelReply;
+  try {
+    reply = await untilAborted(model.reply(request, emit && ((chunk) => emit(modelChunk(chunk, index)))), signal);
+  } catch (error) {
+    // The loop sees the abort next; what the model had said so far is not a reply.
+    if (signal?.aborted) return;
+    throw error;
+  }
+  if (!Array.isArray(reply?.content))
+    throw new InvariantError(
+      'invariant',
+      { model: model.name },
+      `The model ${model.name} gave a reply without content.`,
+    );
+  run.countReply(reply.usage);
+  run.record(...replyEvents(reply, run.state.refs, driver.newId));
+}
+
+/**
+ * An abort does not wait for a tool that does not listen. An agent inside a tool listens, and is waited for, so that
+ * what it has finished is kept.
+ */
+function orAborted(work: Promise<void>, { signal, tools }: Driver, name: string): Promise<void> {
+  if (!signal || tools.get(name)?.innerTools) return work;
+  return untilAborted(work, signal).catch(() => undefined);
+}

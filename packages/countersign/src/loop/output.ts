@@ -1,0 +1,39 @@
+// Structured output: the final reply, read as JSON and held against the schema.
+import { ProviderError } from '../core/errors.ts';
+import { type Message, textOf } from '../core/message.ts';
+import type { State } from '../core/state.ts';
+import type { Schema } from './schema.ts';
+
+/** Null while the run has no final reply. `messages` are what an error carries to go on from. */
+export async function readOutput(
+  state: State,
+  schema: Schema | undefined,
+  messages: () => readonly Message[],
+): Promise<any> {
+  const { last } = state.history;
+  const finished = !state.turn && !state.ended && last?.role === 'model' && state.reply?.finishReason === 'stop';
+  if (!schema || !finished) return null;
+  const text = textOf(last.content);
+  const parsed = parse(text);
+  const checked =
+    'problem' in parsed ? { ok: false as const, problems: [parsed.problem] } : await schema.validate(parsed.value);
+  if (checked.ok) return checked.value;
+  throw new ProviderError(
+    'invalid-output',
+    { messages: messages(), problems: checked.problems, text: text.slice(0, 500) },
+    `The final reply does not fit the output schema: ${checked.problems.join('; ')}.`,
+    { retryable: true },
+  );
+}
+
+/** Some models wrap JSON in a fence although they were asked for JSON alone. */
+const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
+
+function parse(text: string): { readonly value: unknown } | { readonly problem: string } {
+  const body = FENCED.exec(text)?.[1] ?? text;
+  try {
+    return { value: JSON.parse(body) };
+  } catch (error) {
+    return { problem: `it is not JSON (${(error as Error).message})` };
+  }
+}

@@ -1,0 +1,82 @@
+// What `generate` gives back: the reply, the questions that wait, and the messages to go on from.
+import { pendingParts } from '../core/decide.ts';
+import type { FinishReason } from '../core/event.ts';
+import { rememberMessages } from '../core/history.ts';
+import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/message.ts';
+import { type State, waitingCalls } from '../core/state.ts';
+import { openMessage, QUEUED_KEY } from '../core/wire.ts';
+import type { Usage } from '../models/model.ts';
+
+/** The continuation of a run as plain JSON. The run must be over: the list is its own. */
+export function messagesOf(state: State): Message[] {
+  const { turn, queued } = state;
+  const waiting = queued.map((message) => ({ ...message, metadata: { ...message.metadata, [QUEUED_KEY]: true } }));
+  const messages = (turn ? state.history.append(openMessage(turn), ...waiting) : state.history).toArray() as Message[];
+  rememberMessages(messages, state);
+  return messages;
+}
+
+/** The outcome of one `generate`. */
+export class GenerateResponse<Output = any> {
+  /** The whole conversation. Save it as JSON, and pass it to a later `generate` to go on from here. */
+  readonly messages: Message[];
+  readonly finishReason: FinishReason;
+  readonly finishMessage: string | undefined;
+  /** The sum over the replies of this `generate`; undefined when the provider did not say. */
+  readonly usage: Usage | undefined;
+  /** The final reply as the output schema gives it; null while there is none. */
+  readonly output: Output | null;
+
+  constructor(state: State, usage: Usage | undefined, output: Output | null) {
+    this.messages = messagesOf(state);
+    this.usage = usage;
+    this.output = output;
+    const { reason, message } = finishOf(state);
+    this.finishReason = reason;
+    this.finishMessage = message;
+  }
+
+  /** The last message of the model, if it said anything yet. */
+  get message(): Message | undefined {
+    return this.messages.findLast((message) => message.role === 'model');
+  }
+
+  get text(): string {
+    return textOf(this.message?.content ?? []);
+  }
+
+  get reasoning(): string {
+    return reasoningOf(this.message?.content ?? []);
+  }
+
+  /** The questions that wait for a decision, those of sub-agents included. */
+  get interrupts(): readonly ToolRequestPart[] {
+    return this.finishReason === 'interrupted' ? pendingParts(this.messages) : [];
+  }
+
+  /** Every call that the last message asks for. */
+  get toolRequests(): readonly ToolRequestPart[] {
+    return (this.message?.content ?? []).filter(isToolRequest);
+  }
+
+  toJSON() {
+    const { text, output, message, messages, interrupts, finishReason, finishMessage, usage, reasoning } = this;
+    return { text, output, message, messages, interrupts, finishReason, finishMessage, usage, reasoning };
+  }
+}
+
+function finishOf(state: State): { reason: FinishReason; message?: string | undefined } {
+  if (state.ended) return { reason: state.ended.reason, message: state.ended.message ?? ENDED[state.ended.reason] };
+  const waiting = waitingCalls(state).length;
+  if (waiting > 0)
+    return {
+      reason: 'interrupted',
+      message: `${waiting === 1 ? 'One call waits' : `${waiting} calls wait`} for a person.`,
+    };
+  return { reason: state.reply?.finishReason ?? 'stop', message: state.reply?.finishMessage };
+}
+
+const ENDED: Partial<Record<FinishReason, string>> = {
+  'max-turns': 'The turn limit was reached; generate on from the messages to go on.',
+  aborted: 'The run was aborted; generate on from the messages to go on.',
+};

@@ -1,0 +1,124 @@
+// Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
+import type { Call } from '../core/call.ts';
+import { type DecisionFault, type Leaf, type Matched, matchDecisions, type Resume } from '../core/decide.ts';
+import { ConflictError, UsageError } from '../core/errors.ts';
+import { type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
+import { toJson } from '../core/json.ts';
+import type { State } from '../core/state.ts';
+import type { Run } from './run.ts';
+import type { ToolDefinition } from './tool.ts';
+
+/** What a resumption names must be pending and must fit; otherwise one error lists every fault. */
+export async function checkResume(
+  state: State,
+  resume: Resume,
+  tools: ReadonlyMap<string, ToolDefinition>,
+): Promise<readonly Matched[]> {
+  const { matched, leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
+  const checked = await Promise.all(leaves.map((leaf) => checkLeaf(leaf, tools)));
+  const all = [...faults, ...checked.flat()];
+  if (all.length > 0) throw invalidResume(all);
+  return matched;
+}
+
+/** Records the decisions; those that end a call settle it. */
+export function applyDecisions(run: Run, decisions: readonly Matched[], metadata: unknown): void {
+  const note = toJson(metadata ?? true);
+  if (!note.ok) throw new UsageError('not-json', {}, `resume.metadata is not JSON: ${note.problem}.`);
+  for (const { call, interruptId: id, decision } of decisions) {
+    // A call that was handed out before it was looked at waits for whatever its caller decides.
+    if (call.phase.at === 'open')
+      run.record(
+        event({ type: 'call-interrupted', callId: call.id, interrupt: { id, kind: 'question', payload: true } }),
+      );
+    run.record(event({ type: 'decision-made', callId: call.id, interruptId: id, decision, resumed: note.value }));
+    const result = resultOf(call, decision);
+    if (result) run.record(event({ type: 'call-settled', callId: call.id, result }));
+  }
+}
+
+/** The user spoke instead of deciding: every open call is withdrawn, and the model is told. */
+export function cancelOpenCalls(run: Run): void {
+  for (const call of run.state.turn?.calls ?? []) {
+    const { phase } = call;
+    if (phase.at === 'settled' || phase.at === 'cleared') continue;
+    const decision: Decision = { type: 'cancel', reason: 'The user said something else instead.' };
+    if (phase.at === 'waiting')
+      run.record(
+        event({ type: 'decision-made', callId: call.id, interruptId: phase.interrupt.id, decision, resumed: true }),
+      );
+    run.record(event({ type: 'call-settled', callId: call.id, result: resultOf(call, decision) as Result }));
+  }
+}
+
+function resultOf(call: Call, decision: Decision): Result | undefined {
+  switch (decision.type) {
+    case 'respond':
+      return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
+    case 'reject':
+      return { type: 'rejected', text: refusalText(call, 'was rejected by a person', decision.reason) };
+    case 'cancel':
+      return { type: 'cancelled', text: refusalText(call, 'was cancelled', decision.reason) };
+    case 'restart':
+    case 'approve':
+    case 'inside':
+      return undefined;
+  }
+}
+
+/** Said in so many words: a model takes a vague denial for a success. */
+function refusalText(call: Call, verb: string, reason: string | undefined): string {
+  const kind =
+    call.phase.at === 'waiting'
+      ? call.phase.interrupt.kind
+      : call.phase.at === 'started'
+        ? 'unknown-outcome'
+        : 'approval';
+  const because = reason ? ` Reason: ${reason}` : '';
+  return `The call of ${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
+}
+
+const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
+  approval: 'It did not run.',
+  question: 'There is no answer.',
+  interrupt: 'It stopped before it was done.',
+  inside: 'It stopped before it was done.',
+  'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
+};
+
+async function checkLeaf(leaf: Leaf, tools: ReadonlyMap<string, ToolDefinition>): Promise<readonly DecisionFault[]> {
+  const { call, decision, where } = leaf;
+  if (decision.type === 'reject' || decision.type === 'cancel') return [];
+  const inner = leaf.path.reduce<ReadonlyMap<string, ToolDefinition> | undefined>(
+    (known, outer) => known?.get(outer.name)?.innerTools?.(),
+    tools,
+  );
+  const tool = (inner ?? tools).get(call.name);
+  // A tool may hold a conversation with tools of its own that only it knows; it checks their decisions itself.
+  if (!tool && leaf.path.length > 0 && !inner) return [];
+  if (!tool) return [{ where, problem: `the tool ${call.name} is not among the tools of this call; pass it in tools` }];
+  if (decision.type === 'respond')
+    return misfits(tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);
+  if (!tool.body)
+    return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
+  if (decision.type === 'inside' || decision.input === undefined) return [];
+  return misfits(tool.input.validate(decision.input), where, `the edited input of ${call.name} (${call.ref})`);
+}
+
+async function misfits(
+  checking: ReturnType<ToolDefinition['input']['validate']>,
+  where: string,
+  what: string,
+): Promise<readonly DecisionFault[]> {
+  const checked = await checking;
+  return checked.ok ? [] : [{ where, problem: `${what} does not fit its schema: ${checked.problems.join('; ')}` }];
+}
+
+function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {
+  const list = faults.map(({ where, problem }) => `${where}: ${problem}`).join('; ');
+  const message = `These decisions do not fit what is pending, and nothing ran. ${list}.`;
+  const details = { faults: faults.map(({ where, problem }) => ({ where, problem })) };
+  return faults.every((fault) => fault.stale)
+    ? new ConflictError('already-decided', details, message)
+    : new UsageError('invalid-resume', details, message);
+}

@@ -1,0 +1,225 @@
+// One call, in three stages: may it run (the gate), run it (the body), and say what came of it.
+import { type Call, interruptId } from '../core/call.ts';
+import { CountersignError, NotPerformed } from '../core/errors.ts';
+import { event, type InterruptKind, type Result } from '../core/event.ts';
+import { isObject, type Json, toJson } from '../core/json.ts';
+import type { Message } from '../core/message.ts';
+import { requestPart } from '../core/wire.ts';
+import type { Driver, Run } from './run.ts';
+import { HeldSignal, InterruptSignal, rememberInterrupts } from './signal.ts';
+import { type Approval, askGate, type Inside, requestPayload, type ToolContext, type ToolDefinition } from './tool.ts';
+
+/** Never rejects: whatever happens to the call becomes a fact of the run. */
+export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
+  const tool = driver.tools.get(call.name);
+  if (!tool) return settle(run, call, failed(unknownTool(call.name, driver)));
+  try {
+    const input = await validInput(tool, call);
+    if (!input.ok) return settle(run, call, failed(input.text));
+    const fresh = call.phase.at === 'open' && !call.phase.inner;
+    if (fresh && (await askFirst(run, driver, tool, call, input.value))) return;
+    if (driver.signal?.aborted) return;
+    await runBody(run, driver, tool, call, input.value);
+  } catch (error) {
+    settle(run, call, failed(`The tool ${call.name} could not be run: ${messageOf(error)}`));
+  }
+}
+
+/** A call that was started and has no result. Running it again is for those who said that it is harmless. */
+export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
+  const tool = driver.tools.get(call.name);
+  const input = tool ? await validInput(tool, call) : undefined;
+  if (tool?.idempotent && input?.ok) return runBody(run, driver, tool, call, input.value);
+  let found = '';
+  if (tool?.verify && input?.ok) {
+    try {
+      const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
+      if (verified !== undefined) return settle(run, call, await outputResult(tool, call, verified.output));
+      found = ' A look-up found no trace of it, which does not prove that it will not still happen.';
+    } catch (error) {
+      found = ` Looking it up failed: ${messageOf(error)}.`;
+    }
+  }
+  const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
+  pause(run, call, 'unknown-outcome', { message });
+}
+
+/** True when a person is asked first. */
+async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
+  if (!tool.body) {
+    const payload = toJson((await requestPayload(tool, input)) ?? true);
+    if (payload.ok) pause(run, call, 'question', payload.value);
+    else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
+    return true;
+  }
+  if (tool.needsApproval === false) return false;
+  const approval = await askGate(tool, input, {
+    context: driver.context,
+    callId: call.id,
+    metadata: requestPart(call).metadata ?? {},
+    signal: driver.signal ?? NEVER,
+  });
+  if (approval === false) return false;
+  pause(run, call, 'approval', approvalPayload(run, call, approval));
+  return true;
+}
+
+/** The card tells of earlier calls of this tool that failed and may have taken effect. */
+function approvalPayload(run: Run, call: Call, approval: Approval | true): Json {
+  const earlier = run.state.mayHaveActed.filter((other) => other.name === call.name);
+  const shown = toJson(approval);
+  const payload: Json = shown.ok
+    ? shown.value
+    : { message: `What ${call.name} wanted to show is not JSON: ${shown.problem}.` };
+  if (earlier.length === 0) return payload;
+  const warnings = earlier.map(({ ref, text }) => ({ ref, message: text }));
+  return isObject(payload) ? { ...payload, mayHaveActed: warnings } : { mayHaveActed: warnings };
+}
+
+async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
+  const memory = rememberInterrupts(call.name);
+  run.record(event({ type: 'call-started', callId: call.id }));
+  try {
+    const ctx = bodyContext(run, driver, call, memory.interrupt);
+    const output = await tool.body?.(input, ctx, insideOf(driver, call));
+    const asked = memory.first();
+    if (asked) pauseInBody(run, call, asked.payload);
+    else settle(run, call, await outputResult(tool, call, output));
+  } catch (error) {
+    const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
+    if (asked) return pauseInBody(run, call, asked.payload);
+    threw(run, driver, tool, call, error);
+  }
+}
+
+function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
+  if (error instanceof HeldSignal) {
+    run.record(event({ type: 'call-held', callId: call.id, inner: error.messages }));
+    if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
+    return;
+  }
+  if (error instanceof NotPerformed)
+    return settle(run, call, failed(`The tool ${call.name} did nothing: ${messageOf(error)}`));
+  // Stopped from outside, it may have acted or not: the call stays started, and whoever goes on asks.
+  if (driver.signal?.aborted) return;
+  const gated = tool.needsApproval !== false || call.decided !== undefined;
+  settle(run, call, {
+    type: 'error',
+    text: `The tool ${call.name} failed: ${messageOf(error)}${gated ? MAY_HAVE_ACTED : ''}`,
+    ...(gated && { mayHaveActed: true }),
+  });
+  if (driver.onToolError === 'throw') run.failures.push({ call, error });
+}
+
+const MAY_HAVE_ACTED =
+  ' It may have taken effect all the same: do not assume that it did not, and do not repeat it without saying so.';
+
+/** A signal that never fires, for bodies of runs that nobody can abort. */
+const NEVER = new AbortController().signal;
+
+function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContext['interrupt']): ToolContext {
+  const inner = call.phase.at === 'open' ? call.phase.inner : undefined;
+  return {
+    context: driver.context,
+    interrupt,
+    resumed: inner ? { messages: inner } : call.resumed?.value,
+    step: stepsOf(run, call),
+    signal: driver.signal ?? NEVER,
+    callId: call.id,
+    idempotencyKey: call.id,
+    get metadata() {
+      return requestPart(call).metadata ?? {};
+    },
+  };
+}
+
+function insideOf({ signal, emit }: Driver, { ref }: Call): Inside {
+  return { ref, ...(signal && { signal }), ...(emit && { emit }) };
+}
+
+function stepsOf(run: Run, call: Call): ToolContext['step'] {
+  const counts = new Map<string, number>();
+  return async (name, work) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    const step = count === 1 ? name : `${name}#${count}`;
+    if (call.steps.has(step)) return call.steps.get(step) as never;
+    const output = toJson(await work());
+    if (!output.ok)
+      throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
+    run.record(event({ type: 'step-done', callId: call.id, step, output: output.value }));
+    return output.value as never;
+  };
+}
+
+type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
+
+async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
+  const invalid = call.metadata?.invalidInput;
+  if (invalid !== undefined)
+    return { ok: false, text: `The input of ${call.name} was not read: ${String(invalid)}. Send it again as JSON.` };
+  const checking = tool.input.validate(call.input);
+  const checked = checking instanceof Promise ? await checking : checking;
+  if (checked.ok) return checked;
+  return {
+    ok: false,
+    text: `The input of ${call.name} does not fit its schema: ${checked.problems.join('; ')}. Correct it and call again.`,
+  };
+}
+
+async function outputResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
+  const checking = tool.output.validate(output);
+  const checked = checking instanceof Promise ? await checking : checking;
+  if (!checked.ok)
+    return ranBut(call, `returned an output that does not fit its schema: ${checked.problems.join('; ')}`);
+  const json = toJson(checked.value);
+  return json.ok
+    ? { type: 'output', output: json.value }
+    : ranBut(call, `returned an output that is not JSON: ${json.problem}`);
+}
+
+function ranBut(call: Call, problem: string): Result {
+  return { type: 'error', text: `The tool ${call.name} ran, but ${problem}. Its effect has taken place.` };
+}
+
+function pauseInBody(run: Run, call: Call, payload: unknown): void {
+  const inner = pausedMessages(payload);
+  if (inner) {
+    const id = interruptId(call.id, call.pauses + 1);
+    run.record(
+      event({ type: 'call-interrupted', callId: call.id, interrupt: { id, kind: 'inside', payload: true }, inner }),
+    );
+    return;
+  }
+  const shown = toJson(payload === undefined ? true : payload);
+  if (shown.ok) pause(run, call, 'interrupt', shown.value);
+  else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${shown.problem}.`));
+}
+
+/** The messages of a paused response that a tool passes on. */
+function pausedMessages(payload: unknown): readonly Message[] | undefined {
+  if (!isObject(payload) || payload.finishReason !== 'interrupted' || !Array.isArray(payload.messages))
+    return undefined;
+  return payload.messages as readonly Message[];
+}
+
+function pause(run: Run, call: Call, kind: InterruptKind, payload: Json): void {
+  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind, payload };
+  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
+}
+
+function settle(run: Run, call: Call, result: Result): void {
+  run.record(event({ type: 'call-settled', callId: call.id, result }));
+}
+
+const failed = (text: string): Result => ({ type: 'error', text });
+
+function unknownTool(name: string, { tools }: Driver): string {
+  const known = [...tools.keys()];
+  return `There is no tool ${name}. ${known.length > 0 ? `The tools are: ${known.join(', ')}.` : 'There are no tools.'}`;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof CountersignError || error instanceof Error) return error.message || error.name;
+  return typeof error === 'string' ? error : String(error);
+}

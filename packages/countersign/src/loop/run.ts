@@ -1,0 +1,79 @@
+// A run in progress, and what it is driven with.
+import type { Call } from '../core/call.ts';
+import type { RunEvent } from '../core/event.ts';
+import type { Limits } from '../core/next.ts';
+import { fold, type State } from '../core/state.ts';
+import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
+import { type Chunk, eventChunks } from './chunk.ts';
+import type { Context, ToolDefinition } from './tool.ts';
+
+/** What a run is driven with. Nothing of it is stored. */
+export type Driver = {
+  readonly model: Model;
+  readonly tools: ReadonlyMap<string, ToolDefinition>;
+  readonly specs: readonly ToolSpec[];
+  readonly toolChoice: ToolChoice;
+  readonly config: ModelConfig;
+  readonly outputSchema?: JsonSchema;
+  readonly context: Context;
+  readonly limits: Limits;
+  readonly signal?: AbortSignal;
+  readonly newId: () => string;
+  readonly emit?: (chunk: Chunk) => void;
+  /** `tell`: a tool that throws is a result for the model. */
+  readonly onToolError: 'tell' | 'throw';
+};
+
+/** A failure that the caller is to hear of. */
+export type CallFailure = { readonly call: Call; readonly error: unknown };
+
+/** A run in progress: its state, changed by events only. */
+export class Run {
+  state: State;
+  usage: Usage | undefined;
+  /** They end the run for now; nothing is lost. */
+  readonly failures: CallFailure[] = [];
+  /** Replies of the model in this `generate`. */
+  replies = 0;
+  #closed = false;
+  readonly #emit: ((chunk: Chunk) => void) | undefined;
+
+  constructor(state: State, emit?: (chunk: Chunk) => void) {
+    this.state = state;
+    this.#emit = emit;
+  }
+
+  countReply(usage: Usage | undefined): void {
+    this.replies += 1;
+    this.usage = addUsage(this.usage, usage);
+  }
+
+  /** Once the run has stopped, a straggler's news is not recorded: the call stays as it was when the run stopped. */
+  record(...events: readonly RunEvent[]): void {
+    if (this.#closed) return;
+    for (const event of events) {
+      const before = this.state;
+      this.state = fold(before, event);
+      if (this.#emit)
+        for (const chunk of eventChunks(event, before, this.state, Math.max(0, this.replies - 1))) this.#emit(chunk);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+}
+
+function addUsage(total: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  if (!total || !more) return total ?? more;
+  const sum = (a: number | undefined, b: number | undefined) => (a === undefined ? b : a + (b ?? 0));
+  const reasoningTokens = sum(total.reasoningTokens, more.reasoningTokens);
+  const cachedInputTokens = sum(total.cachedInputTokens, more.cachedInputTokens);
+  return {
+    inputTokens: total.inputTokens + more.inputTokens,
+    outputTokens: total.outputTokens + more.outputTokens,
+    totalTokens: total.totalTokens + more.totalTokens,
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+  };
+}

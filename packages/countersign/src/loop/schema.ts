@@ -1,0 +1,161 @@
+// Schemas of any vendor behind one face: zod and other Standard Schemas, and plain JSON Schema.
+import { Validator } from '@cfworker/json-schema';
+import { UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import type { JsonSchema } from '../models/model.ts';
+
+/** The part of the Standard Schema interface that we use; zod, valibot, arktype and others have it. */
+export type StandardSchema<Input = any, Output = any> = {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+};
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: ReadonlyArray<{ readonly message: string; readonly path?: ReadonlyArray<unknown> | undefined }>;
+    };
+
+/** What may be given wherever a schema is asked for. */
+export type SchemaInput = StandardSchema | JsonSchema;
+
+/** The type of a value that a schema takes. */
+export type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly input: infer Input }
+    ? Input
+    : any
+  : any;
+
+/** The type of a value that a schema gives. */
+export type InferOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly output: infer Output }
+    ? Output
+    : any
+  : any;
+
+export type Validation =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export type Schema = {
+  /** As a model is told of it. */
+  readonly json: () => JsonSchema;
+  /** Synchronous unless the schema itself is not. */
+  readonly validate: (value: unknown) => Validation | Promise<Validation>;
+};
+
+/** Takes anything JSON. */
+export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: true, value }) };
+
+/** `json` is what models are told, for schemas that cannot say it themselves. */
+export function asSchema(schema: SchemaInput, where: string, json?: JsonSchema): Schema {
+  if (isStandard(schema)) return standardSchema(schema, where, json);
+  if (isObject(schema)) return jsonSchema(schema, where);
+  throw new UsageError('unusable-schema', { where }, `${where} is ${String(schema)}, which is no schema.`);
+}
+
+function isStandard(schema: unknown): schema is StandardSchema {
+  // arktype's schemas are functions.
+  return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema;
+}
+
+function standardSchema(schema: StandardSchema, where: string, json: JsonSchema | undefined): Schema {
+  const standard = schema['~standard'];
+  let known = json;
+  return {
+    json: () => {
+      known ??= toJsonSchema(schema, where);
+      return known;
+    },
+    validate: (value) => {
+      const result = standard.validate(value);
+      return result instanceof Promise ? result.then(validation) : validation(result);
+    },
+  };
+}
+
+function validation(result: StandardResult<unknown>): Validation {
+  if (!result.issues) return { ok: true, value: result.value };
+  return { ok: false, problems: result.issues.map((issue) => problem(issue.path, issue.message)) };
+}
+
+function problem(path: ReadonlyArray<unknown> | undefined, message: string): string {
+  const keys = (path ?? []).map((key) => String(isObject(key) ? key.key : key));
+  return keys.length > 0 ? `${keys.join('.')}: ${message}` : message;
+}
+
+type JsonSchemaSource = { readonly jsonSchema?: { readonly input?: (options: { target: string }) => JsonSchema } };
+
+function toJsonSchema(schema: StandardSchema, where: string): JsonSchema {
+  const { vendor } = schema['~standard'];
+  const source = (schema['~standard'] as JsonSchemaSource).jsonSchema;
+  try {
+    if (source?.input) {
+      const { $schema: _dialect, ...rest } = source.input({ target: 'draft-07' });
+      return rest;
+    }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(
+      'unusable-schema',
+      { where, vendor },
+      `${where} cannot be told to a model: ${why}. Use types that JSON has, or pass the JSON Schema beside it.`,
+      { cause },
+    );
+  }
+  throw new UsageError(
+    'unusable-schema',
+    { where, vendor },
+    `${where} is a ${vendor} schema that cannot give its JSON Schema. Pass it beside the schema as inputJsonSchema or outputJsonSchema.`,
+  );
+}
+
+function jsonSchema(schema: JsonSchema, where: string): Schema {
+  let validator: Validator | undefined;
+  return {
+    json: () => schema,
+    validate: (value) => {
+      try {
+        validator ??= new Validator(schema, '2020-12', false);
+        const result = validator.validate(value);
+        if (result.valid) return { ok: true, value };
+        return {
+          ok: false,
+          problems: result.errors.filter(isLeaf).map((unit) => problem(pointer(unit.instanceLocation), unit.error)),
+        };
+      } catch (cause) {
+        throw new UsageError(
+          'unusable-schema',
+          { where },
+          `${where} is no JSON Schema that can be checked: ${String(cause)}`,
+          {
+            cause,
+          },
+        );
+      }
+    },
+  };
+}
+
+/** Errors of the keywords that only gather those of others say nothing new. */
+const GATHERING: ReadonlySet<string> = new Set([
+  'properties',
+  'items',
+  'prefixItems',
+  '$ref',
+  'additionalProperties',
+  'allOf',
+]);
+const isLeaf = (unit: { keyword: string }, _index: number, all: ReadonlyArray<unknown>): boolean =>
+  all.length === 1 || !GATHERING.has(unit.keyword);
+
+function pointer(location: string): readonly string[] {
+  return location
+    .split('/')
+    .slice(1)
+    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+}

@@ -1,0 +1,62 @@
+// How a tool body stops the loop: `interrupt()` throws so that the body ends there, and is remembered so that a `catch`
+// on the way cannot undo it.
+import type { Message } from '../core/message.ts';
+
+/** Marks a value returned by `interrupt.ask()`. */
+const ASKED: unique symbol = Symbol('countersign.asked');
+
+export type Asked = { readonly [ASKED]: true; readonly payload: unknown };
+
+export type InterruptFunction = {
+  /**
+   * Pauses the loop: the body stops here, and a person is asked. `payload` is shown to them.
+   * Given the paused response of a `generate` inside the tool, it passes that response's interrupts on; once they are
+   * decided, `resumed` holds what the inner `generate` needs to go on: `{ messages, resume }`.
+   */
+  (payload?: unknown): never;
+  /** The same as a value: `return interrupt.ask(payload)`. */
+  ask(payload?: unknown): Asked;
+};
+
+/** What `interrupt()` throws. A tool that is called directly, outside a loop, rejects with it. */
+export class InterruptSignal extends Error {
+  override readonly name = 'InterruptSignal';
+  readonly payload: unknown;
+
+  constructor(payload: unknown, toolName: string) {
+    const said =
+      typeof payload === 'object' && payload !== null && 'message' in payload ? `: ${String(payload.message)}` : '';
+    super(`The tool ${toolName} waits for a person${said}`);
+    this.payload = payload;
+  }
+}
+
+/** Thrown inside an agent that is used as a tool: it stopped in the middle, and its conversation can go on later. */
+export class HeldSignal extends Error {
+  override readonly name = 'HeldSignal';
+  readonly messages: readonly Message[];
+
+  constructor(messages: readonly Message[], cause: unknown) {
+    super('The conversation inside the tool stopped in the middle.', { cause });
+    this.messages = messages;
+  }
+}
+
+export type InterruptMemory = {
+  readonly interrupt: InterruptFunction;
+  first(): { readonly payload: unknown } | undefined;
+};
+
+/** An `interrupt` function for one execution of a body; the first interrupt is the one that counts. */
+export function rememberInterrupts(toolName: string): InterruptMemory {
+  let first: { readonly payload: unknown } | undefined;
+  const interrupt = ((payload?: unknown): never => {
+    first ??= { payload };
+    throw new InterruptSignal(payload, toolName);
+  }) as InterruptFunction;
+  interrupt.ask = (payload) => {
+    first ??= { payload };
+    return { [ASKED]: true, payload };
+  };
+  return { interrupt, first: () => first };
+}
