@@ -152,9 +152,10 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
     const parts = reply.content.map((part): Part => {
       if (!isToolResponse(part)) return part;
       const { name, ref, output } = part.toolResponse as { name: string; ref?: string; output: unknown };
-      const call = asked.find(
-        (call) => !call.answered && (ref === undefined ? call.name === name : call.given === ref),
-      );
+      const fits = (call: Asked | undefined) =>
+        call !== undefined && !call.answered && (ref === undefined ? call.name === name : call.given === ref);
+      // Answers mostly come in the order of the calls.
+      const call = fits(asked[answers.size]) ? asked[answers.size] : asked.find(fits);
       if (!call || call.name !== name) {
         faults.push({ index: at, problem: answerProblem(asked, name, ref, call) });
         return part;

@@ -12,10 +12,16 @@ const TEXT = [
   { type: 'text-end', id: '1' },
 ];
 
+/** Nothing is pulled before it is read. */
+const LAZY = { highWaterMark: 0 };
+
 /** A model that streams what `pull` gives it and remembers whether its stream was cancelled. */
-function streaming(source: UnderlyingSource<object>): AiSdkModel & { cancelled: unknown[] } {
+function streaming(source: UnderlyingSource<{ type: string }>): AiSdkModel & { cancelled: unknown[] } {
   const cancelled: unknown[] = [];
-  const stream = new ReadableStream<object>({ ...source, cancel: (reason) => void cancelled.push(reason) });
+  const stream = new ReadableStream<{ type: string }>(
+    { ...source, cancel: (reason) => void cancelled.push(reason) },
+    LAZY,
+  );
   return { ...model({ doStream: async () => ({ stream }) }), cancelled };
 }
 
@@ -28,7 +34,7 @@ const model = (parts: Partial<AiSdkModel>): AiSdkModel => ({
   ...parts,
 });
 
-const given = (...parts: readonly object[]) =>
+const given = (...parts: readonly { type: string; error?: unknown }[]) =>
   streaming({
     start(controller) {
       for (const part of parts) controller.enqueue(part);

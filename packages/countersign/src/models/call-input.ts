@@ -1,7 +1,7 @@
 // The input of a tool call: text as a model sends it, an object as a provider wants it back.
 import { isObject, type Json, toJson } from '../core/json.ts';
 
-export type CallInput = { readonly input: Json; readonly invalid?: string };
+type CallInput = { readonly input: Json; readonly invalid?: string };
 
 /** Reads what a model sent as input. What is no safe JSON stays the text that it was, with the reason beside it. */
 export function readInput(sent: unknown): CallInput {

@@ -5,7 +5,7 @@ import type { Part } from '../core/message.ts';
 import type { RequestedCall } from './model.ts';
 
 /** How far the reply had come. */
-export type Progress = {
+type Progress = {
   readonly model: string;
   readonly partial: readonly (Part | RequestedCall)[];
   readonly emitted: boolean;

@@ -114,14 +114,6 @@ describe.each(VERSIONS)('%s', (version) => {
     ],
     ['a source', 'model', kept('source', { sourceType: 'url', id: '1', url: 'https://a.example' }), undefined],
     ['a request for approval', 'model', kept('tool-approval-request', { approvalId: 'a1' }), undefined],
-    [
-      'an answer to it',
-      'tool',
-      kept('tool-approval-response', { approvalId: 'a1', approved: false, reason: 'no' }),
-      version === 'v2'
-        ? undefined
-        : { type: 'tool-approval-response', approvalId: 'a1', approved: false, reason: 'no' },
-    ],
     ['empty text', 'model', { text: '' }, undefined],
     ['empty reasoning', 'model', { reasoning: '' }, undefined],
     ['a part that looks kept in a message of the user', 'user', kept('source', 1), { type: 'text', text: '1' }],
@@ -145,9 +137,12 @@ test('metadata of the provider on a message goes with the message', () => {
   expect(prompt).toEqual([{ role: 'system', content: 'x', providerOptions: signed }]);
 });
 
-test('an edited call no longer refers to the item that the provider stored, but keeps its signature', () => {
+test.each([
+  ['was edited', { replacedInput: { amount: 1 } }],
+  ['got another ref', { providerRef: 'call_1' }],
+])('a call that %s no longer refers to the item that the provider stored, but keeps its signature', (_what, change) => {
   const providerMetadata = { openai: { itemId: 'fc_1' }, google: { thoughtSignature: 's' } };
-  const part: Part = { ...call({ amount: 2 }), metadata: { providerMetadata, replacedInput: { amount: 1 } } };
+  const part: Part = { ...call({ amount: 2 }), metadata: { providerMetadata, ...change } };
   expect(partOf('v3', 'model', part)).toEqual({
     ...toolCall({ amount: 2 }),
     providerOptions: { openai: {}, google: { thoughtSignature: 's' } },

@@ -3,7 +3,7 @@ import { isObject } from '../core/json.ts';
 import type { DataPart, Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import { inputObject } from './call-input.ts';
 import { fileOf } from './media.ts';
-import { approvalResponse, sentBack } from './provider-part.ts';
+import { sentBack } from './provider-part.ts';
 import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, ToolOutput } from './specification.ts';
 
 /**
@@ -48,7 +48,7 @@ function messageOf(message: Message, version: SpecificationVersion): PromptMessa
     case 'model':
       return { role: 'assistant', content: parts(message.content, (part) => saidPart(part, version)), ...options };
     case 'tool':
-      return { role: 'tool', content: parts(message.content, (part) => toolPart(part, version)), ...options };
+      return { role: 'tool', content: parts(message.content, resultPart), ...options };
   }
 }
 
@@ -78,12 +78,10 @@ function saidPart(part: Part, version: SpecificationVersion): PromptPart | undef
   return shownPart(part, version);
 }
 
-function toolPart(part: Part, version: SpecificationVersion): PromptPart | undefined {
-  if ('toolResponse' in part) {
-    const { ref, name } = part.toolResponse;
-    return { type: 'tool-result', toolCallId: ref, toolName: name, output: outputOf(part) };
-  }
-  return 'data' in part ? approvalResponse(part, version) : undefined;
+function resultPart(part: Part): PromptPart | undefined {
+  if (!('toolResponse' in part)) return undefined;
+  const { ref, name } = part.toolResponse;
+  return { type: 'tool-result', toolCallId: ref, toolName: name, output: outputOf(part) };
 }
 
 function callPart({ toolRequest }: ToolRequestPart): PromptPart {
@@ -107,13 +105,16 @@ function plainText(part: Part): string {
 const dataText = ({ data }: DataPart): string => JSON.stringify(data) ?? '';
 
 function optionsOf(metadata: Metadata | undefined): { readonly providerOptions?: ProviderData } {
-  const kept = metadata?.providerMetadata;
-  if (!isObject(kept)) return {};
-  const options = kept as ProviderData;
-  return { providerOptions: 'replacedInput' in (metadata ?? {}) ? withoutItems(options) : options };
+  if (!isObject(metadata?.providerMetadata)) return {};
+  const options = metadata.providerMetadata as ProviderData;
+  const changed = 'replacedInput' in metadata || 'providerRef' in metadata;
+  return { providerOptions: changed ? withoutItems(options) : options };
 }
 
-/** A provider that stores its replies reads an item by its id and would show the model the input before the edit. */
+/**
+ * A provider that stores its replies reads an item by its id. Of a call that was edited, or that got another `ref`, it
+ * would show the model what it was before.
+ */
 function withoutItems(options: ProviderData): ProviderData {
   return Object.fromEntries(
     Object.entries(options).map(([provider, { itemId: _itemId, ...rest }]) => [provider, rest]),

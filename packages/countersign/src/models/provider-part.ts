@@ -48,18 +48,6 @@ export function sentBack(part: DataPart, version: SpecificationVersion): PromptP
   }
 }
 
-/** A person's answer to a provider that asked for approval of a call it executes itself. */
-export function approvalResponse(part: DataPart, version: SpecificationVersion): PromptPart | undefined {
-  const { data } = part;
-  if (part.metadata?.providerPart !== 'tool-approval-response' || version === 'v2' || !isObject(data)) return undefined;
-  return {
-    type: 'tool-approval-response',
-    approvalId: String(data.approvalId),
-    approved: data.approved === true,
-    ...(typeof data.reason === 'string' && { reason: data.reason }),
-  };
-}
-
 const idsOf = (data: { readonly [key: string]: unknown }) => ({
   toolCallId: String(data.toolCallId),
   toolName: String(data.toolName),

@@ -36,12 +36,6 @@ export type PromptPart = WithOptions &
         readonly toolName: string;
         readonly output: ToolOutput;
       }
-    | {
-        readonly type: 'tool-approval-response';
-        readonly approvalId: string;
-        readonly approved: boolean;
-        readonly reason?: string;
-      }
     | { readonly type: 'custom'; readonly kind: string }
   );
 

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { sameJson, toJson } from './json.ts';
+
+const cyclic: Record<string, unknown> = {};
+cyclic.self = cyclic;
+
+const deep = (levels: number): unknown => {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+};
+
+describe('toJson', () => {
+  test.each([
+    [0, 0],
+    ['', ''],
+    [false, false],
+    [null, null],
+    [undefined, null],
+    [
+      [undefined, 1],
+      [null, 1],
+    ],
+    [{ a: undefined, b: 1 }, { b: 1 }],
+    [new Date(0), '1970-01-01T00:00:00.000Z'],
+    [{ toJSON: () => ({ shown: true }) }, { shown: true }],
+    [Object.create(null), {}],
+  ])('takes %o as JSON does', (value, expected) => {
+    expect(toJson(value)).toEqual({ ok: true, value: expected });
+  });
+
+  test.each([
+    ['a cycle', cyclic, 'at self: it refers to itself'],
+    ['a bigint', { amount: 1n }, 'at amount: a bigint is not JSON'],
+    ['a function', [() => 1], 'at [0]: a function is not JSON'],
+    ['a symbol', { tag: Symbol('x') }, 'at tag: a symbol is not JSON'],
+    ['NaN', { a: { b: Number.NaN } }, 'at a.b: NaN is not a JSON number'],
+    ['infinity', Number.POSITIVE_INFINITY, 'Infinity is not a JSON number'],
+    ['a map', new Map(), 'a Map or Set is not JSON'],
+    ['a __proto__ key', JSON.parse('{"a":{"__proto__":{"admin":true}}}'), 'at a: the key "__proto__" is not allowed'],
+    [
+      'a getter that throws',
+      Object.defineProperty({}, 'x', {
+        enumerable: true,
+        get: () => {
+          throw new Error('no');
+        },
+      }),
+      'it cannot be read: no',
+    ],
+  ])('refuses %s and says where it stands', (_name, value, problem) => {
+    expect(toJson(value)).toEqual({ ok: false, problem });
+  });
+
+  test('refuses what is nested too deep instead of overflowing the stack', () => {
+    expect(toJson(deep(400)).ok).toBe(true);
+    expect(toJson(deep(100_000))).toMatchObject({ ok: false, problem: expect.stringContaining('nested deeper than') });
+  });
+
+  test('copies, so that whoever keeps the original cannot change what was recorded', () => {
+    const original = { list: [1] };
+    const copy = toJson(original);
+    original.list.push(2);
+    expect(copy).toEqual({ ok: true, value: { list: [1] } });
+  });
+
+  test('the same object in two places is no cycle', () => {
+    const shared = { a: 1 };
+    expect(toJson([shared, shared])).toEqual({ ok: true, value: [{ a: 1 }, { a: 1 }] });
+  });
+});
+
+describe('sameJson', () => {
+  test.each([
+    [{ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 }, true],
+    [{ a: 1, b: undefined }, { a: 1 }, true],
+    [{ a: 1 }, { a: '1' }, false],
+    [{ a: null }, {}, false],
+    [[1, 2], [2, 1], false],
+    [[], {}, false],
+    [{ toString: 1 }, {}, false],
+    [0, false, false],
+  ])('%o and %o: %s', (a, b, same) => {
+    expect(sameJson(a, b)).toBe(same);
+    expect(sameJson(b, a)).toBe(same);
+  });
+});

@@ -1,0 +1,65 @@
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { asSchema, type SchemaInput } from './schema.ts';
+
+const json = { type: 'object', properties: { amount: { type: 'number', minimum: 1 } }, required: ['amount'] };
+
+const vendors: readonly [string, SchemaInput, object | undefined][] = [
+  ['zod', z.object({ amount: z.number().min(1) }), undefined],
+  ['arktype', type({ amount: 'number >= 1' }), undefined],
+  ['valibot', v.object({ amount: v.pipe(v.number(), v.minValue(1)) }), json],
+  ['plain JSON Schema', json, undefined],
+];
+
+describe.each(vendors)('a schema of %s', (_vendor, given, beside) => {
+  const schema = asSchema(given, 'the schema', beside as never);
+
+  test('takes what fits', async () => {
+    expect(await schema.validate({ amount: 5 })).toEqual({ ok: true, value: { amount: 5 } });
+  });
+
+  test('says what does not fit, and where', async () => {
+    const found = await schema.validate({ amount: 'five' });
+    expect(found.ok).toBe(false);
+    expect(!found.ok && found.problems.join()).toMatch(/amount/);
+    expect(await schema.validate({ amount: 0 })).toMatchObject({ ok: false });
+    expect(await schema.validate(null)).toMatchObject({ ok: false });
+  });
+
+  test('gives the JSON Schema that models are told', () => {
+    expect(schema.json()).toMatchObject({ type: 'object', required: ['amount'] });
+    expect(schema.json()).not.toHaveProperty('$schema');
+  });
+});
+
+describe('schemas that cannot be used', () => {
+  test('a vendor that has no JSON Schema asks for it beside the schema', () => {
+    const schema = asSchema(v.object({}), 'the inputSchema of tool pay');
+    expect(() => schema.json()).toThrow('Pass it beside the schema as inputJsonSchema');
+  });
+
+  test('a type that JSON does not have is named with the tool', () => {
+    const schema = asSchema(z.object({ when: z.date() }), 'the inputSchema of tool pay');
+    expect(() => schema.json()).toThrow('the inputSchema of tool pay cannot be told to a model');
+  });
+
+  test('something else is refused', () => {
+    expect(() => asSchema(5 as never, 'the inputSchema of tool pay')).toThrow('which is no schema');
+  });
+
+  test('a broken JSON Schema is an error that names the tool', () => {
+    const schema = asSchema({ $ref: '#/nowhere' }, 'the inputSchema of tool pay');
+    expect(() => schema.validate({})).toThrow('the inputSchema of tool pay is no JSON Schema that can be checked');
+  });
+});
+
+test('a schema that validates asynchronously works', async () => {
+  const schema = asSchema(
+    z.string().refine(async (value) => value !== 'taken', 'is taken'),
+    'the schema',
+  );
+  expect(await schema.validate('free')).toEqual({ ok: true, value: 'free' });
+  expect(await schema.validate('taken')).toEqual({ ok: false, problems: ['is taken'] });
+});
