@@ -191,6 +191,15 @@ const promptId = (name: string, variant: string | undefined): string =>
 
 const randomId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** An abort lets go of the timer, so that nothing keeps the process alive. */
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
 }

@@ -103,8 +103,8 @@ describe('messages that are read back', () => {
         ),
       );
     expect(refs).toEqual([
-      ['ask-1-0', 'one'],
-      ['ask-1-1', 'two'],
+      ['call-1-0', 'one'],
+      ['call-1-1', 'two'],
     ]);
   });
 

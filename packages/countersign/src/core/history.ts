@@ -182,7 +182,7 @@ function nameCalls(message: Message, index: number): { asked: Asked[]; content?:
     const { name, input } = part.toolRequest;
     const given = part.toolRequest.ref as string | undefined;
     const fits = typeof given === 'string' && given !== '' && !taken.has(given);
-    const ref = fits ? given : `${name}-${index}-${asked.length}`;
+    const ref = fits ? given : `call-${index}-${asked.length}`;
     taken.add(ref);
     asked.push({ name, given, ref, answered: false });
     return fits ? part : { ...part, toolRequest: { name, ref, input } };

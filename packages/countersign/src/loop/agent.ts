@@ -100,12 +100,20 @@ async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () 
       ...(resumed ?? { prompt: prompt() }),
       context: ctx.context,
       ...(inside.signal && { abortSignal: inside.signal }),
-      ...(emit && { onChunk: (chunk: Chunk) => emit({ ...chunk, path: [inside.ref, ...(chunk.path ?? [])] }) }),
+      ...(emit && { onChunk: (chunk: Chunk) => emit(fromInside(chunk, inside.ref)) }),
     });
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);
     throw error;
   }
+}
+
+/** The same chunk as the root sees it: a question shown there can be decided there. */
+function fromInside(chunk: Chunk, ref: string): Chunk {
+  const path = [ref, ...(chunk.path ?? [])];
+  if (chunk.type !== 'interrupt') return { ...chunk, path };
+  const interrupt = { ...chunk.interrupt, metadata: { ...chunk.interrupt.metadata, path } };
+  return { ...chunk, path, interrupt, content: [interrupt] };
 }
 
 function defaultPrompt(input: unknown): string {

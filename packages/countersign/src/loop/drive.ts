@@ -1,5 +1,5 @@
 // The loop: ask the core what to do next, do it, record what happened.
-import { InvariantError } from '../core/errors.ts';
+import { ProviderError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { next } from '../core/next.ts';
 import { replyEvents } from '../core/reply.ts';
@@ -54,10 +54,13 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
     throw error;
   }
   if (!Array.isArray(reply?.content))
-    throw new InvariantError(
-      'invariant',
+    throw new ProviderError(
+      'provider-failed',
       { model: model.name },
       `The model ${model.name} gave a reply without content.`,
+      {
+        retryable: false,
+      },
     );
   run.countReply(reply.usage);
   run.record(...replyEvents(reply, run.state.refs, driver.newId));

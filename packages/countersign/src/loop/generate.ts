@@ -6,6 +6,7 @@ import { event } from '../core/event.ts';
 import { loadMessages } from '../core/history.ts';
 import { isObject } from '../core/json.ts';
 import { type Message, type Part, textOf } from '../core/message.ts';
+import type { State } from '../core/state.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
@@ -73,7 +74,7 @@ export async function generate<O extends SchemaInput = any>(
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const driver = prepareDriver(settings, options, schema);
   const { state, spoken } = loadMessages(withSystem(options));
-  const decisions = await checkResume(state, resumeOf(options), allTools(driver.tools, settings.tools));
+  const decisions = await checkResume(state, resumeOf(options), driver.tools, settings.tools);
   const says = [
     ...spoken,
     ...(options.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(options.prompt, 'prompt') }]),
@@ -81,6 +82,7 @@ export async function generate<O extends SchemaInput = any>(
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
+  refuseMissingTools(state, driver.tools);
   const run = new Run(state, driver.emit);
   applyDecisions(run, decisions, options.resume?.metadata);
   hear(run, says, options.whilePending ?? 'cancel');
@@ -174,18 +176,37 @@ function prepareDriver(settings: Settings, options: GenerateOptions, schema: Sch
       ...(options.returnToolRequests && { holdCalls: true }),
     },
     ...(abortSignal && { signal: abortSignal }),
-    ...(onChunk && { emit: onChunk }),
+    ...(onChunk && { emit: guarded(onChunk) }),
     newId: settings.newId,
     onToolError: options.onToolError ?? 'tell',
   };
 }
 
-/** A decision may be on a tool that this call does not offer to the model. */
-function allTools(
-  given: ReadonlyMap<string, ToolDefinition>,
-  defined: ReadonlyMap<string, ToolDefinition>,
-): ReadonlyMap<string, ToolDefinition> {
-  return defined.size === 0 ? given : new Map([...defined, ...given]);
+/** What a person has let run waits until its tool is there again; it is neither dropped nor told as a mistake. */
+function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinition>): void {
+  const missing = state.turn?.calls.filter((call) => call.phase.at === 'cleared' && !tools.has(call.name)) ?? [];
+  if (missing.length === 0) return;
+  const names = missing.map((call) => `${call.name} (${call.ref})`).join(', ');
+  const details = { tools: missing.map((call) => call.name) };
+  throw new UsageError(
+    'unknown-tool',
+    details,
+    `A person decided that ${names} runs, but it is not among the tools of this call.`,
+  );
+}
+
+/** A listener that throws is not called again: a dead reader must not hurt the run. */
+function guarded(listen: (chunk: Chunk) => void): (chunk: Chunk) => void {
+  let listening = true;
+  return (chunk) => {
+    if (!listening) return;
+    try {
+      listen(chunk);
+    } catch {
+      // Its author hears of nothing more; there is nobody here to tell.
+      listening = false;
+    }
+  };
 }
 
 function withSystem({ messages = [], system }: GenerateOptions): readonly Message[] {

@@ -8,14 +8,17 @@ import type { State } from '../core/state.ts';
 import type { Run } from './run.ts';
 import type { ToolDefinition } from './tool.ts';
 
+type Tools = ReadonlyMap<string, ToolDefinition>;
+
 /** What a resumption names must be pending and must fit; otherwise one error lists every fault. */
 export async function checkResume(
   state: State,
   resume: Resume,
-  tools: ReadonlyMap<string, ToolDefinition>,
+  tools: Tools,
+  defined: Tools,
 ): Promise<readonly Matched[]> {
   const { matched, leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
-  const checked = await Promise.all(leaves.map((leaf) => checkLeaf(leaf, tools)));
+  const checked = await Promise.all(leaves.map((leaf) => checkLeaf(leaf, tools, defined)));
   const all = [...faults, ...checked.flat()];
   if (all.length > 0) throw invalidResume(all);
   return matched;
@@ -86,16 +89,14 @@ const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
   'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
 };
 
-async function checkLeaf(leaf: Leaf, tools: ReadonlyMap<string, ToolDefinition>): Promise<readonly DecisionFault[]> {
-  const { call, decision, where } = leaf;
+async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
+  const { call, decision, where, path } = leaf;
   if (decision.type === 'reject' || decision.type === 'cancel') return [];
-  const inner = leaf.path.reduce<ReadonlyMap<string, ToolDefinition> | undefined>(
-    (known, outer) => known?.get(outer.name)?.innerTools?.(),
-    tools,
-  );
-  const tool = (inner ?? tools).get(call.name);
+  const inner = path.reduce<Tools | undefined>((known, outer) => known?.get(outer.name)?.innerTools?.(), tools);
   // A tool may hold a conversation with tools of its own that only it knows; it checks their decisions itself.
-  if (!tool && leaf.path.length > 0 && !inner) return [];
+  if (!inner) return [];
+  // An answer runs nothing, so its tool need not be offered to the model any more.
+  const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   if (!tool) return [{ where, problem: `the tool ${call.name} is not among the tools of this call; pass it in tools` }];
   if (decision.type === 'respond')
     return misfits(tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);

@@ -35,6 +35,7 @@ type PartStream = {
   cancel(reason?: unknown): Promise<void>;
 };
 
+/** True for a model that `aiSdkModel` can drive. */
 export function isAiSdkModel(value: unknown): value is AiSdkModel {
   return looksLikeModel(value) && VERSIONS.has(value.specificationVersion);
 }

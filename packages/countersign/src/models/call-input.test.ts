@@ -24,6 +24,10 @@ test.each([
   expect(readInput(sent)).toEqual({ input: sent, invalid: expect.stringMatching(reason) });
 });
 
-test('an object of a provider that does not keep to the specification is taken as it is', () => {
+test('a provider that does not keep to the specification', () => {
   expect(readInput({ a: 1 })).toEqual({ input: { a: 1 } });
+  expect(readInput(undefined)).toEqual({ input: {} });
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  expect(readInput(circle)).toMatchObject({ invalid: expect.stringContaining('refers to itself') });
 });

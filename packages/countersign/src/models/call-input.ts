@@ -5,8 +5,8 @@ type CallInput = { readonly input: Json; readonly invalid?: string };
 
 /** Reads what a model sent as input. What is no safe JSON stays the text that it was, with the reason beside it. */
 export function readInput(sent: unknown): CallInput {
-  if (typeof sent !== 'string') return checked(sent, JSON.stringify(sent) ?? '');
-  if (sent.trim() === '') return { input: {} };
+  if (sent === undefined || (typeof sent === 'string' && sent.trim() === '')) return { input: {} };
+  if (typeof sent !== 'string') return checked(sent, String(sent));
   try {
     return checked(JSON.parse(sent), sent);
   } catch (error) {

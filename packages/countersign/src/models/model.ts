@@ -13,7 +13,7 @@ export type ToolSpec = {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string };
 
-/** Settings of one model call; unknown keys are handed to the provider as they are. */
+/** Settings of one model call. What only one provider knows goes into `providerOptions`. */
 export type ModelConfig = {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;

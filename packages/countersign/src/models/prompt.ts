@@ -117,6 +117,6 @@ function optionsOf(metadata: Metadata | undefined): { readonly providerOptions?:
  */
 function withoutItems(options: ProviderData): ProviderData {
   return Object.fromEntries(
-    Object.entries(options).map(([provider, { itemId: _itemId, ...rest }]) => [provider, rest]),
+    Object.entries(options).map(([provider, noted]) => [provider, { ...noted, itemId: undefined }]),
   );
 }

@@ -10,14 +10,14 @@ export function keptPart(kind: string, data: object, providerMetadata: ProviderD
   const json = toJson(data);
   return {
     data: json.ok ? json.value : { problem: json.problem },
-    metadata: { providerPart: kind, ...providerMetadataOf(providerMetadata) },
+    metadata: { providerPart: kind, ...savable('providerMetadata', providerMetadata) },
   };
 }
 
-/** The provider's metadata as it is kept on a part; what is not JSON could not be saved and is left out. */
-export function providerMetadataOf(providerMetadata: ProviderData | undefined): Metadata {
-  const json = toJson(providerMetadata);
-  return json.ok && isObject(json.value) ? { providerMetadata: json.value } : {};
+/** A note of a provider as it is kept on a part; what is not JSON could not be saved and is left out. */
+export function savable(key: string, value: unknown): Metadata {
+  const json = toJson(value);
+  return value !== undefined && json.ok ? { [key]: json.value } : {};
 }
 
 /**

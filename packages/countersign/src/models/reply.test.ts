@@ -92,6 +92,12 @@ test('the metadata of a provider is copied, never changed', () => {
   expect(providerMetadata).toEqual({ openai: { itemId: 'rs_1' } });
 });
 
+test('what a provider calls itself cannot reach further than its own part', () => {
+  const providerMetadata = JSON.parse('{"__proto__":{"polluted":true}}');
+  expect(assemble(start('text', 't', { providerMetadata }), delta('text', 't', 'x')).content).toEqual([{ text: 'x' }]);
+  expect({}).not.toHaveProperty('polluted');
+});
+
 test('empty text is left out unless a signature came with it', () => {
   const providerMetadata = { google: { thoughtSignature: 's' } };
   const { content, emitted } = assemble(start('text', 'a'), end('text', 'a'), start('text', 'b', { providerMetadata }));

@@ -1,10 +1,10 @@
 // The reply: puts together what a model says, whole or streamed, in the order in which it began to say it.
-import type { Part } from '../core/message.ts';
+import type { Metadata, Part } from '../core/message.ts';
 import { readInput } from './call-input.ts';
 import { type Finish, finishOf } from './finish.ts';
 import { urlOf } from './media.ts';
 import type { ModelChunk, RequestedCall } from './model.ts';
-import { keptPart, providerMetadataOf } from './provider-part.ts';
+import { keptPart, savable } from './provider-part.ts';
 import type { ProviderData, ReplyPart, ToolCallPart } from './specification.ts';
 
 export class ReplyAssembly {
@@ -63,7 +63,7 @@ export class ReplyAssembly {
         return;
       case 'file': {
         const media = { url: urlOf(part), contentType: part.mediaType };
-        this.#say({ media, ...metadataOf(part.providerMetadata) });
+        this.#say({ media, ...beside(savable('providerMetadata', part.providerMetadata)) });
         return;
       }
       case 'reasoning-file':
@@ -133,16 +133,16 @@ export class ReplyAssembly {
       place.part = keptPart(part.type, data, part.providerMetadata);
       return;
     }
-    const metadata = { ...providerMetadataOf(part.providerMetadata), ...(invalid && { invalidInput: invalid }) };
+    const { toolName: name, toolCallId: ref, providerMetadata } = part;
     place.part = {
-      toolRequest: { name: part.toolName, ...(part.toolCallId && { ref: part.toolCallId }), input },
-      ...(Object.keys(metadata).length > 0 && { metadata }),
+      toolRequest: { name, ...(ref && { ref }), input },
+      ...beside(savable('providerMetadata', providerMetadata), savable('invalidInput', invalid)),
     };
-    if (!streamed) this.#emitInput(part.toolCallId, { name: part.toolName, silent: false, place }, part.input);
+    if (!streamed) this.#emitInput(ref, { name, silent: false, place }, part.input);
   }
 
   #emitInput(ref: string, call: StreamedCall | undefined, delta: string) {
-    if (!this.#emit || !call || call.silent || !ref || delta === '') return;
+    if (!this.#emit || !call || call.silent || !ref || !delta) return;
     this.emitted = true;
     this.#emit({ type: 'tool-input', ref, name: call.name, delta });
   }
@@ -194,7 +194,7 @@ function passage(
 
 /** Metadata arrives with the start, with deltas and with the end, each time what is new: a signature, an item's id. */
 function mergeMetadata(into: Passage, metadata: ProviderData): void {
-  into.metadata ??= {};
+  into.metadata ??= Object.create(null) as NonNullable<Passage['metadata']>;
   for (const provider of Object.keys(metadata)) {
     into.metadata[provider] ??= {};
     Object.assign(into.metadata[provider], metadata[provider]);
@@ -203,12 +203,12 @@ function mergeMetadata(into: Passage, metadata: ProviderData): void {
 
 function passagePart({ kind, text, metadata, citations }: Passage): readonly Part[] {
   if (text === '' && !metadata) return [];
-  const noted = { ...providerMetadataOf(metadata), ...(citations && { citations }) };
-  const beside = Object.keys(noted).length > 0 ? { metadata: noted } : {};
-  return kind === 'text' ? [{ text, ...beside }] : [{ reasoning: text, ...beside }];
+  const noted = beside(savable('providerMetadata', metadata), savable('citations', citations));
+  return kind === 'text' ? [{ text, ...noted }] : [{ reasoning: text, ...noted }];
 }
 
-function metadataOf(providerMetadata: ProviderData | undefined) {
-  const metadata = providerMetadataOf(providerMetadata);
+/** The metadata of a part, where there is any. */
+function beside(...notes: readonly Metadata[]): { readonly metadata?: Metadata } {
+  const metadata: Metadata = Object.assign({}, ...notes);
   return Object.keys(metadata).length > 0 ? { metadata } : {};
 }

@@ -192,6 +192,24 @@ describe.each(PROVIDERS)('$name', ({ dialect: createDialect, model: createModel,
     expect(error.details.partial).toMatchObject([{ text: 'Half a sentence' }]);
   });
 
+  test('an error in the middle of a stream: failed, with what had arrived', async () => {
+    wire.script({ say: [{ text: 'Half a sentence' }], cut: 'error' });
+    const error = await failure(converse(model, config, 'streamed').turn());
+    expect(error).toMatchObject({ code: 'provider-failed', retryable: true });
+    expect(error.message).toContain('overloaded');
+    expect(error.details).toMatchObject({ emitted: true, partial: [{ text: 'Half a sentence' }] });
+  });
+
+  test('a listener that fails lets the connection go', async () => {
+    wire.script({ say: ANSWER, cut: 'stall' });
+    const bug = new Error('bug of the listener');
+    const fail = () => {
+      throw bug;
+    };
+    await expect(converse(model, config, 'streamed').turn({}, fail)).rejects.toBe(bug);
+    await wire.left();
+  });
+
   test('a connection lost in the middle of a call leaves no call behind', async () => {
     wire.script({
       say: [{ text: 'Well' }, { call: 'getWeather', id: 'call_x', input: '{"city":"Paris"}' }],

@@ -59,6 +59,7 @@ export function anthropic(): Dialect {
       return {
         opening: [named('message_start', { message: { ...start, usage: { ...USAGE, output_tokens: 1 } } })],
         saying: blocks.map(blockEvents),
+        error: named('error', { error: { type: 'overloaded_error', message: 'overloaded' } }),
         ending: [
           named('message_delta', { delta: { stop_reason: stopReason(say), stop_sequence: null }, usage: USAGE }),
           named('message_stop', {}),

@@ -45,6 +45,7 @@ export function gemini(): Dialect {
       return {
         opening: [],
         saying: parts.map((part) => streamed(part).map((piece) => event(chunk([piece], replies)))),
+        error: event({ error: { code: 503, message: 'overloaded', status: 'UNAVAILABLE' } }),
         ending: [event(chunk([{ text: '' }], replies, 'STOP'))],
       };
     },

@@ -62,6 +62,7 @@ export function openaiChat(signs = false): Dialect {
             ...pieces(said.input).map((text) => delta({ tool_calls: [{ index: at, function: { arguments: text } }] })),
           ];
         }),
+        error: event({ error: { message: 'overloaded', type: 'server_error', param: null, code: null } }),
         ending: [
           chunk({ delta: {}, finish_reason: finish(say) }),
           chunk(undefined, { usage: USAGE }),

@@ -65,6 +65,9 @@ export function openaiResponses(): Dialect {
       return {
         opening: [send('response.created', { response: head(replies) })],
         saying: items.map((item, index) => itemEvents(item, index, send)),
+        error: send('error', {
+          error: { type: 'server_error', code: 'server_error', message: 'overloaded', param: null },
+        }),
         ending: [
           send('response.completed', {
             response: { ...head(replies), usage: USAGE, incomplete_details: null },

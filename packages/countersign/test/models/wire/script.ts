@@ -8,13 +8,13 @@ export type Said =
 
 /**
  * One answer of the server. `cut`: it says what it should and stalls, or stalls in the middle of the last thing, or ends
- * the body in good order; the end of the reply never comes.
+ * the body in good order, or sends an error that would pass; the end of the reply never comes.
  */
 export type Scripted =
   | { readonly say: readonly Said[]; readonly cut?: Cut }
   | { readonly fail: number; readonly headers?: Readonly<Record<string, string>>; readonly message?: string };
 
-export type Cut = 'stall' | 'stall-inside' | 'end';
+export type Cut = 'stall' | 'stall-inside' | 'end' | 'error';
 
 /** A request or response as JSON: every shape of four APIs, read field by field. */
 export type Body = any;
@@ -44,6 +44,7 @@ export type Events = {
   readonly opening: readonly string[];
   readonly saying: readonly (readonly string[])[];
   readonly ending: readonly string[];
+  readonly error: string;
 };
 
 /** A text in two pieces, as streams bring it. */

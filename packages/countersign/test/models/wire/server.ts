@@ -53,6 +53,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(said(events, next.cut));
     if (next.cut?.startsWith('stall')) stall(response);
+    else if (next.cut === 'error') response.end(events.error);
     else response.end(next.cut === 'end' ? '' : events.ending.join(''));
   }
 
