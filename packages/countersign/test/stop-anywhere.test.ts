@@ -115,7 +115,7 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
     (part): part is ToolRequestPart =>
       'toolRequest' in part && part.metadata !== undefined && 'interrupt' in part.metadata,
   );
-  applyDecisions(run, await checkResume(paused, resumeFor(waiting, world), tools), undefined);
+  applyDecisions(run, await checkResume(paused, resumeFor(waiting, world), tools, tools), undefined);
   await drive(run, driver);
   return recorded;
 }

@@ -22,6 +22,8 @@ export type Call = CallIds & {
   readonly input: Json;
   /** What the model proposed, where a person edited it. */
   readonly proposed?: Json;
+  /** Who made the last edit, where they said who they are. */
+  readonly editedBy?: string;
   readonly phase: Phase;
   /** What a person gave the body to go on with; absent when it runs for the first time. */
   readonly resumed?: { readonly value: Json };

@@ -116,7 +116,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
     return { fault: { problem: 'it is no decision: make one with respond, restart, approve, reject or cancel' } };
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
   const [outer, ...rest] = pathOf(part);
-  const call = turn?.calls.find((call) => call.ref === (outer ?? ref) && (outer !== undefined || call.name === name));
+  const call = turn?.calls.find((call) => call.ref === (outer ?? ref));
   const what = `${name} (${ref})`;
   if (!call) {
     const stale = settled(outer ?? ref);
@@ -125,6 +125,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
       : `${what} is not pending in these messages`;
     return { fault: { problem, ...(stale && { stale }) } };
   }
+  if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };
   if (call.phase.at === 'settled')
     return { fault: { problem: `${what} was decided or finished earlier`, stale: true } };
   // Handed out by `returnToolRequests` before anything looked at it: its caller may decide.
@@ -174,7 +175,10 @@ function readDecision(
 ): { readonly decision: Decision } | { readonly problem: string } {
   const metadata = part.metadata ?? {};
   const said = isObject(metadata.decision) && typeof metadata.decision.made === 'string' ? metadata.decision : {};
-  const type = said.made === undefined ? verb : (said.made as Verb);
+  const made = said.made ?? ('interruptResponse' in metadata ? 'respond' : undefined);
+  if (made === undefined ? isToolResponse(part) && verb !== 'respond' : made !== verb)
+    return { problem: `${label(call)}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
+  const type = verb;
   const by = typeof said.by === 'string' ? { by: said.by } : {};
   const reason = typeof said.reason === 'string' ? { reason: said.reason } : {};
   const note = said.metadata === undefined ? { ok: true as const, value: undefined } : toJson(said.metadata);
@@ -195,39 +199,29 @@ function readDecision(
     case 'restart':
     case 'approve': {
       if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${type} it` };
-      const input = decidedInput(part, call, said.made !== undefined || verb === 'restart');
+      const input = decidedInput(part, call);
       if ('problem' in input) return input;
       if (type === 'approve') return { decision: { type, ...input.edit, ...signed } };
       const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
       if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };
       return { decision: { type, resumed: resumed.value, ...input.edit, ...signed } };
     }
-    default:
-      return { problem: `${JSON.stringify(type)} is no decision` };
   }
 }
 
 /** A decision is bound to the input it was made on: an edit must be declared as one, with what it replaces. */
-function decidedInput(
-  part: ToolRequestPart,
-  call: Call,
-  mayEdit: boolean,
-): { edit: { input?: Json } } | { problem: string } {
+function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json } } | { problem: string } {
   const { input } = part.toolRequest;
   const metadata = part.metadata ?? {};
-  if (mayEdit && 'replacedInput' in metadata) {
-    if (!sameJson(metadata.replacedInput, call.input))
-      return { problem: `the edit of ${label(call)} replaces an input that is not the recorded one` };
-    const edited = toJson(input);
-    return edited.ok
-      ? { edit: { input: edited.value } }
-      : { problem: `the edited input is not JSON: ${edited.problem}` };
-  }
-  if (!sameJson(input, call.input))
+  if (sameJson(input, call.input)) return { edit: {} };
+  if (!('replacedInput' in metadata))
     return {
       problem: `the input of ${label(call)} is not the recorded one; to change it, pass the edit to the decision`,
     };
-  return { edit: {} };
+  if (!sameJson(metadata.replacedInput, call.input))
+    return { problem: `the edit of ${label(call)} replaces an input that is not the recorded one` };
+  const edited = toJson(input);
+  return edited.ok ? { edit: { input: edited.value } } : { problem: `the edited input is not JSON: ${edited.problem}` };
 }
 
 function asResume(entries: readonly Entry[]): Json {

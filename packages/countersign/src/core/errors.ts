@@ -30,6 +30,15 @@ export const ERROR_CODES = {
     'The model or the network failed. If `retryable`, try again from `messages`: no finished tool runs twice.',
   'stream-cut-off':
     "The model's stream ended in the middle. `details.partial` holds what arrived; go on from `messages`.",
+  'unknown-run': 'The store has no run with this id. Correct the id, or look in the store that the run was started in.',
+  'unknown-interrupt': 'The store has no interrupt with this id. Correct the id.',
+  'no-store': 'The call needs a store. Pass `store` to `countersign()`.',
+  'run-exists': 'A run with this id was started before. Get it by its id, or start another with a new one.',
+  'stale-version': 'Somebody changed the run at the same time. Load it again and look.',
+  'claim-lost': 'Another worker has taken the run over. Nothing more was written; leave it to the other.',
+  'outdated-card': 'The decision was made on something else than what is pending now. Load the interrupt again.',
+  'store-failed':
+    'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   invariant: 'A bug in Countersign. Please report it with the message.',
 } as const;
 
@@ -53,6 +62,17 @@ export class CountersignError extends Error {
   /** The conversation to go on from, where the error came in the middle of one. */
   get messages(): readonly Message[] | undefined {
     return this.details.messages;
+  }
+}
+
+/** What can be said of anything that was thrown, even if it cannot be read. */
+export function messageOf(error: unknown): string {
+  try {
+    if (error instanceof Error) return error.message || error.name;
+    return String(error);
+  } catch {
+    // It refuses to be read; that is all there is to say.
+    return 'something that cannot be read was thrown';
   }
 }
 
@@ -80,6 +100,16 @@ export class ProviderError extends CountersignError {
 
 /** A bug of ours. */
 export class InvariantError extends CountersignError {}
+
+/** The same error with the conversation to go on from. */
+export function withMessages(error: CountersignError, messages: readonly Message[]): CountersignError {
+  const details = { ...error.details, messages };
+  const { code, message, cause = error } = error;
+  if (error instanceof ProviderError)
+    return new ProviderError(code, details, message, { cause, retryable: error.retryable });
+  const Class = [UsageError, ConflictError, InvariantError].find((known) => error instanceof known) ?? CountersignError;
+  return new Class(code, details, message, { cause });
+}
 
 /**
  * Thrown by a tool that knows it did nothing: a refusal before the irreversible request. Any other error of a gated

@@ -36,12 +36,16 @@ export type Decision = Signed &
 
 /**
  * How a call ended, as the model is told. `text` explains what is not an output.
- * `mayHaveActed`: the tool failed and may have taken effect all the same.
+ * `mayHaveActed`: the tool may have taken effect all the same.
  */
 export type Result =
   | { readonly type: 'output'; readonly output: Json; readonly metadata?: Metadata }
-  | { readonly type: 'error'; readonly text: string; readonly mayHaveActed?: true; readonly metadata?: Metadata }
-  | { readonly type: 'rejected' | 'cancelled'; readonly text: string; readonly metadata?: Metadata };
+  | {
+      readonly type: 'error' | 'rejected' | 'cancelled';
+      readonly text: string;
+      readonly mayHaveActed?: true;
+      readonly metadata?: Metadata;
+    };
 
 export type FinishReason = 'stop' | 'length' | 'blocked' | 'interrupted' | 'max-turns' | 'aborted' | 'error' | 'other';
 

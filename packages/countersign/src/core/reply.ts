@@ -23,6 +23,8 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
   const calls: CallIds[] = [];
   const taken = new Set<string>();
   const content = reply.content.map((part): Part => {
+    // Only tools answer for tools: what a model sends as an answer is kept as data.
+    if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
     if (!('toolRequest' in part)) return part;
     const id = newId();
     const given = part.toolRequest.ref;
@@ -76,7 +78,11 @@ function request(part: RawRequest, ref: string, providerRef: string | undefined)
     ...(providerRef !== undefined && { providerRef }),
   };
   return {
-    toolRequest: { name: String(name), ref, input: checked.ok ? checked.value : null },
+    toolRequest: {
+      name: typeof name === 'string' && name !== '' ? name : 'unnamed',
+      ref,
+      input: checked.ok ? checked.value : null,
+    },
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
 }

@@ -1,7 +1,7 @@
 // The state of a run, and how each event changes it.
 import { type Call, NO_STEPS, type Turn } from './call.ts';
 import { InvariantError } from './errors.ts';
-import type { CallIds, FinishReason, RunEvent } from './event.ts';
+import type { CallIds, Decision, FinishReason, RunEvent } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
@@ -115,10 +115,10 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
       // The result follows as a fact of its own; until then the call cannot run.
       return decided;
     case 'restart':
-      return { ...edited(decided, decision.input), resumed: { value: decision.resumed }, phase: { at: 'cleared' } };
+      return { ...edited(decided, decision), resumed: { value: decision.resumed }, phase: { at: 'cleared' } };
     case 'approve':
       return {
-        ...edited(decided, decision.input),
+        ...edited(decided, decision),
         // At the gate, and for a second try, the body starts as it would have. A question that it asked itself is
         // answered with `true`.
         ...(interrupt.kind === 'interrupt' && { resumed: { value: true } }),
@@ -131,8 +131,10 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
   }
 }
 
-function edited(call: Call, input: Json | undefined): Call {
-  return input === undefined ? call : { ...call, input, proposed: call.proposed ?? call.input };
+function edited({ editedBy, ...call }: Call, { input, by }: Decision & { readonly input?: Json }): Call {
+  if (input === undefined) return editedBy === undefined ? call : { ...call, editedBy };
+  const proposed = call.proposed === undefined ? call.input : call.proposed;
+  return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
 }
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {
@@ -153,7 +155,7 @@ function closeIfSettled(state: State): State {
   if (!turn?.calls.every((call) => call.phase.at === 'settled')) return state;
   const failed = turn.calls.flatMap((call) => {
     const result = call.phase.at === 'settled' ? call.phase.result : undefined;
-    return result?.type === 'error' && result.mayHaveActed
+    return result && result.type !== 'output' && result.mayHaveActed
       ? [{ name: call.name, ref: call.ref, text: result.text }]
       : [];
   });

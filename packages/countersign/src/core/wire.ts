@@ -30,6 +30,11 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'cleared',
   'resumed',
   'replacedInput',
+  'editedBy',
+  'interruptId',
+  'interruptResponse',
+  'outcome',
+  'mayHaveActed',
   'resolvedInterrupt',
   'decision',
   'pendingOutput',
@@ -153,15 +158,17 @@ const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-
 function decidedMetadata(call: Call): Metadata {
   if (!call.decided) return {};
   const { interrupt, decision } = call.decided;
-  const said = decisionMetadata(decision, call.proposed !== undefined);
+  const said = decisionMetadata(decision);
   return {
     ...(interrupt.kind !== 'inside' && { resolvedInterrupt: interrupt.payload }),
     ...(call.proposed !== undefined && { replacedInput: call.proposed }),
+    ...(call.editedBy !== undefined && { editedBy: call.editedBy }),
     ...(said && { decision: said }),
   };
 }
 
-function decisionMetadata(decision: Decision, edited: boolean): Metadata | undefined {
+function decisionMetadata(decision: Decision): Metadata | undefined {
+  const edited = 'input' in decision;
   if (decision.type === 'inside') return undefined;
   const plain = decision.type === 'respond' || decision.type === 'restart';
   if (plain && decision.by === undefined && !edited) return undefined;
@@ -186,7 +193,7 @@ function responseMetadata(result: Result): Metadata {
   };
 }
 
-const mayHaveActed = (result: Result): boolean => result.type === 'error' && result.mayHaveActed === true;
+const mayHaveActed = (result: Result): boolean => result.type !== 'output' && result.mayHaveActed === true;
 
 /** Reads a turn back from the model's message and the answers that followed it. */
 export function readTurn(message: Message, answers: ReadonlyMap<string, ToolResponsePart>): Turn {
@@ -214,6 +221,7 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...(foreign && { metadata: foreign }),
     input: input as Json,
     ...('replacedInput' in metadata && { proposed: metadata.replacedInput as Json }),
+    ...(typeof metadata.editedBy === 'string' && { editedBy: metadata.editedBy }),
     pauses,
     ...('resumed' in metadata && { resumed: { value: metadata.resumed as Json } }),
     ...(decided && { decided }),
@@ -269,19 +277,21 @@ function answered(answer: ToolResponsePart): Phase {
   };
 }
 
-function notOutput(type: unknown, output: Json, acted: unknown, kept: { metadata?: Metadata }): Result {
+function notOutput(said: unknown, output: Json, acted: unknown, kept: { metadata?: Metadata }): Result {
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  if (type === 'rejected' || type === 'cancelled') return { type, text, ...kept };
-  return { type: 'error', text, ...(acted === true && { mayHaveActed: true }), ...kept };
+  const type = said === 'rejected' || said === 'cancelled' ? said : 'error';
+  return { type, text, ...(acted === true && { mayHaveActed: true }), ...kept };
 }
 
 function readDecided(metadata: Metadata): Call['decided'] {
   const said = metadata.decision;
   if (!('resolvedInterrupt' in metadata) && !isObject(said)) return undefined;
-  const interrupt: Interrupt = { id: '', kind: 'interrupt', payload: (metadata.resolvedInterrupt ?? true) as Json };
-  const decision = isObject(said) ? (said as unknown as Decision) : ({ type: 'restart', resumed: true } as const);
-  return {
-    interrupt,
-    decision: decision.type === ('edit' as string) ? ({ ...decision, type: 'approve' } as Decision) : decision,
-  };
+  const payload = 'resolvedInterrupt' in metadata ? (metadata.resolvedInterrupt as Json) : true;
+  const interrupt: Interrupt = { id: '', kind: 'interrupt', payload };
+  return { interrupt, decision: isObject(said) ? readSaid(said) : { type: 'restart', resumed: true } };
+}
+
+/** What a request says about its decision; an edit was an approval with another input. */
+function readSaid(said: Record<string, unknown>): Decision {
+  return (said.type === 'edit' ? { ...said, type: 'approve', input: null } : said) as Decision;
 }

@@ -6,28 +6,26 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
   #chunks: Chunk[] = [];
   #next = 0;
   #end: { readonly error?: unknown } | undefined;
-  #waiting: { resolve(result: IteratorResult<Chunk>): void; reject(error: unknown): void } | undefined;
+  readonly #waiting: { resolve(result: IteratorResult<Chunk>): void; reject(error: unknown): void }[] = [];
 
   push(chunk: Chunk): void {
     if (this.#end) return;
-    const waiting = this.#waiting;
-    if (!waiting) {
-      this.#chunks.push(chunk);
-      return;
-    }
-    this.#waiting = undefined;
-    waiting.resolve({ value: chunk, done: false });
+    const waiting = this.#waiting.shift();
+    if (waiting) waiting.resolve({ value: chunk, done: false });
+    else this.#chunks.push(chunk);
   }
 
   /** No more chunks come; with an error, the reader gets it after the last chunk. */
   end(end: { readonly error?: unknown } = {}): void {
     if (this.#end) return;
     this.#end = end;
-    const waiting = this.#waiting;
-    if (!waiting) return;
-    this.#waiting = undefined;
-    if ('error' in end) waiting.reject(end.error);
-    else waiting.resolve(DONE);
+    const [first, ...others] = this.#waiting.splice(0);
+    if (first && 'error' in end) {
+      // It is told once; whoever reads on finds the end.
+      this.#end = {};
+      first.reject(end.error);
+    } else first?.resolve(DONE);
+    for (const waiting of others) waiting.resolve(DONE);
   }
 
   next(): Promise<IteratorResult<Chunk>> {
@@ -39,7 +37,7 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
       return Promise.resolve({ value: chunk, done: false });
     }
     const end = this.#end;
-    if (!end) return new Promise((resolve, reject) => (this.#waiting = { resolve, reject }));
+    if (!end) return new Promise((resolve, reject) => void this.#waiting.push({ resolve, reject }));
     if (!('error' in end)) return Promise.resolve(DONE);
     this.#end = {};
     return Promise.reject(end.error);
@@ -48,6 +46,7 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
   return(): Promise<IteratorResult<Chunk>> {
     this.#end = {};
     this.#reset();
+    for (const waiting of this.#waiting.splice(0)) waiting.resolve(DONE);
     return Promise.resolve(DONE);
   }
 

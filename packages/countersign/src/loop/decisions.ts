@@ -37,11 +37,7 @@ export function restart<Input>(
   resumed: unknown = true,
   options: DecisionOptions & { readonly replaceInput?: Input } = {},
 ): ToolRequestPart<Input> {
-  const decision = signed('restart', options);
-  return rerun(interrupt, options.replaceInput, {
-    resumed,
-    ...(options.by !== undefined || options.metadata !== undefined ? decision : {}),
-  });
+  return rerun(interrupt, options.replaceInput, { resumed, ...signed('restart', options) });
 }
 
 /** Lets the call run as it was asked for, or with the input that the person made of it. */

@@ -1,7 +1,7 @@
 // `generate`: from options to a response, through the one loop.
 
-import type { DecisionPart, Resume } from '../core/decide.ts';
-import { ConflictError, CountersignError, ProviderError, UsageError } from '../core/errors.ts';
+import { type DecisionPart, type Resume, VERBS } from '../core/decide.ts';
+import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { loadMessages } from '../core/history.ts';
 import { isObject } from '../core/json.ts';
@@ -83,13 +83,13 @@ export async function generate<O extends SchemaInput = any>(
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
   refuseMissingTools(state, driver.tools);
-  const run = new Run(state, driver.emit);
+  const run = new Run(state, driver);
   applyDecisions(run, decisions, options.resume?.metadata);
   hear(run, says, options.whilePending ?? 'cancel');
   try {
     await drive(run, driver);
   } catch (error) {
-    throw withMessages(error, run);
+    throw interrupted(error, run);
   } finally {
     run.close();
   }
@@ -237,6 +237,15 @@ function resumeOf({ resume = {}, toolResponses }: GenerateOptions): Resume {
       {},
       '`resume` was given a decision itself; write resume: { respond: … } or the like.',
     );
+  const unknown = Object.keys(resume).filter(
+    (key) => key !== 'metadata' && !(VERBS as readonly string[]).includes(key),
+  );
+  if (unknown.length > 0)
+    throw new UsageError(
+      'invalid-resume',
+      { unknown },
+      `\`resume\` has ${unknown.join(', ')}, which is no decision; there are ${VERBS.join(', ')}. Nothing ran.`,
+    );
   if (toolResponses === undefined) return resume;
   const more = Array.isArray(toolResponses)
     ? (toolResponses as readonly DecisionPart[])
@@ -265,26 +274,21 @@ function hear(run: Run, says: readonly Message[], whilePending: 'cancel' | 'queu
   run.record(event({ type: 'user-spoke', messages: says }));
 }
 
-function withMessages(error: unknown, run: Run): unknown {
-  if (error instanceof UsageError || error instanceof ConflictError) return error;
+/** Whatever ended the run, what was said and done before stays said and done. */
+function interrupted(error: unknown, run: Run): CountersignError {
   const messages = messagesOf(run.state);
-  if (error instanceof ProviderError)
-    return new ProviderError(error.code, { ...error.details, messages }, error.message, {
-      cause: error.cause ?? error,
-      retryable: error.retryable,
-    });
-  if (error instanceof CountersignError) return error;
-  const why = error instanceof Error ? error.message : String(error);
-  return new ProviderError('provider-failed', { messages }, `The model failed: ${why}`, {
+  if (error instanceof CountersignError) return withMessages(error, messages);
+  const details = { messages };
+  return new ProviderError('provider-failed', details, `The model failed: ${messageOf(error)}`, {
     cause: error,
     retryable: false,
   });
 }
 
 /** The outer conversation keeps what the inner one had done. */
-function callFailed({ call, error }: Run['failures'][number], run: Run): unknown {
-  if (error instanceof CountersignError) return error instanceof ProviderError ? withMessages(error, run) : error;
-  const why = error instanceof Error ? error.message : String(error);
+function callFailed({ call, error }: Run['failures'][number], run: Run): CountersignError {
+  if (error instanceof CountersignError) return interrupted(error, run);
   const details = { tool: call.name, ref: call.ref, messages: messagesOf(run.state) };
-  return new UsageError('tool-failed', details, `The tool ${call.name} (${call.ref}) failed: ${why}`, { cause: error });
+  const message = `The tool ${call.name} (${call.ref}) failed: ${messageOf(error)}`;
+  return new UsageError('tool-failed', details, message, { cause: error });
 }

@@ -59,9 +59,9 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
     case 'reject':
-      return { type: 'rejected', text: refusalText(call, 'was rejected by a person', decision.reason) };
+      return { type: 'rejected', ...refusal(call, 'was rejected by a person', decision.reason) };
     case 'cancel':
-      return { type: 'cancelled', text: refusalText(call, 'was cancelled', decision.reason) };
+      return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
     case 'restart':
     case 'approve':
     case 'inside':
@@ -70,15 +70,17 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
 }
 
 /** Said in so many words: a model takes a vague denial for a success. */
-function refusalText(call: Call, verb: string, reason: string | undefined): string {
-  const kind =
-    call.phase.at === 'waiting'
-      ? call.phase.interrupt.kind
-      : call.phase.at === 'started'
-        ? 'unknown-outcome'
-        : 'approval';
+function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
+  const kind = kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
-  return `The call of ${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
+  const text = `The call of ${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
+  return kind === 'unknown-outcome' ? { text, mayHaveActed: true } : { text };
+}
+
+function kindOf({ phase }: Call): InterruptKind {
+  if (phase.at === 'waiting') return phase.interrupt.kind;
+  if (phase.at === 'started') return 'unknown-outcome';
+  return phase.at === 'open' && phase.inner ? 'inside' : 'approval';
 }
 
 const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {

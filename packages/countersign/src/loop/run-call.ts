@@ -1,8 +1,9 @@
 // One call, in three stages: may it run (the gate), run it (the body), and say what came of it.
 import { type Call, interruptId } from '../core/call.ts';
-import { CountersignError, NotPerformed } from '../core/errors.ts';
+import { pendingParts } from '../core/decide.ts';
+import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
 import { event, type InterruptKind, type Result } from '../core/event.ts';
-import { isObject, type Json, toJson } from '../core/json.ts';
+import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import type { Driver, Run } from './run.ts';
@@ -14,10 +15,10 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   const tool = driver.tools.get(call.name);
   if (!tool) return settle(run, call, failed(unknownTool(call.name, driver)));
   try {
+    const fresh = call.phase.at === 'open' && !call.phase.inner;
+    if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
     if (!input.ok) return settle(run, call, failed(input.text));
-    const fresh = call.phase.at === 'open' && !call.phase.inner;
-    if (fresh && (await askFirst(run, driver, tool, call, input.value))) return;
     if (driver.signal?.aborted) return;
     await runBody(run, driver, tool, call, input.value);
   } catch (error) {
@@ -28,32 +29,37 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
 /** A call that was started and has no result. Running it again is for those who said that it is harmless. */
 export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
   const tool = driver.tools.get(call.name);
-  const input = tool ? await validInput(tool, call) : undefined;
-  if (tool?.idempotent && input?.ok) return runBody(run, driver, tool, call, input.value);
   let found = '';
-  if (tool?.verify && input?.ok) {
-    try {
+  try {
+    const input = tool ? await validInput(tool, call) : undefined;
+    if (tool?.idempotent && input?.ok) return runBody(run, driver, tool, call, input.value);
+    if (tool?.verify && input?.ok) {
       const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
       if (verified !== undefined) return settle(run, call, await outputResult(tool, call, verified.output));
       found = ' A look-up found no trace of it, which does not prove that it will not still happen.';
-    } catch (error) {
-      found = ` Looking it up failed: ${messageOf(error)}.`;
     }
+  } catch (error) {
+    found = ` Looking it up failed: ${messageOf(error)}.`;
   }
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
   pause(run, call, 'unknown-outcome', { message });
 }
 
-/** True when a person is asked first. */
-async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
+/** True when nothing is to run now: a person is asked first, or what they would be asked does not fit. */
+async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<boolean> {
+  if (tool.body && tool.needsApproval === false) return false;
+  const input = await validInput(tool, call);
+  if (!input.ok) {
+    settle(run, call, failed(input.text));
+    return true;
+  }
   if (!tool.body) {
-    const payload = toJson((await requestPayload(tool, input)) ?? true);
+    const payload = shown(await requestPayload(tool, input.value));
     if (payload.ok) pause(run, call, 'question', payload.value);
     else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
     return true;
   }
-  if (tool.needsApproval === false) return false;
-  const approval = await askGate(tool, input, {
+  const approval = await askGate(tool, input.value, {
     context: driver.context,
     callId: call.id,
     metadata: requestPart(call).metadata ?? {},
@@ -79,6 +85,8 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
 async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
   const memory = rememberInterrupts(call.name);
   run.record(event({ type: 'call-started', callId: call.id }));
+  // Nobody may act on a start that is not on record.
+  if (run.isStored && !(await run.isDurable())) return;
   try {
     const ctx = bodyContext(run, driver, call, memory.interrupt);
     const output = await tool.body?.(input, ctx, insideOf(driver, call));
@@ -92,10 +100,24 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
   }
 }
 
+/** What was passed on to the conversation inside was refused there before anything ran: its questions still wait. */
+function refusedInside(call: Call, error: unknown): readonly Message[] | undefined {
+  const refused =
+    error instanceof CountersignError && (error.code === 'invalid-resume' || error.code === 'already-decided');
+  if (!refused || call.decided?.decision.type !== 'inside') return undefined;
+  return (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
+}
+
 function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
   if (error instanceof HeldSignal) {
     run.record(event({ type: 'call-held', callId: call.id, inner: error.messages }));
     if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
+    return;
+  }
+  const inner = refusedInside(call, error);
+  if (inner) {
+    pauseInside(run, call, inner);
+    run.failures.push({ call, error });
     return;
   }
   if (error instanceof NotPerformed)
@@ -122,7 +144,7 @@ function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContex
   return {
     context: driver.context,
     interrupt,
-    resumed: inner ? { messages: inner } : call.resumed?.value,
+    resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
     step: stepsOf(run, call),
     signal: driver.signal ?? NEVER,
     callId: call.id,
@@ -142,13 +164,14 @@ function stepsOf(run: Run, call: Call): ToolContext['step'] {
   return async (name, work) => {
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
-    const step = count === 1 ? name : `${name}#${count}`;
-    if (call.steps.has(step)) return call.steps.get(step) as never;
+    const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;
+    const done = call.steps.get(step);
+    if (done !== undefined) return copyOf(done) as never;
     const output = toJson(await work());
     if (!output.ok)
       throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
     run.record(event({ type: 'step-done', callId: call.id, step, output: output.value }));
-    return output.value as never;
+    return copyOf(output.value) as never;
   };
 }
 
@@ -158,7 +181,8 @@ async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput>
   const invalid = call.metadata?.invalidInput;
   if (invalid !== undefined)
     return { ok: false, text: `The input of ${call.name} was not read: ${String(invalid)}. Send it again as JSON.` };
-  const checking = tool.input.validate(call.input);
+  // A copy each time: neither the gate nor the body can change what is on record.
+  const checking = tool.input.validate(copyOf(call.input));
   const checked = checking instanceof Promise ? await checking : checking;
   if (checked.ok) return checked;
   return {
@@ -184,23 +208,28 @@ function ranBut(call: Call, problem: string): Result {
 
 function pauseInBody(run: Run, call: Call, payload: unknown): void {
   const inner = pausedMessages(payload);
-  if (inner) {
-    const id = interruptId(call.id, call.pauses + 1);
-    run.record(
-      event({ type: 'call-interrupted', callId: call.id, interrupt: { id, kind: 'inside', payload: true }, inner }),
-    );
-    return;
-  }
-  const shown = toJson(payload === undefined ? true : payload);
-  if (shown.ok) pause(run, call, 'interrupt', shown.value);
-  else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${shown.problem}.`));
+  if (inner) return pauseInside(run, call, inner);
+  const asked = shown(payload);
+  if (asked.ok) pause(run, call, 'interrupt', asked.value);
+  else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${asked.problem}.`));
+}
+
+function pauseInside(run: Run, call: Call, inner: readonly Message[]): void {
+  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside', payload: true } as const;
+  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, inner }));
+}
+
+/** Whatever is given is shown, falsy or not; `true` stands for nothing given. */
+function shown(payload: unknown): JsonCheck {
+  return toJson(payload === undefined ? true : payload);
 }
 
 /** The messages of a paused response that a tool passes on. */
 function pausedMessages(payload: unknown): readonly Message[] | undefined {
   if (!isObject(payload) || payload.finishReason !== 'interrupted' || !Array.isArray(payload.messages))
     return undefined;
-  return payload.messages as readonly Message[];
+  const messages = payload.messages as readonly Message[];
+  return pendingParts(messages).length > 0 ? messages : undefined;
 }
 
 function pause(run: Run, call: Call, kind: InterruptKind, payload: Json): void {
@@ -219,7 +248,7 @@ function unknownTool(name: string, { tools }: Driver): string {
   return `There is no tool ${name}. ${known.length > 0 ? `The tools are: ${known.join(', ')}.` : 'There are no tools.'}`;
 }
 
-function messageOf(error: unknown): string {
-  if (error instanceof CountersignError || error instanceof Error) return error.message || error.name;
-  return typeof error === 'string' ? error : String(error);
+function copyOf(value: Json): Json {
+  const copy = toJson(value);
+  return copy.ok ? copy.value : value;
 }

@@ -22,6 +22,16 @@ export type Driver = {
   readonly emit?: (chunk: Chunk) => void;
   /** `tell`: a tool that throws is a result for the model. */
   readonly onToolError: 'tell' | 'throw';
+  /** The time in milliseconds, where deadlines count. */
+  readonly clock?: () => number;
+};
+
+/** Where the events of a stored run go. */
+export type Sink = {
+  /** Takes events that the run has folded in; they become durable in this order. */
+  write(events: readonly RunEvent[]): void;
+  /** Resolves once everything written is durable; rejects if it cannot become so. */
+  flushed(): Promise<void>;
 };
 
 /** A failure that the caller is to hear of. */
@@ -37,10 +47,12 @@ export class Run {
   replies = 0;
   #closed = false;
   readonly #emit: ((chunk: Chunk) => void) | undefined;
+  readonly #sink: Sink | undefined;
 
-  constructor(state: State, emit?: (chunk: Chunk) => void) {
+  constructor(state: State, { emit, sink }: { readonly emit?: (chunk: Chunk) => void; readonly sink?: Sink } = {}) {
     this.state = state;
     this.#emit = emit;
+    this.#sink = sink;
   }
 
   countReply(usage: Usage | undefined): void {
@@ -51,12 +63,34 @@ export class Run {
   /** Once the run has stopped, a straggler's news is not recorded: the call stays as it was when the run stopped. */
   record(...events: readonly RunEvent[]): void {
     if (this.#closed) return;
+    this.absorb(events);
+    this.#sink?.write(events);
+  }
+
+  /** Folds in what was recorded elsewhere. */
+  absorb(events: readonly RunEvent[]): void {
     for (const event of events) {
       const before = this.state;
       this.state = fold(before, event);
       if (this.#emit)
         for (const chunk of eventChunks(event, before, this.state, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }
+  }
+
+  /** True once everything recorded is durable; false if it cannot become so, and nothing more may happen. */
+  async isDurable(): Promise<boolean> {
+    if (!this.#sink) return !this.#closed;
+    try {
+      await this.#sink.flushed();
+      return !this.#closed;
+    } catch {
+      // Whoever drives the run hears of it from the sink itself.
+      return false;
+    }
+  }
+
+  get isStored(): boolean {
+    return this.#sink !== undefined;
   }
 
   close(): void {

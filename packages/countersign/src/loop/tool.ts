@@ -1,7 +1,7 @@
 // Tools: what the model may call, and the questions that pause its loop.
 
 import type { DecisionPart } from '../core/decide.ts';
-import { UsageError } from '../core/errors.ts';
+import { messageOf, UsageError } from '../core/errors.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../models/model.ts';
 import type { Chunk } from './chunk.ts';
@@ -318,7 +318,7 @@ export async function askGate(
     return typeof verdict === 'object' && verdict !== null ? verdict : true;
   } catch (error) {
     return {
-      message: `Whether ${definition.name} needs approval could not be determined: ${error instanceof Error ? error.message : String(error)}`,
+      message: `Whether ${definition.name} needs approval could not be determined: ${messageOf(error)}`,
     };
   }
 }
