@@ -9,8 +9,8 @@ export type Phase =
   | { readonly at: 'open'; readonly inner?: readonly Message[] }
   /** A person decided that the body runs. */
   | { readonly at: 'cleared' }
-  /** The body was started. Seen by `next`, it means that nobody knows how it ended. */
-  | { readonly at: 'started' }
+  /** The body was started, at `since`. Seen by `next`, it means that nobody knows how it ended. */
+  | { readonly at: 'started'; readonly since?: number }
   | { readonly at: 'waiting'; readonly interrupt: Interrupt; readonly inner?: readonly Message[] }
   | { readonly at: 'settled'; readonly result: Result };
 

@@ -128,6 +128,10 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };
   if (call.phase.at === 'settled')
     return { fault: { problem: `${what} was decided or finished earlier`, stale: true } };
+  if (call.phase.at === 'open' && call.phase.inner)
+    return {
+      fault: { problem: `${label(call)} stopped in the middle and goes on by itself; nobody has to decide it` },
+    };
   // Handed out by `returnToolRequests` before anything looked at it: its caller may decide.
   if (call.phase.at === 'open' && outer === undefined)
     return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
@@ -179,7 +183,11 @@ function readDecision(
   if (made === undefined ? isToolResponse(part) && verb !== 'respond' : made !== verb)
     return { problem: `${label(call)}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
   const type = verb;
-  const by = typeof said.by === 'string' ? { by: said.by } : {};
+  const by = {
+    ...(typeof said.by === 'string' && { by: said.by }),
+    ...(typeof said.channel === 'string' && { channel: said.channel }),
+    ...(typeof said.note === 'string' && { note: said.note }),
+  };
   const reason = typeof said.reason === 'string' ? { reason: said.reason } : {};
   const note = said.metadata === undefined ? { ok: true as const, value: undefined } : toJson(said.metadata);
   if (!note.ok) return { problem: `its metadata is not JSON: ${note.problem}` };

@@ -8,9 +8,10 @@ export const EVENT_VERSION = 1;
 /**
  * What kind of question a call puts to a person.
  * `question`: the call is the question. `interrupt`: the tool's body asked. `approval`: the gate asked before the body.
- * `unknown-outcome`: the body was started and nobody knows how it ended. `inside`: a conversation inside the tool waits.
+ * `unknown-outcome`: the body was started and nobody knows how it ended. `unavailable`: a person let the call run, but
+ * its tool is gone or does not take its input any more. `inside`: a conversation inside the tool waits.
  */
-export type InterruptKind = 'question' | 'interrupt' | 'approval' | 'unknown-outcome' | 'inside';
+export type InterruptKind = 'question' | 'interrupt' | 'approval' | 'unknown-outcome' | 'unavailable' | 'inside';
 
 export type Interrupt = {
   /** Unique; a second question of the same call has another id. */
@@ -18,10 +19,16 @@ export type Interrupt = {
   readonly kind: InterruptKind;
   /** What the asker wants shown, as given; `true` when nothing was given. */
   readonly payload: Json;
+  /** When nobody has decided by then, `onExpiry` is the decision. Times are in milliseconds. */
+  readonly expiresAt?: number;
+  readonly onExpiry?: 'reject' | 'cancel' | 'approve';
+  readonly remindAt?: number;
+  readonly labels?: readonly string[];
+  readonly risk?: 'low' | 'medium' | 'high';
 };
 
-/** Who made a decision and what they noted beside it. */
-type Signed = { readonly by?: string; readonly metadata?: Json };
+/** Who made a decision, through which channel, and what they noted beside it. */
+type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 
 /** A person's answer to one interrupt. `input` is there when they edited the input. */
 export type Decision = Signed &
@@ -83,7 +90,8 @@ type Fact =
   | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string };
 
-export type RunEvent = Fact & { readonly v: typeof EVENT_VERSION };
+/** `at` is when it was recorded, in milliseconds, where somebody keeps the time. */
+export type RunEvent = Fact & { readonly v: typeof EVENT_VERSION; readonly at?: number };
 
 export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {
   return { v: EVENT_VERSION, ...fact };

@@ -71,18 +71,18 @@ const RUNNABLE: ReadonlySet<RawReply['finishReason']> = new Set(['stop', 'tool-c
 
 function request(part: RawRequest, ref: string, providerRef: string | undefined): ToolRequestPart {
   const { name, input } = part.toolRequest;
-  const checked = toJson(input === undefined ? {} : input);
+  const named = typeof name === 'string' && name !== '';
+  const checked = named ? toJson(input === undefined ? {} : input) : NAMELESS;
   const metadata = {
     ...foreignMetadata(part.metadata),
     ...(!checked.ok && { invalidInput: checked.problem }),
     ...(providerRef !== undefined && { providerRef }),
   };
   return {
-    toolRequest: {
-      name: typeof name === 'string' && name !== '' ? name : 'unnamed',
-      ref,
-      input: checked.ok ? checked.value : null,
-    },
+    toolRequest: { name: named ? name : 'unnamed', ref, input: checked.ok ? checked.value : null },
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
 }
+
+/** Told to the model like an input that cannot be read, whether or not there is a tool that is called `unnamed`. */
+const NAMELESS = { ok: false, problem: 'the call names no tool' } as const;

@@ -36,13 +36,16 @@ export function fold(state: State, event: RunEvent): State {
     case 'model-replied':
       return foldReply(state, event);
     case 'call-started':
-      return changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'started' } }));
+      return changeCall(state, event.callId, (call) => ({
+        ...call,
+        phase: { at: 'started', ...(event.at !== undefined && { since: event.at }) },
+      }));
     case 'call-interrupted':
       return changeCall(state, event.callId, ({ resumed, ...call }) => ({
         ...call,
         pauses: call.pauses + 1,
-        // A body whose outcome is unknown may have to run again exactly as it was started.
-        ...(event.interrupt.kind === 'unknown-outcome' && resumed && { resumed }),
+        // It may have to run exactly as it was started, or was to be.
+        ...(KEEPS_RESUMED.has(event.interrupt.kind) && resumed && { resumed }),
         phase: { at: 'waiting', interrupt: event.interrupt, ...(event.inner && { inner: event.inner }) },
       }));
     case 'call-held':
@@ -70,6 +73,8 @@ export function fold(state: State, event: RunEvent): State {
     }
   }
 }
+
+const KEEPS_RESUMED: ReadonlySet<string> = new Set(['unknown-outcome', 'unavailable']);
 
 /** The calls of the turn that wait for a person. */
 export function waitingCalls(state: State): readonly Call[] {

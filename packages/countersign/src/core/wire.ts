@@ -105,17 +105,12 @@ function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly 
 function openMetadata(call: Call): Metadata {
   return {
     ...decidedMetadata(call),
-    ...(needsCallId(call) && { callId: call.id }),
+    ...(call.phase.at !== 'settled' && call.id !== call.ref && { callId: call.id }),
     ...(call.phase.at !== 'settled' && call.steps.size > 0 && { steps: Object.fromEntries(call.steps) }),
     ...writePauses(call),
     ...(call.phase.at !== 'settled' && call.resumed && { resumed: call.resumed.value }),
     ...phaseMetadata(call.phase),
   };
-}
-
-/** A question has nothing to run, so nothing needs its call's own id after a pause. */
-function needsCallId({ phase, id, ref }: Call): boolean {
-  return id !== ref && phase.at !== 'settled' && !(phase.at === 'waiting' && phase.interrupt.kind === 'question');
 }
 
 /** Left out where it can be told from the rest: the first pause of a call that waits. */
@@ -152,7 +147,7 @@ function phaseMetadata(phase: Phase): Metadata {
 }
 
 /** Kinds that the message must name; the others follow from whether the tool has a body. */
-const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome']);
+const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
 
 /** What stays on a request for good: which question was decided, and how the input was edited and by whom. */
 function decidedMetadata(call: Call): Metadata {

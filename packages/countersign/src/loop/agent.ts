@@ -2,6 +2,7 @@
 
 import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
@@ -93,7 +94,7 @@ function agentTool(
 
 /** The conversation inside goes on from where it was, or begins. */
 async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () => string): Promise<GenerateResponse> {
-  const resumed = ctx.resumed as { messages: readonly Message[]; resume?: Resume } | undefined;
+  const resumed = continuationOf(ctx.resumed);
   const { emit } = inside;
   try {
     return await run({
@@ -114,6 +115,11 @@ function fromInside(chunk: Chunk, ref: string): Chunk {
   if (chunk.type !== 'interrupt') return { ...chunk, path };
   const interrupt = { ...chunk.interrupt, metadata: { ...chunk.interrupt.metadata, path } };
   return { ...chunk, path, interrupt, content: [interrupt] };
+}
+
+/** What a person gave to an agent that is merely run again is no conversation. */
+function continuationOf(resumed: unknown): { messages: readonly Message[]; resume?: Resume } | undefined {
+  return isObject(resumed) && Array.isArray(resumed.messages) ? (resumed as never) : undefined;
 }
 
 function defaultPrompt(input: unknown): string {

@@ -4,8 +4,13 @@ import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../core/message.ts';
 
-/** Who decides, and what is noted beside the decision. */
-export type DecisionOptions = { readonly by?: string; readonly metadata?: unknown };
+/** Who decides, through which channel, and what is noted beside the decision. */
+export type DecisionOptions = {
+  readonly by?: string;
+  readonly channel?: string;
+  readonly note?: string;
+  readonly metadata?: unknown;
+};
 
 /** Answers the interrupt with `output`, which is the result of the call. The tool does not run. */
 export function respond<Output>(
@@ -17,7 +22,7 @@ export function respond<Output>(
   const metadata = {
     interruptResponse: options.metadata ?? true,
     ...address(interrupt),
-    ...(options.by !== undefined && { decision: { made: 'respond', by: options.by } }),
+    ...(options.by !== undefined && signed('respond', { ...options, metadata: undefined })),
   };
   return { toolResponse: { name, ref, output }, metadata };
 }
@@ -101,11 +106,13 @@ function address(interrupt: ToolRequestPart): Metadata {
   return { ...(interruptId !== undefined && { interruptId }), ...(path !== undefined && { path }) };
 }
 
-function signed(made: Verb, { by, metadata }: DecisionOptions, reason?: string): Metadata {
+function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, reason?: string): Metadata {
   return {
     decision: {
       made,
       ...(by !== undefined && { by }),
+      ...(channel !== undefined && { channel }),
+      ...(note !== undefined && { note }),
       ...(reason !== undefined && { reason }),
       ...(metadata !== undefined && { metadata }),
     },

@@ -82,10 +82,10 @@ export async function generate<O extends SchemaInput = any>(
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
-  refuseMissingTools(state, driver.tools);
   const run = new Run(state, driver);
   applyDecisions(run, decisions, options.resume?.metadata);
-  hear(run, says, options.whilePending ?? 'cancel');
+  hear(run, says, options.whilePending ?? 'cancel', new Set(decisions.map(({ call }) => call.id)));
+  refuseMissingTools(run.state, driver.tools);
   try {
     await drive(run, driver);
   } catch (error) {
@@ -258,7 +258,12 @@ function resumeOf({ resume = {}, toolResponses }: GenerateOptions): Resume {
 }
 
 /** What the user says while decisions are pending. */
-function hear(run: Run, says: readonly Message[], whilePending: 'cancel' | 'queue' | 'refuse'): void {
+function hear(
+  run: Run,
+  says: readonly Message[],
+  whilePending: 'cancel' | 'queue' | 'refuse',
+  decidedNow: ReadonlySet<string>,
+): void {
   if (says.length === 0) return;
   const { turn } = run.state;
   const undecided = turn?.calls.filter((call) => call.phase.at !== 'settled' && call.phase.at !== 'cleared') ?? [];
@@ -270,7 +275,7 @@ function hear(run: Run, says: readonly Message[], whilePending: 'cancel' | 'queu
       `Decide ${names} before the user speaks again.`,
     );
   }
-  if (whilePending === 'cancel') cancelOpenCalls(run);
+  if (whilePending === 'cancel') cancelOpenCalls(run, decidedNow);
   run.record(event({ type: 'user-spoke', messages: says }));
 }
 

@@ -40,11 +40,11 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
   }
 }
 
-/** The user spoke instead of deciding: every open call is withdrawn, and the model is told. */
-export function cancelOpenCalls(run: Run): void {
+/** The user spoke instead of deciding: every call that was not decided just now is withdrawn, and the model is told. */
+export function cancelOpenCalls(run: Run, decidedNow: ReadonlySet<string>): void {
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
-    if (phase.at === 'settled' || phase.at === 'cleared') continue;
+    if (phase.at === 'settled' || (phase.at === 'cleared' && decidedNow.has(call.id))) continue;
     const decision: Decision = { type: 'cancel', reason: 'The user said something else instead.' };
     if (phase.at === 'waiting')
       run.record(
@@ -88,6 +88,7 @@ const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
   question: 'There is no answer.',
   interrupt: 'It stopped before it was done.',
   inside: 'It stopped before it was done.',
+  unavailable: 'It did not run.',
   'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
 };
 

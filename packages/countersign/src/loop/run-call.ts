@@ -100,12 +100,16 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
   }
 }
 
-/** What was passed on to the conversation inside was refused there before anything ran: its questions still wait. */
+/**
+ * The conversation inside refused a decision that only it could check. Where that is known, it says how far it came; where
+ * it does not, nothing ran. Its questions still wait.
+ */
 function refusedInside(call: Call, error: unknown): readonly Message[] | undefined {
-  const refused =
-    error instanceof CountersignError && (error.code === 'invalid-resume' || error.code === 'already-decided');
-  if (!refused || call.decided?.decision.type !== 'inside') return undefined;
-  return (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
+  if (!(error instanceof CountersignError) || call.decided?.decision.type !== 'inside') return undefined;
+  if (error.code !== 'invalid-resume' && error.code !== 'already-decided') return undefined;
+  const before = (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
+  const messages = error.messages ?? before;
+  return messages && pendingParts(messages).length > 0 ? messages : undefined;
 }
 
 function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {

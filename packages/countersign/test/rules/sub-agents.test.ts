@@ -519,8 +519,8 @@ describe('rule 16: sub-agents', () => {
     expect(outputs(done.messages)[0]).toContain('turn limit');
   });
 
-  test('a sub-agent handed out by returnToolRequests can be restarted by the caller', async () => {
-    const { ai, helper } = team([HELP, 'done'], ['helped'], []);
+  test('a sub-agent handed out by returnToolRequests and restarted by the caller is told what it is asked', async () => {
+    const { ai, helper, innerModel } = team([HELP, 'done'], ['helped'], []);
     const out = await ai.generate({ prompt: 'go', tools: [helper], returnToolRequests: true });
     const done = await ai.generate({
       tools: [helper],
@@ -528,6 +528,71 @@ describe('rule 16: sub-agents', () => {
       resume: { restart: restart(only(out.toolRequests)) },
     });
     expect(outputs(done.messages)).toEqual(['helped']);
+    expect(JSON.stringify(only(innerModel.requests).messages)).toContain('"help"');
+  });
+
+  test('a sub-agent whose outcome is unknown and that is restarted is told what it is asked', async () => {
+    const { ai, helper, innerModel } = team(['done'], ['helped'], []);
+    const request = {
+      toolRequest: { name: 'helper', ref: 'h', input: { prompt: 'help' } },
+      metadata: { started: true },
+    };
+    const doubt = await ai.generate({
+      tools: [helper],
+      messages: [
+        { role: 'user', content: [{ text: 'go' }] },
+        { role: 'model', content: [request] },
+      ],
+    });
+    const done = await ai.generate({
+      tools: [helper],
+      messages: travelled(doubt.messages),
+      resume: { restart: restart(only(doubt.interrupts)) },
+    });
+    expect(outputs(done.messages)).toEqual(['helped']);
+    expect(JSON.stringify(only(innerModel.requests).messages)).toContain('"help"');
+  });
+
+  test('a decision inside that is stopped before it starts is kept, and its effect happens once', async () => {
+    const log: string[] = [];
+    const turn = calls({ name: 'pay', ref: 'p', input: { amount: 1 } });
+    const { ai, helper } = team([HELP, 'done'], [turn, 'helped'], [payTool(log)]);
+    const paused = await ai.generate({ prompt: 'go', tools: [helper] });
+    const stopped = await ai.generate({
+      tools: [helper],
+      messages: travelled(paused.messages),
+      resume: { approve: paused.interrupts },
+      abortSignal: AbortSignal.abort(),
+    });
+    expect(log).toEqual([]);
+    const done = await ai.generate({ tools: [helper], messages: travelled(stopped.messages) });
+    expect(done.text).toBe('done');
+    expect(log).toEqual(['paid 1']);
+  });
+
+  test('a decision on an agent that stopped in the middle does not begin it anew', async () => {
+    const log: string[] = [];
+    const controller = new AbortController();
+    const turn = calls({ name: 'pay', input: { amount: 1 } });
+    const { ai, helper } = team(
+      [HELP, 'done'],
+      [
+        turn,
+        () => {
+          controller.abort();
+          return { stall: true };
+        },
+        ({ messages }) => (messages.some((message) => message.role === 'tool') ? 'helped' : turn),
+        'helped',
+      ],
+      [payTool(log, { needsApproval: false })],
+    );
+    const aborted = await ai.generate({ prompt: 'go', tools: [helper], abortSignal: controller.signal });
+    const outer = only(requests(aborted.messages));
+    await ai
+      .generate({ tools: [helper], messages: travelled(aborted.messages), resume: { approve: approve(outer) } })
+      .catch(() => undefined);
+    expect(log).toEqual(['paid 1']);
   });
 
   test('the context of the request reaches the tools inside, and no message', async () => {
@@ -641,6 +706,41 @@ describe('rule 16: a generate inside a tool', () => {
       })
       .catch(() => undefined);
     expect(wrong?.text).not.toBe('done');
+  });
+
+  test('an answer that is refused two levels down does not undo what ran one level down', async () => {
+    const log: string[] = [];
+    const pay = payTool(log);
+    const { ai } = scripted([calls({ name: 'outer', ref: 'o' }), 'done']);
+    const level = (name: string, script: readonly ScriptStep[], tools: readonly Tool[]) => {
+      const model = scriptedModel(script);
+      return tool({ name, description: 'Delegates.' }, async (_input, { interrupt, resumed }) => {
+        const response = await ai.generate({ model, tools, ...(resumed ?? { prompt: name }) });
+        if (response.interrupts.length > 0) interrupt(response);
+        return response.text;
+      });
+    };
+    const deep = level('deep', [calls({ name: 'ask', ref: 'q' }), 'deep done'], [ask]);
+    const turn = calls({ name: 'pay', ref: 'p', input: { amount: 1 } }, { name: 'deep', ref: 'd' });
+    const outer = level('outer', [turn, 'outer done'], [pay, deep]);
+    const paused = await ai.generate({ prompt: 'go', tools: [outer] });
+    const error = await failureOf(
+      ai.generate({
+        tools: [outer],
+        messages: travelled(paused.messages),
+        resume: { approve: pendingOf(paused, 'pay'), respond: respond(pendingOf(paused, 'ask'), 7) },
+      }),
+    );
+    expect(log).toEqual(['paid 1']);
+    const waiting = await ai.generate({ tools: [outer], messages: travelled(messagesOf(error)) });
+    expect(waiting.interrupts.map((part) => part.toolRequest.name)).toEqual(['ask']);
+    const done = await ai.generate({
+      tools: [outer],
+      messages: travelled(waiting.messages),
+      resume: { respond: respond(pendingOf(waiting, 'ask'), 'yes') },
+    });
+    expect(done.text).toBe('done');
+    expect(log).toEqual(['paid 1']);
   });
 
   test('a tool of the root with the same name as one inside does not get in the way', async () => {
