@@ -10,7 +10,7 @@ const ENTER = '\r';
 const DOWN = `${ESCAPE}[B`;
 
 const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {
-  const { NO_COLOR: _no, FORCE_COLOR: _force, NODE_DISABLE_COLORS: _node, ...rest } = process.env;
+  const { NO_COLOR: _no, FORCE_COLOR: _force, NODE_DISABLE_COLORS: _node, CI: _ci, ...rest } = process.env;
   return { ...rest, TERM: 'xterm-256color', ...more };
 };
 
