@@ -29,6 +29,7 @@ import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 
+/** What an instance brings to everything that is defined on it. */
 export type CountersignOptions = {
   /** An AI SDK provider model, or a name such as `'openai/gpt-5'` that is looked up in `providers`. */
   readonly model?: ModelInput;
@@ -56,6 +57,7 @@ export function countersign(options: CountersignOptions = {}): Countersign {
   return new Countersign(options);
 }
 
+/** An instance, made by `countersign()`: it generates, and knows by name what is defined on it. */
 export class Countersign {
   readonly #settings: Settings;
   readonly #tools = new Map<string, ToolDefinition>();

@@ -31,6 +31,8 @@ export type Call = CallIds & {
   readonly pauses: number;
   /** The last interrupt that was decided, and how. */
   readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
+  /** What is kept of the decisions before that. */
+  readonly earlierDecisions?: readonly Metadata[];
   /** Results of the steps inside the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
   /** Finished while a sibling waited; set when the turn was read back from messages. */

@@ -11,6 +11,7 @@ import {
   type ToolRequestPart,
   type ToolResponsePart,
 } from './message.ts';
+import { decisionMetadata } from './wire.ts';
 
 /** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */
 export type DecisionPart = ToolRequestPart | ToolResponsePart;
@@ -102,7 +103,8 @@ function matchEntries(
     const inner = matchEntries(state.turn, nested, (ref) => state.refs.has(ref), [...path, call]);
     faults.push(...inner.faults);
     leaves.push(...inner.leaves);
-    matched.push({ call, interruptId: phase.interrupt.id, decision: { type: 'inside', resume: asResume(nested) } });
+    const decision = { type: 'inside', resume: asResume(nested), decided: inner.leaves.map(leafNote) } as const;
+    matched.push({ call, interruptId: phase.interrupt.id, decision });
   }
   return { matched, leaves, faults };
 }
@@ -230,6 +232,12 @@ function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json
     return { problem: `the edit of ${label(call)} replaces an input that is not the recorded one` };
   const edited = toJson(input);
   return edited.ok ? { edit: { input: edited.value } } : { problem: `the edited input is not JSON: ${edited.problem}` };
+}
+
+/** Who decided what inside, as the request of the outer call keeps it. */
+function leafNote({ call, decision }: Leaf): Json {
+  const said = toJson({ tool: call.name, ref: call.ref, ...(decisionMetadata(decision) ?? { type: decision.type }) });
+  return said.ok ? said.value : null;
 }
 
 function asResume(entries: readonly Entry[]): Json {

@@ -42,12 +42,15 @@ export const ERROR_CODES = {
   invariant: 'A bug in Countersign. Please report it with the message.',
 } as const;
 
+/** The stable code of an error. `docs/errors.md` lists them all with what to do. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** Ids and faults as data; `messages` is the conversation to go on from, where there is one. */
 export type ErrorDetails = { readonly messages?: readonly Message[]; readonly [key: string]: unknown };
 
 /** The base of every error that Countersign throws. */
 export class CountersignError extends Error {
+  /** Stable: match on it, not on the message. */
   readonly code: ErrorCode;
   /** Ids and faults as data; never live objects. */
   readonly details: ErrorDetails;
@@ -76,7 +79,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** The call was wrong: fix it. Nothing ran. */
+/** The call was wrong, or a tool of the caller failed: fix it. */
 export class UsageError extends CountersignError {}
 
 /** Someone was first: reload. */

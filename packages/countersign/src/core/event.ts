@@ -38,7 +38,8 @@ export type Decision = Signed &
     | { readonly type: 'approve'; readonly input?: Json }
     | { readonly type: 'reject'; readonly reason?: string }
     | { readonly type: 'cancel'; readonly reason?: string }
-    | { readonly type: 'inside'; readonly resume: Json }
+    /** `decided` says who decided what in the conversation inside; `resume` is what it goes on with. */
+    | { readonly type: 'inside'; readonly resume: Json; readonly decided: Json }
   );
 
 /**
@@ -54,6 +55,7 @@ export type Result =
       readonly metadata?: Metadata;
     };
 
+/** Why a `generate` ended. `interrupted`: a person has to decide. `max-turns` and `aborted`: it can be gone on from. */
 export type FinishReason = 'stop' | 'length' | 'blocked' | 'interrupted' | 'max-turns' | 'aborted' | 'error' | 'other';
 
 /** A call of a reply: our id and the `ref` under which the messages know it. */

@@ -1,6 +1,8 @@
 // JSON values: what may be stored, sent and shown. Everything else is refused with the place where it stands.
 
+/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json };
 
 /** How deep a value may be nested; `JSON.stringify` itself overflows the stack not far above. */

@@ -3,12 +3,16 @@
 /** Free-form data beside a part or a message. Keys that are not ours survive every pause untouched. */
 export type Metadata = { readonly [key: string]: unknown };
 
+/** Text. */
 export type TextPart = { readonly text: string; readonly metadata?: Metadata };
+/** What a model thought aloud. */
 export type ReasoningPart = { readonly reasoning: string; readonly metadata?: Metadata };
+/** An image or another file, as a `data:` or `http` URL. */
 export type MediaPart = {
   readonly media: { readonly url: string; readonly contentType?: string };
   readonly metadata?: Metadata;
 };
+/** Any JSON. */
 export type DataPart = { readonly data: unknown; readonly metadata?: Metadata };
 
 /** One call that the model asks for. `ref` is unique in the conversation. */
@@ -23,10 +27,13 @@ export type ToolResponsePart<Output = any> = {
   readonly metadata?: Metadata;
 };
 
+/** One piece of a message. */
 export type Part = TextPart | ReasoningPart | MediaPart | DataPart | ToolRequestPart | ToolResponsePart;
 
+/** Who speaks: `tool` messages hold the results of the calls in the `model` message before them. */
 export type Role = 'system' | 'user' | 'model' | 'tool';
 
+/** One message of a conversation: plain JSON that can be saved and passed back. */
 export type Message = { readonly role: Role; readonly content: readonly Part[]; readonly metadata?: Metadata };
 
 export const isToolRequest = (part: Part): part is ToolRequestPart => 'toolRequest' in part;

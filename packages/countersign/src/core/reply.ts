@@ -1,4 +1,5 @@
 // A reply of the model, made safe to record: every call gets an id of ours and a `ref` that is unique in the run.
+import { UsageError } from './errors.ts';
 import { type CallIds, event, type FinishReason, type RunEvent } from './event.ts';
 import type { GrowSet } from './grow.ts';
 import { toJson } from './json.ts';
@@ -27,6 +28,8 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
     if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
     if (!('toolRequest' in part)) return part;
     const id = newId();
+    if (calls.some((call) => call.id === id))
+      throw new UsageError('invalid-options', { id }, `newId gave the id ${id} twice; every id must be new.`);
     const given = part.toolRequest.ref;
     const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
     const ref = fits ? given : id;

@@ -5,7 +5,7 @@ import type { CallIds, Decision, FinishReason, RunEvent } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
-import { closeTurn, MAX_TURNS_KEY } from './wire.ts';
+import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './wire.ts';
 
 /** A call that failed and may have taken effect all the same. */
 export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
@@ -112,7 +112,12 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
   if (call.phase.at !== 'waiting' || call.phase.interrupt.id !== event.interruptId)
     throw new InvariantError('invariant', event, `Interrupt ${event.interruptId} does not wait for a decision.`);
   const { interrupt, inner } = call.phase;
-  const decided = { ...call, decided: { interrupt, decision } };
+  const before = call.decided && decisionMetadata(call.decided.decision);
+  const decided: Call = {
+    ...call,
+    decided: { interrupt, decision },
+    ...(before && { earlierDecisions: [...(call.earlierDecisions ?? []), before] }),
+  };
   switch (decision.type) {
     case 'respond':
     case 'reject':

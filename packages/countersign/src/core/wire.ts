@@ -37,6 +37,7 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'mayHaveActed',
   'resolvedInterrupt',
   'decision',
+  'earlierDecisions',
   'pendingOutput',
   'pendingOutcome',
   'pendingMetadata',
@@ -146,31 +147,38 @@ function phaseMetadata(phase: Phase): Metadata {
   }
 }
 
-/** Kinds that the message must name; the others follow from whether the tool has a body. */
-const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
+/** Kinds that the message names; without a name, the tool's body asked. */
+const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['question', 'approval', 'unknown-outcome', 'unavailable']);
 
 /** What stays on a request for good: which question was decided, and how the input was edited and by whom. */
 function decidedMetadata(call: Call): Metadata {
   if (!call.decided) return {};
   const { interrupt, decision } = call.decided;
+  const earlier = call.earlierDecisions;
   const said = decisionMetadata(decision);
   return {
     ...(interrupt.kind !== 'inside' && { resolvedInterrupt: interrupt.payload }),
     ...(call.proposed !== undefined && { replacedInput: call.proposed }),
     ...(call.editedBy !== undefined && { editedBy: call.editedBy }),
     ...(said && { decision: said }),
+    ...(earlier && { earlierDecisions: earlier }),
   };
 }
 
-function decisionMetadata(decision: Decision): Metadata | undefined {
+/** What is kept of a decision in the messages: nothing for a plain answer that nobody signed. */
+export function decisionMetadata(decision: Decision): Metadata | undefined {
   const edited = 'input' in decision;
-  if (decision.type === 'inside') return undefined;
+  if (decision.type === 'inside') return { type: 'inside', decided: decision.decided };
   const plain = decision.type === 'respond' || decision.type === 'restart';
-  if (plain && decision.by === undefined && !edited) return undefined;
+  const { by, channel, note } = decision;
+  const signed = by !== undefined || channel !== undefined || note !== undefined;
+  if (plain && !signed && !edited) return undefined;
   const reason = 'reason' in decision ? decision.reason : undefined;
   return {
     type: edited ? 'edit' : decision.type,
-    ...(decision.by !== undefined && { by: decision.by }),
+    ...(by !== undefined && { by }),
+    ...(channel !== undefined && { channel }),
+    ...(note !== undefined && { note }),
     ...(reason !== undefined && { reason }),
     ...(decision.metadata !== undefined && { metadata: decision.metadata }),
   };
@@ -220,6 +228,9 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     pauses,
     ...('resumed' in metadata && { resumed: { value: metadata.resumed as Json } }),
     ...(decided && { decided }),
+    ...(Array.isArray(metadata.earlierDecisions) && {
+      earlierDecisions: metadata.earlierDecisions as readonly Metadata[],
+    }),
     steps: isObject(metadata.steps) ? new Map(Object.entries(metadata.steps as Record<string, Json>)) : NO_STEPS,
     ...(answer ? { phase: answered(answer) } : readPhase(metadata, id, pauses)),
   };

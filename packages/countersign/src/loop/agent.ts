@@ -12,6 +12,7 @@ import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema
 import { HeldSignal } from './signal.ts';
 import type { Inside, ToolContext, ToolDefinition } from './tool.ts';
 
+/** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
 export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
   GenerateOptions<O>,
   'prompt' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'onChunk' | 'returnToolRequests'
@@ -29,6 +30,7 @@ export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any
 export interface Agent<Output = any> {
   readonly name: string;
   readonly definition: ToolDefinition;
+  /** As `generate` of the instance, with the settings of the agent as defaults. */
   generate(options: string | GenerateOptions): Promise<GenerateResponse<Output>>;
   generateStream(options: string | GenerateOptions): GenerateStream<Output>;
   chat(options?: ChatOptions): Chat;
@@ -79,6 +81,7 @@ function agentTool(
     spec: () => ({ name, description: description ?? `Asks the agent ${name}.`, inputSchema: input.json() }),
     needsApproval: false,
     idempotent: false,
+    asks: {},
     metadata: {},
     innerTools,
     async body(value, ctx, inside) {

@@ -14,6 +14,7 @@ export type SendOptions = Partial<Omit<GenerateOptions, 'messages' | 'system'>> 
   readonly resume?: Resume;
 };
 
+/** A conversation that keeps its messages and resumes itself; made by `ai.chat()` or `agent.chat()`. */
 export class Chat {
   #messages: Message[];
   readonly #options: ChatOptions;
@@ -38,12 +39,14 @@ export class Chat {
     return pendingParts(this.#messages);
   }
 
+  /** Says something, or decides with `resume`. Sends are done one after the other. */
   send(given: Content | SendOptions): Promise<GenerateResponse> {
     const sending = this.#last.then(() => this.#send(sendOptions(given)));
     this.#last = sending.catch(() => undefined);
     return sending;
   }
 
+  /** The same, with everything that happens as a stream. */
   sendStream(given: Content | SendOptions): GenerateStream {
     return streamed(sendOptions(given), (options) => this.send(options));
   }

@@ -17,6 +17,7 @@ type Common = {
   readonly path?: readonly string[];
 };
 
+/** One thing that happens in a run, as streams and `onChunk` show it. */
 export type Chunk = Common &
   (
     | { readonly type: 'text' }

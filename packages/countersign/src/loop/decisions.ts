@@ -22,7 +22,7 @@ export function respond<Output>(
   const metadata = {
     interruptResponse: options.metadata ?? true,
     ...address(interrupt),
-    ...(options.by !== undefined && signed('respond', { ...options, metadata: undefined })),
+    ...signed('respond', { ...options, metadata: undefined }),
   };
   return { toolResponse: { name, ref, output }, metadata };
 }

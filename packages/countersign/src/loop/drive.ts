@@ -12,7 +12,8 @@ import { runCall, settleDoubt } from './run-call.ts';
 /** Drives the run until it finishes, waits for a person, or stops. Rejects with what the model rejects with. */
 export async function drive(run: Run, driver: Driver): Promise<void> {
   for (;;) {
-    if (driver.signal?.aborted) return run.record(event({ type: 'run-ended', reason: 'aborted' }));
+    if (driver.signal?.aborted && !run.state.ended) return run.record(event({ type: 'run-ended', reason: 'aborted' }));
+    if (driver.stopping?.()) return;
     const step = next(run.state, driver.limits);
     switch (step.do) {
       case 'call-model':

@@ -21,9 +21,12 @@ import { asSchema, type InferOutput, type Schema, type SchemaInput } from './sch
 import type { Context, ToolDefinition } from './tool.ts';
 import { findTools, refuseCircles, type ToolInput } from './toolbox.ts';
 
+/** What somebody says: a text, a part or several. */
 export type Content = string | Part | readonly Part[];
 
+/** The options of `generate`. */
 export type GenerateOptions<O extends SchemaInput = any> = {
+  /** In place of the model of the instance. */
   readonly model?: ModelInput;
   /** The system message of the conversation; it takes the place of one that `messages` begins with. */
   readonly system?: Content;
@@ -31,6 +34,7 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   readonly prompt?: Content;
   /** The conversation so far, such as the `messages` of an earlier response. Never changed. */
   readonly messages?: readonly Message[];
+  /** What the model may call. Pass the same tools again to resume. */
   readonly tools?: readonly ToolInput[];
   readonly toolChoice?: ToolChoice;
   /** The decisions on what is pending in `messages`; single ones or lists. What is not decided stays pending. */
@@ -39,11 +43,15 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   readonly toolResponses?: DecisionPart | readonly DecisionPart[];
   /** The final reply must be JSON that fits this schema. */
   readonly output?: { readonly schema: O };
+  /** Settings of the model, such as `temperature`. */
   readonly config?: ModelConfig;
+  /** Who is asking: reaches tools and gates, and is never stored in messages. */
   readonly context?: Context;
   /** Replies of the model since the user last spoke, pauses included; then the run ends with `max-turns`. */
   readonly maxTurns?: number;
+  /** Stops the run: the response has `finishReason: 'aborted'` and the messages to go on from. */
   readonly abortSignal?: AbortSignal;
+  /** Hears of everything as it happens. */
   readonly onChunk?: (chunk: Chunk) => void;
   /** Hands the model's calls out instead of running them. */
   readonly returnToolRequests?: boolean;
@@ -98,6 +106,7 @@ export async function generate<O extends SchemaInput = any>(
   return new GenerateResponse(run.state, run.usage, await readOutput(run.state, schema, () => messagesOf(run.state)));
 }
 
+/** A generation with its stream. */
 export type GenerateStream<Output = any> = {
   /** What happens, as it happens; for one reader. It need not be read. */
   readonly stream: AsyncIterableIterator<Chunk>;

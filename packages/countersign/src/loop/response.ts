@@ -41,10 +41,12 @@ export class GenerateResponse<Output = any> {
     return this.messages.findLast((message) => message.role === 'model');
   }
 
+  /** The text of that message. */
   get text(): string {
     return textOf(this.message?.content ?? []);
   }
 
+  /** The reasoning of that message. */
   get reasoning(): string {
     return reasoningOf(this.message?.content ?? []);
   }
@@ -59,6 +61,7 @@ export class GenerateResponse<Output = any> {
     return (this.message?.content ?? []).filter(isToolRequest);
   }
 
+  /** Everything as plain JSON. */
   toJSON() {
     const { text, output, message, messages, interrupts, finishReason, finishMessage, usage, reasoning } = this;
     return { text, output, message, messages, interrupts, finishReason, finishMessage, usage, reasoning };

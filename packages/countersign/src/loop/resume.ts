@@ -26,7 +26,8 @@ export async function checkResume(
 
 /** Records the decisions; those that end a call settle it. */
 export function applyDecisions(run: Run, decisions: readonly Matched[], metadata: unknown): void {
-  const note = toJson(metadata ?? true);
+  // A resumption that says nothing of itself does not take back what an earlier one of this turn said.
+  const note = toJson(metadata ?? run.state.turn?.resumed ?? true);
   if (!note.ok) throw new UsageError('not-json', {}, `resume.metadata is not JSON: ${note.problem}.`);
   for (const { call, interruptId: id, decision } of decisions) {
     // A call that was handed out before it was looked at waits for whatever its caller decides.

@@ -7,17 +7,32 @@ import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import type { Driver, Run } from './run.ts';
-import { HeldSignal, InterruptSignal, rememberInterrupts } from './signal.ts';
-import { type Approval, askGate, type Inside, requestPayload, type ToolContext, type ToolDefinition } from './tool.ts';
+import { type AskOptions, HeldSignal, InterruptSignal, rememberInterrupts } from './signal.ts';
+import {
+  type Approval,
+  askGate,
+  askOptionsOf,
+  type Inside,
+  requestPayload,
+  type ToolContext,
+  type ToolDefinition,
+} from './tool.ts';
 
 /** Never rejects: whatever happens to the call becomes a fact of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
   const tool = driver.tools.get(call.name);
+  // What a person let run waits for its tool; what nobody was asked about is told as a mistake.
+  if (!tool && call.phase.at === 'cleared')
+    return pause(run, driver, undefined, call, 'unavailable', {
+      message: `There is no tool ${call.name} here any more.`,
+    });
   if (!tool) return settle(run, call, failed(unknownTool(call.name, driver)));
   try {
     const fresh = call.phase.at === 'open' && !call.phase.inner;
     if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
+    if (!input.ok && run.isStored && call.phase.at === 'cleared')
+      return pause(run, driver, tool, call, 'unavailable', { message: input.text });
     if (!input.ok) return settle(run, call, failed(input.text));
     if (driver.signal?.aborted) return;
     await runBody(run, driver, tool, call, input.value);
@@ -36,13 +51,20 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     if (tool?.verify && input?.ok) {
       const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
       if (verified !== undefined) return settle(run, call, await outputResult(tool, call, verified.output));
+      if (hasSettled(tool, call, driver)) return runBody(run, driver, tool, call, input.value);
       found = ' A look-up found no trace of it, which does not prove that it will not still happen.';
     }
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
   }
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
-  pause(run, call, 'unknown-outcome', { message });
+  pause(run, driver, tool, call, 'unknown-outcome', { message });
+}
+
+/** The tool says that by now its effect would be there: it did not happen. */
+function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
+  if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
+  return phase.since !== undefined && clock() - phase.since > settlesWithin;
 }
 
 /** True when nothing is to run now: a person is asked first, or what they would be asked does not fit. */
@@ -55,7 +77,7 @@ async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
   }
   if (!tool.body) {
     const payload = shown(await requestPayload(tool, input.value));
-    if (payload.ok) pause(run, call, 'question', payload.value);
+    if (payload.ok) pause(run, driver, tool, call, 'question', payload.value);
     else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
     return true;
   }
@@ -66,7 +88,8 @@ async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
     signal: driver.signal ?? NEVER,
   });
   if (approval === false) return false;
-  pause(run, call, 'approval', approvalPayload(run, call, approval));
+  const options = approval === true ? {} : askOptionsOf(approval);
+  pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options);
   return true;
 }
 
@@ -91,11 +114,11 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
     const ctx = bodyContext(run, driver, call, memory.interrupt);
     const output = await tool.body?.(input, ctx, insideOf(driver, call));
     const asked = memory.first();
-    if (asked) pauseInBody(run, call, asked.payload);
+    if (asked) pauseInBody(run, driver, tool, call, asked);
     else settle(run, call, await outputResult(tool, call, output));
   } catch (error) {
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
-    if (asked) return pauseInBody(run, call, asked.payload);
+    if (asked) return pauseInBody(run, driver, tool, call, asked);
     threw(run, driver, tool, call, error);
   }
 }
@@ -131,11 +154,13 @@ function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error
   const gated = tool.needsApproval !== false || call.decided !== undefined;
   settle(run, call, {
     type: 'error',
-    text: `The tool ${call.name} failed: ${messageOf(error)}${gated ? MAY_HAVE_ACTED : ''}`,
+    text: `The tool ${call.name} failed: ${sentence(messageOf(error))}${gated ? MAY_HAVE_ACTED : ''}`,
     ...(gated && { mayHaveActed: true }),
   });
   if (driver.onToolError === 'throw') run.failures.push({ call, error });
 }
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 const MAY_HAVE_ACTED =
   ' It may have taken effect all the same: do not assume that it did not, and do not repeat it without saying so.';
@@ -210,11 +235,17 @@ function ranBut(call: Call, problem: string): Result {
   return { type: 'error', text: `The tool ${call.name} ran, but ${problem}. Its effect has taken place.` };
 }
 
-function pauseInBody(run: Run, call: Call, payload: unknown): void {
+function pauseInBody(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  { payload, options }: { readonly payload: unknown; readonly options?: AskOptions },
+): void {
   const inner = pausedMessages(payload);
   if (inner) return pauseInside(run, call, inner);
   const asked = shown(payload);
-  if (asked.ok) pause(run, call, 'interrupt', asked.value);
+  if (asked.ok) pause(run, driver, tool, call, 'interrupt', asked.value, options);
   else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${asked.problem}.`));
 }
 
@@ -236,10 +267,32 @@ function pausedMessages(payload: unknown): readonly Message[] | undefined {
   return pendingParts(messages).length > 0 ? messages : undefined;
 }
 
-function pause(run: Run, call: Call, kind: InterruptKind, payload: Json): void {
-  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind, payload };
+function pause(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition | undefined,
+  call: Call,
+  kind: InterruptKind,
+  payload: Json,
+  options: AskOptions = {},
+): void {
+  const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
+  const now = driver.clock?.();
+  const interrupt = {
+    id: interruptId(call.id, call.pauses + 1),
+    kind,
+    payload,
+    // What cannot be known is for a person to say, however long it takes.
+    ...(now !== undefined && expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + expiresIn }),
+    ...(onExpiry !== undefined && { onExpiry }),
+    ...(now !== undefined && remindAfter !== undefined && { remindAt: now + remindAfter }),
+    ...(labels !== undefined && { labels }),
+    ...(risk !== undefined && { risk }),
+  };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
+
+const EXPIRES: ReadonlySet<InterruptKind> = new Set(['question', 'interrupt', 'approval']);
 
 function settle(run: Run, call: Call, result: Result): void {
   run.record(event({ type: 'call-settled', callId: call.id, result }));

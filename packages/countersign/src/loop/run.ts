@@ -24,6 +24,8 @@ export type Driver = {
   readonly onToolError: 'tell' | 'throw';
   /** The time in milliseconds, where deadlines count. */
   readonly clock?: () => number;
+  /** True when the run is to be left, as it is, to another worker. */
+  readonly stopping?: () => boolean;
 };
 
 /** Where the events of a stored run go. */

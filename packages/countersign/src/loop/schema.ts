@@ -84,8 +84,9 @@ function validation(result: StandardResult<unknown>): Validation {
 }
 
 function problem(path: ReadonlyArray<unknown> | undefined, message: string): string {
+  const said = message.replace(/\.$/, '');
   const keys = (path ?? []).map((key) => String(isObject(key) ? key.key : key));
-  return keys.length > 0 ? `${keys.join('.')}: ${message}` : message;
+  return keys.length > 0 ? `${keys.join('.')}: ${said}` : said;
 }
 
 type JsonSchemaSource = { readonly jsonSchema?: { readonly input?: (options: { target: string }) => JsonSchema } };

@@ -7,20 +7,32 @@ const ASKED: unique symbol = Symbol('countersign.asked');
 
 export type Asked = { readonly [ASKED]: true; readonly payload: unknown };
 
+/** How a tool body asks a person. */
 export type InterruptFunction = {
   /**
    * Pauses the loop: the body stops here, and a person is asked. `payload` is shown to them.
    * Given the paused response of a `generate` inside the tool, it passes that response's interrupts on; once they are
    * decided, `resumed` holds what the inner `generate` needs to go on: `{ messages, resume }`.
    */
-  (payload?: unknown): never;
+  (payload?: unknown, options?: AskOptions): never;
   /** The same as a value: `return interrupt.ask(payload)`. */
-  ask(payload?: unknown): Asked;
+  ask(payload?: unknown, options?: AskOptions): Asked;
+};
+
+/** How long and how urgently a question waits. Durations are in milliseconds; they count in stored runs. */
+export type AskOptions = {
+  /** When nobody has decided by then, `onExpiry` is the decision: `reject` unless said otherwise. */
+  readonly expiresIn?: number;
+  readonly onExpiry?: 'reject' | 'cancel' | 'approve';
+  readonly remindAfter?: number;
+  readonly labels?: readonly string[];
+  readonly risk?: 'low' | 'medium' | 'high';
 };
 
 /** What `interrupt()` throws. A tool that is called directly, outside a loop, rejects with it. */
 export class InterruptSignal extends Error {
   override readonly name = 'InterruptSignal';
+  /** What the person is to be shown. */
   readonly payload: unknown;
 
   constructor(payload: unknown, toolName: string) {
@@ -42,20 +54,19 @@ export class HeldSignal extends Error {
   }
 }
 
-export type InterruptMemory = {
-  readonly interrupt: InterruptFunction;
-  first(): { readonly payload: unknown } | undefined;
-};
+type FirstInterrupt = { readonly payload: unknown; readonly options?: AskOptions };
+
+export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): FirstInterrupt | undefined };
 
 /** An `interrupt` function for one execution of a body; the first interrupt is the one that counts. */
 export function rememberInterrupts(toolName: string): InterruptMemory {
-  let first: { readonly payload: unknown } | undefined;
-  const interrupt = ((payload?: unknown): never => {
-    first ??= { payload };
+  let first: FirstInterrupt | undefined;
+  const interrupt = ((payload?: unknown, options?: AskOptions): never => {
+    first ??= { payload, ...(options && { options }) };
     throw new InterruptSignal(payload, toolName);
   }) as InterruptFunction;
-  interrupt.ask = (payload) => {
-    first ??= { payload };
+  interrupt.ask = (payload, options) => {
+    first ??= { payload, ...(options && { options }) };
     return { [ASKED]: true, payload };
   };
   return { interrupt, first: () => first };

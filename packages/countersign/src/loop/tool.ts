@@ -15,7 +15,7 @@ import {
   type SchemaInput,
   type Validation,
 } from './schema.ts';
-import { type Asked, type InterruptFunction, InterruptSignal, rememberInterrupts } from './signal.ts';
+import { type Asked, type AskOptions, type InterruptFunction, InterruptSignal, rememberInterrupts } from './signal.ts';
 
 /** Who is asking, which tenant: given per request and never stored in messages. */
 export type Context = { readonly [key: string]: any };
@@ -31,7 +31,9 @@ export type ToolContext = {
    * Steps of one name are told apart by their order.
    */
   readonly step: <T>(name: string, work: () => T | Promise<T>) => Promise<T>;
+  /** Fires when the run is aborted. */
   readonly signal: AbortSignal;
+  /** Our id of the call, unique in the run. */
   readonly callId: string;
   /** The same whenever this call runs; pass it to whoever can refuse a second execution. */
   readonly idempotencyKey: string;
@@ -39,9 +41,10 @@ export type ToolContext = {
   readonly metadata: Metadata;
 };
 
-/** What a person is shown before a gated call runs. */
-export type Approval = { readonly message?: string; readonly risk?: string; readonly [key: string]: unknown };
+/** What a person is shown before a gated call runs, and how long it waits. */
+export type Approval = AskOptions & { readonly message?: string; readonly [key: string]: unknown };
 
+/** What `needsApproval` is given beside the input. */
 export type ApprovalContext = Pick<ToolContext, 'context' | 'callId' | 'metadata' | 'signal'>;
 
 /** What `verify` found out: `{ output }` when the call took effect, undefined when it found nothing. */
@@ -49,7 +52,8 @@ export type Verified = { readonly output: unknown } | undefined;
 
 type MaybePromise<T> = T | Promise<T>;
 
-export type ToolConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = {
+/** How `defineTool` and `tool` are told of a tool. */
+export type ToolConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = AskOptions & {
   readonly name: string;
   readonly description: string;
   readonly inputSchema?: I;
@@ -70,17 +74,21 @@ export type ToolConfig<I extends SchemaInput = SchemaInput, O extends SchemaInpu
     input: InferOutput<I>,
     ctx: { readonly idempotencyKey: string; readonly context: Context },
   ) => MaybePromise<Verified>;
+  /** After so many milliseconds a call that was started has no effect any more, if `verify` finds no trace of it. */
+  readonly settlesWithin?: number;
   readonly metadata?: Metadata;
 };
 
+/** How `defineInterrupt` and `interrupt` are told of a question; `outputSchema` is what a person answers. */
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
-  'needsApproval' | 'idempotent' | 'verify'
+  'needsApproval' | 'idempotent' | 'verify' | 'settlesWithin'
 > & {
   /** What the person is shown beside the input. */
-  readonly requestMetadata?: unknown | ((input: InferOutput<I>) => unknown);
+  readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
 };
 
+/** What a tool does. It may stop at `interrupt()` and is then run again from its top. */
 export type ToolBody<I extends SchemaInput, O extends SchemaInput> = (
   input: InferOutput<I>,
   ctx: ToolContext,
@@ -110,7 +118,9 @@ export interface Tool<Input = any, Output = any> {
   ): ToolRequestPart<Input>;
   /** Lets the call run, as asked for or with an edited input. */
   approve(interrupt: ToolRequestPart, options?: DecisionOptions & { readonly edit?: Input }): ToolRequestPart<Input>;
+  /** Refuses the call; the model is told so, with the reason. */
   reject(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
+  /** Withdraws the question; the model is told so. */
   cancel(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
 }
 
@@ -130,6 +140,9 @@ export type ToolDefinition = {
     ctx: { readonly idempotencyKey: string; readonly context: Context },
   ) => MaybePromise<Verified>;
   readonly requestMetadata?: unknown;
+  readonly settlesWithin?: number;
+  /** How its questions wait, unless the question itself says. */
+  readonly asks: AskOptions;
   readonly metadata: Metadata;
   /** The tools of the agent behind this tool, by name. */
   readonly innerTools?: () => ReadonlyMap<string, ToolDefinition>;
@@ -189,7 +202,20 @@ function define<I extends SchemaInput, O extends SchemaInput>(
     needsApproval: config.needsApproval ?? false,
     idempotent: config.idempotent === true,
     ...(config.verify && { verify: config.verify }),
+    ...(config.settlesWithin !== undefined && { settlesWithin: config.settlesWithin }),
+    asks: askOptionsOf(config),
     metadata: config.metadata ?? {},
+  };
+}
+
+/** Only what is about waiting. */
+export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: AskOptions): AskOptions {
+  return {
+    ...(expiresIn !== undefined && { expiresIn }),
+    ...(onExpiry !== undefined && { onExpiry }),
+    ...(remindAfter !== undefined && { remindAfter }),
+    ...(labels !== undefined && { labels }),
+    ...(risk !== undefined && { risk }),
   };
 }
 

@@ -11,6 +11,7 @@ export type ToolSpec = {
   readonly inputSchema: JsonSchema;
 };
 
+/** Whether the model may, must or must not call a tool. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string };
 
 /** Settings of one model call. What only one provider knows goes into `providerOptions`. */
@@ -28,6 +29,7 @@ export type ModelConfig = {
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
+/** What a model is asked. */
 export type ModelRequest = {
   /**
    * The whole conversation. The array belongs to the loop and grows after the call: a model that keeps it must copy it.
@@ -43,6 +45,7 @@ export type ModelRequest = {
   readonly signal?: AbortSignal;
 };
 
+/** Tokens that were used. */
 export type Usage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -60,6 +63,7 @@ export type RequestedCall = {
   readonly metadata?: { readonly [key: string]: unknown };
 };
 
+/** One whole turn of a model. */
 export type ModelReply = {
   /**
    * In the order in which the model said it. A tool request whose input was no JSON carries the text as `input` and

@@ -7,6 +7,7 @@ import type { Model } from './model.ts';
 /** An AI SDK provider: `openai`, or anything with `languageModel(id)`. */
 export type AiSdkProvider = ((modelId: string) => AiSdkModel) | { languageModel(modelId: string): AiSdkModel };
 
+/** AI SDK providers by the name that model names begin with. */
 export type Providers = { readonly [name: string]: AiSdkProvider };
 
 /** A model: one of an AI SDK provider, one of the port, or a name such as `'openai/gpt-5'` with `providers: { openai }`. */

@@ -3,6 +3,7 @@ import { ProviderError } from '../core/errors.ts';
 import { untilAborted } from './abort.ts';
 import type { Model, ModelChunk } from './model.ts';
 
+/** How often and how patiently a failing model is asked again. */
 export type RetryPolicy = {
   /** How often the model is asked in all. */
   readonly attempts: number;

@@ -26,6 +26,7 @@ export type PromptCallOptions = Omit<GenerateOptions, 'prompt' | 'system'>;
 /** A prompt. With `resume`, it goes on from `messages` and renders nothing anew. */
 export interface Prompt<Input = any, Output = any> {
   (input?: Input, options?: PromptCallOptions): Promise<GenerateResponse<Output>>;
+  /** The same, with everything that happens as a stream. */
   stream(input?: Input, options?: PromptCallOptions): GenerateStream<Output>;
   /** The options that `generate` would be called with. */
   render(input?: Input, options?: PromptCallOptions): Promise<GenerateOptions>;

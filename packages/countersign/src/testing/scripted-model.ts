@@ -49,6 +49,7 @@ export type RecordedRequest = Omit<ModelRequest, 'messages' | 'signal'> & {
   readonly streaming: boolean;
 };
 
+/** A model that follows a script and records what it was asked. */
 export interface ScriptedModel extends Model {
   /** Every request, in order. */
   readonly requests: readonly RecordedRequest[];

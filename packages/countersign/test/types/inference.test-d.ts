@@ -69,7 +69,7 @@ const ask = ai.defineInterrupt({
   description: '',
   inputSchema: z.object({ choices: z.array(z.string()) }),
   outputSchema: z.string(),
-  requestMetadata: (input: { choices: string[] }) => ({ count: input.choices.length }),
+  requestMetadata: (input) => ({ count: input.choices.length }),
 });
 ask.respond(interrupt, 'yes');
 // @ts-expect-error the answer must be a text
