@@ -1,0 +1,90 @@
+// Ours: a tool with needsApproval, resumed with generate({ messages, resume: { approve } }).
+// The model is written to our own model port, as Genkit's is to Genkit's. The port takes parsed input, so the mock
+// does what a provider's adapter does: the arguments arrive as a JSON string and are parsed here.
+// ai-sdk-model.mjs is the same with an AI SDK provider model.
+import { countersign, z } from 'countersign';
+import { DELTA, makePlan, makeTools, neutralHistory, PROMPT, SYSTEM } from '../../lib/plan.mjs';
+
+export const meta = { id: 'ours', label: 'Countersign', kind: 'peer', core: ['countersign'], main: 'countersign' };
+
+export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
+  const plan = makePlan(kind === 'stream' ? 'text' : kind, n);
+  const impl = makeTools();
+  const ai = countersign({ model: modelFor({ plan, counts: impl.counts, n, streams: kind === 'stream' }) });
+
+  const lookup = ai.defineTool(
+    { name: 'lookup', description: 'lookup', inputSchema: z.object({ key: z.string() }) },
+    async (i) => impl.lookup(i),
+  );
+  const transfer = ai.defineTool(
+    {
+      name: 'transfer',
+      description: 'transfer',
+      inputSchema: z.object({ to: z.string(), amount: z.number() }),
+      needsApproval: true,
+    },
+    async (i) => impl.transfer(i),
+  );
+  const tools = [lookup, transfer];
+  const maxTurns = kind === 'loop' ? n + 5 : 10;
+
+  return {
+    counts: impl.counts,
+    history: (k) =>
+      neutralHistory(k).map((m) => ({ role: m.role === 'assistant' ? 'model' : m.role, content: [{ text: m.text }] })),
+    async pause(history) {
+      const r = history
+        ? await ai.generate({ messages: history, tools, maxTurns })
+        : await ai.generate({ system: SYSTEM, prompt: PROMPT, tools, maxTurns });
+      const { messages, interrupts } = r;
+      return { messages, interrupts, pending: interrupts.length };
+    },
+    async resume({ messages, interrupts }) {
+      const approve = interrupts.map((interrupt) => transfer.approve(interrupt));
+      return (await ai.generate({ messages, tools, maxTurns, resume: { approve } })).text;
+    },
+    async run() {
+      return (await ai.generate({ prompt: PROMPT, tools, maxTurns })).text;
+    },
+    async stream(onDelta) {
+      const { stream, response } = ai.generateStream({ prompt: PROMPT });
+      for await (const chunk of stream) if (chunk.type === 'text') onDelta(chunk.text);
+      await response;
+    },
+    save: ({ messages }) => JSON.stringify(messages),
+    load: (saved) => {
+      const messages = JSON.parse(saved);
+      // response.interrupts is made of the last message; made again here, as whoever only has the messages does
+      const interrupts = messages.at(-1).content.filter((part) => part.metadata?.interrupt !== undefined);
+      return { messages, interrupts, pending: interrupts.length };
+    },
+  };
+}
+
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+
+function portModel({ plan, counts, n, streams }) {
+  return {
+    name: 'mock',
+    async reply({ messages }, emit) {
+      counts.model++;
+      if (streams) {
+        for (let i = 0; i < n; i++) {
+          emit({ type: 'text', text: DELTA });
+          await null; // as from a network: lets the reader keep up, so chunks do not pile up
+        }
+        return { content: [{ text: DELTA.repeat(n) }], finishReason: 'stop', usage };
+      }
+      const out = plan.next(messages[messages.length - 1].role === 'tool');
+      return out.calls
+        ? {
+            content: out.calls.map((c) => ({
+              toolRequest: { name: c.name, ref: c.id, input: JSON.parse(JSON.stringify(c.args)) },
+            })),
+            finishReason: 'tool-calls',
+            usage,
+          }
+        : { content: [{ text: out.text }], finishReason: 'stop', usage };
+    },
+  };
+}
