@@ -5,7 +5,14 @@
 import { countersign, z } from 'countersign';
 import { DELTA, makePlan, makeTools, neutralHistory, PROMPT, SYSTEM } from '../../lib/plan.mjs';
 
-export const meta = { id: 'ours', label: 'Countersign', kind: 'peer', core: ['countersign'], main: 'countersign' };
+export const meta = {
+  id: 'ours',
+  label: 'Countersign',
+  kind: 'peer',
+  core: ['countersign'],
+  main: 'countersign',
+  durableCore: ['pg'],
+};
 
 export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
   const plan = makePlan(kind === 'stream' ? 'text' : kind, n);
@@ -51,6 +58,28 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
       for await (const chunk of stream) if (chunk.type === 'text') onDelta(chunk.text);
       await response;
     },
+    // Our own store: a run that is started, waits in the store with nothing held here, and is decided by the id of its question.
+    async durable({ connectionString, poolMax, store }) {
+      const opened = store ?? (await postgres(connectionString, poolMax));
+      const stored = countersign({ model: modelFor({ plan, counts: impl.counts, n }), store: opened });
+      const clerk = stored.defineAgent({ name: 'clerk', system: SYSTEM, tools, maxTurns });
+      const cards = new Map(); // what a person's screen holds: the id of the question
+      return {
+        counts: impl.counts,
+        async pause(id) {
+          await clerk.start(PROMPT, { runId: id });
+          const { pending } = await stored.runs.rested(id);
+          cards.set(id, pending);
+          return pending.length;
+        },
+        async resume(id) {
+          for (const card of cards.get(id)) await stored.runs.decide(card, 'approve');
+          cards.delete(id);
+          return (await stored.runs.rested(id)).text;
+        },
+        close: () => opened.close(),
+      };
+    },
     save: ({ messages }) => JSON.stringify(messages),
     load: (saved) => {
       const messages = JSON.parse(saved);
@@ -59,6 +88,11 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
       return { messages, interrupts, pending: interrupts.length };
     },
   };
+}
+
+async function postgres(url, poolMax) {
+  const { postgresStore } = await import('countersign/postgres');
+  return postgresStore({ url, poolMax });
 }
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };

@@ -2,14 +2,8 @@
 import { UsageError } from './core/errors.ts';
 import { type Agent, type AgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
-import {
-  type GenerateOptions,
-  type GenerateStream,
-  generate,
-  generateStream,
-  type Settings,
-  streamed,
-} from './loop/generate.ts';
+import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
+import { type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
 import {
@@ -28,6 +22,10 @@ import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
+import { type AgentPort, Drives, type DrivesOptions } from './runs/drives.ts';
+import { Runs } from './runs/runs.ts';
+import type { RunRecord, Store } from './runs/store.ts';
+import { converse, startRun } from './runs/stored.ts';
 
 /** What an instance brings to everything that is defined on it. */
 export type CountersignOptions = {
@@ -45,6 +43,14 @@ export type CountersignOptions = {
   readonly retry?: Partial<RetryPolicy> | false;
   /** Makes the ids of calls; random unless given. Each must be new. */
   readonly newId?: () => string;
+  /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
+  readonly store?: Store;
+  /** The context of stored runs that a worker takes up, where no caller gives one. */
+  readonly contextFor?: (run: RunRecord) => Context | undefined;
+  /** How long a worker may be silent before another takes its runs over; 15,000 ms unless given. */
+  readonly leaseMs?: number;
+  /** The time in milliseconds, for deadlines and records; the machine's unless given. */
+  readonly clock?: () => number;
 };
 
 /**
@@ -63,6 +69,8 @@ export class Countersign {
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
+  readonly #agents = new Map<string, AgentPort>();
+  readonly #runs: Runs | undefined;
   #folder: Promise<PromptFolder> | undefined;
 
   constructor({
@@ -73,6 +81,10 @@ export class Countersign {
     maxTurns = 20,
     retry = {},
     newId = randomId,
+    store,
+    contextFor = () => undefined,
+    leaseMs = 15_000,
+    clock = Date.now,
   }: CountersignOptions) {
     if (!(Number.isInteger(maxTurns) && maxTurns > 0))
       throw new UsageError(
@@ -92,6 +104,7 @@ export class Countersign {
       sleep,
       random: Math.random,
     };
+    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, clock });
   }
 
   /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
@@ -130,13 +143,22 @@ export class Countersign {
   defineAgent<I extends SchemaInput = any, O extends SchemaInput = any>(
     config: AgentConfig<I, O>,
   ): Agent<InferOutput<O>> {
-    return this.#define(
+    const agent = this.#define(
       makeAgent(
         config,
-        (options) => this.generate(options),
+        (options) => this.#generateFor(config.name, options),
         (tools) => findTools(tools, this.#tools),
+        (defaults, input, options) => startRun(this.runs, this.#port(config.name), defaults, input, options),
       ),
     );
+    this.#agents.set(config.name, this.#makePort(config));
+    return agent;
+  }
+
+  /** Stored runs: look, decide, follow, work. Throws `no-store` without a store. */
+  get runs(): Runs {
+    if (this.#runs) return this.#runs;
+    throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
   }
 
   /** Defines a prompt from a template or a function; it can be found again with `prompt(name)`. */
@@ -156,6 +178,37 @@ export class Countersign {
   prompt(name: string, options: { readonly variant?: string } = {}): Prompt {
     const id = promptId(name, options.variant);
     return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
+  }
+
+  #generateFor(agent: string, options: GenerateOptions): Promise<GenerateResponse> {
+    const { runId } = options;
+    return runId === undefined ? this.generate(options) : converse(this.runs, this.#port(agent), { ...options, runId });
+  }
+
+  #openRuns(store: Store, options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'clock'>): Runs {
+    const { newId } = this.#settings;
+    return new Runs(store, new Drives({ store, agents: this.#agents, newId, sleep, ...options }));
+  }
+
+  #port(name: string): AgentPort {
+    const port = this.#agents.get(name);
+    if (port) return port;
+    throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here.`);
+  }
+
+  /** How the runs of an agent are driven; what it says is looked up when it is needed, so that agents may name each other. */
+  #makePort(config: AgentConfig): AgentPort {
+    const tools = () => findTools(config.tools, this.#tools);
+    return {
+      name: config.name,
+      limits: { maxTurns: config.maxTurns ?? this.#settings.maxTurns },
+      driver: (context) => {
+        const schema = config.output && asSchema(config.output.schema, 'output.schema');
+        return prepareDriver(this.#settings, { ...config, ...(context && { context }) }, schema);
+      },
+      tools,
+      defined: () => this.#tools,
+    };
   }
 
   #define<T extends { readonly definition: ToolDefinition }>(made: T): T {

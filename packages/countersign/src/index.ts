@@ -26,14 +26,15 @@ export type {
   ToolResponsePart,
 } from './core/message.ts';
 export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
-export type { Agent, AgentConfig } from './loop/agent.ts';
+export type { Agent, AgentConfig, StartInput, StartOptions } from './loop/agent.ts';
 export { Chat, type ChatOptions, type SendOptions } from './loop/chat.ts';
 export type { Chunk } from './loop/chunk.ts';
 export { approve, cancel, type DecisionOptions, reject, respond, restart, toolResponse } from './loop/decisions.ts';
-export type { Content, GenerateOptions, GenerateStream } from './loop/generate.ts';
+export type { GenerateStream } from './loop/generate.ts';
+export type { Content, GenerateOptions } from './loop/options.ts';
 export { GenerateResponse } from './loop/response.ts';
 export type { InferInput, InferOutput, SchemaInput, StandardSchema } from './loop/schema.ts';
-export { type InterruptFunction, InterruptSignal } from './loop/signal.ts';
+export { type AskOptions, type InterruptFunction, InterruptSignal } from './loop/signal.ts';
 export {
   type Approval,
   type ApprovalContext,
@@ -65,3 +66,10 @@ export type { AiSdkProvider, ModelInput, Providers } from './models/resolve.ts';
 export type { RetryPolicy } from './models/retry.ts';
 export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable.ts';
 export type { PromptTemplate } from './prompts/definition.ts';
+export type { DecisionInput, Settlement } from './runs/decision.ts';
+export type { Rest } from './runs/drives.ts';
+export type { Decided, DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, Runs } from './runs/runs.ts';
+export type { InterruptRecord, Page, RunRecord, RunStatus, Store, StoredEvent } from './runs/store.ts';
+export type { RunInterrupt, RunView } from './runs/view.ts';
+export type { Worker, WorkerOptions } from './runs/worker.ts';
+export { memoryStore } from './stores/memory.ts';

@@ -37,6 +37,8 @@ export const ERROR_CODES = {
   'stale-version': 'Somebody changed the run at the same time. Load it again and look.',
   'claim-lost': 'Another worker has taken the run over. Nothing more was written; leave it to the other.',
   'outdated-card': 'The decision was made on something else than what is pending now. Load the interrupt again.',
+  'tampered-run':
+    'The events of the run are not what was recorded: somebody changed the store. Nothing is run; look into it.',
   'store-failed':
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   invariant: 'A bug in Countersign. Please report it with the message.',

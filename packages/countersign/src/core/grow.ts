@@ -9,6 +9,11 @@ export class GrowList<T> {
     return new GrowList(items.slice(), items.length);
   }
 
+  /** Takes the array over: whoever gives it must not touch it again. */
+  static owning<T>(items: T[]): GrowList<T> {
+    return new GrowList(items, items.length);
+  }
+
   readonly length: number;
   readonly #items: T[];
 

@@ -21,7 +21,7 @@ export function loadMessages(messages: readonly Message[]): Loaded {
   for (const [index, message] of scan.renamed) if (index < copy.length) copy[index] = message;
   const rest = open ? messages.slice(open.end) : [];
   const state: State = {
-    history: GrowList.of(copy),
+    history: GrowList.owning(copy),
     refs: scan.refs,
     mayHaveActed: scan.mayHaveActed,
     turnsUsed: scan.turnsUsed,

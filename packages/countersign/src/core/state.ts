@@ -63,6 +63,8 @@ export function fold(state: State, event: RunEvent): State {
       return closeIfSettled(
         changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'settled', result: event.result } })),
       );
+    case 'run-failed':
+      return state;
     case 'run-ended': {
       const ended = { reason: event.reason, ...(event.message !== undefined && { message: event.message }) };
       const last = state.history.last;

@@ -6,11 +6,12 @@ import { isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
-import { type GenerateOptions, type GenerateStream, streamed } from './generate.ts';
+import { type GenerateStream, streamed } from './generate.ts';
+import type { GenerateOptions } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal } from './signal.ts';
-import type { Inside, ToolContext, ToolDefinition } from './tool.ts';
+import type { Context, Inside, ToolContext, ToolDefinition } from './tool.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
 export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
@@ -33,8 +34,31 @@ export interface Agent<Output = any> {
   /** As `generate` of the instance, with the settings of the agent as defaults. */
   generate(options: string | GenerateOptions): Promise<GenerateResponse<Output>>;
   generateStream(options: string | GenerateOptions): GenerateStream<Output>;
+  /** A conversation; with `runId`, the stored one. */
   chat(options?: ChatOptions): Chat;
+  /** Records a run in the store and drives it. Resolves once the start is durable. */
+  start(input: StartInput, options?: StartOptions): Promise<{ readonly id: string }>;
 }
+
+/** What a stored run is started with. */
+export type StartInput =
+  | string
+  | { readonly prompt?: GenerateOptions['prompt']; readonly messages?: readonly Message[] };
+
+export type StartOptions = {
+  /** Chosen by the caller, so that a start that is repeated does not start twice; random unless given. */
+  readonly runId?: string;
+  readonly context?: Context;
+  /** Who starts the run. */
+  readonly by?: string;
+};
+
+/** How an agent reaches the store. */
+export type Starter = (
+  defaults: GenerateOptions,
+  input: StartInput,
+  options: StartOptions,
+) => Promise<{ readonly id: string }>;
 
 type Generate = (options: GenerateOptions) => Promise<GenerateResponse>;
 type FindTools = (tools: GenerateOptions['tools']) => ReadonlyMap<string, ToolDefinition>;
@@ -43,6 +67,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   config: AgentConfig<I, O>,
   generate: Generate,
   findTools: FindTools,
+  start: Starter,
 ): Agent<InferOutput<O>> {
   const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
   if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
@@ -59,6 +84,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
     generate: (options) => run(typeof options === 'string' ? { prompt: options } : options),
     generateStream: (options) => streamed(options, run),
     chat: (options) => new Chat(run, options),
+    start: (input, options = {}) => start(defaults, input, options),
   };
 }
 

@@ -2,7 +2,8 @@
 import { pendingParts, type Resume } from '../core/decide.ts';
 import { CountersignError } from '../core/errors.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
-import { type Content, type GenerateOptions, type GenerateStream, streamed } from './generate.ts';
+import { type GenerateStream, streamed } from './generate.ts';
+import type { Content, GenerateOptions } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 
 /** What is fixed for the whole chat; `messages` are where it begins. */

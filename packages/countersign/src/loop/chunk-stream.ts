@@ -10,7 +10,8 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
 
   push(chunk: Chunk): void {
     if (this.#end) return;
-    const waiting = this.#waiting.shift();
+    // One reader waits as a rule, and taking the last is cheaper than taking the first.
+    const waiting = this.#waiting.length > 1 ? this.#waiting.shift() : this.#waiting.pop();
     if (waiting) waiting.resolve({ value: chunk, done: false });
     else this.#chunks.push(chunk);
   }

@@ -50,6 +50,8 @@ export class Run {
   #closed = false;
   readonly #emit: ((chunk: Chunk) => void) | undefined;
   readonly #sink: Sink | undefined;
+  /** Hears of what happens after the run was closed here, such as a tool that finishes late. */
+  onLate: ((events: readonly RunEvent[]) => void) | undefined;
 
   constructor(state: State, { emit, sink }: { readonly emit?: (chunk: Chunk) => void; readonly sink?: Sink } = {}) {
     this.state = state;
@@ -64,7 +66,10 @@ export class Run {
 
   /** Once the run has stopped, a straggler's news is not recorded: the call stays as it was when the run stopped. */
   record(...events: readonly RunEvent[]): void {
-    if (this.#closed) return;
+    if (this.#closed) {
+      this.onLate?.(events);
+      return;
+    }
     this.absorb(events);
     this.#sink?.write(events);
   }

@@ -51,7 +51,7 @@ export function aiSdkModel(model: AiSdkModel): Model {
     async reply(request, emit) {
       const { signal } = request;
       signal?.throwIfAborted();
-      const options = { ...settingsOf(request), prompt: promptOf(request.messages) } as never;
+      const options = { ...settingsOf(request), prompt: promptOf(request) } as never;
       const assembly = new ReplyAssembly(emit);
       const progress = () => ({ model: name, partial: assembly.content(), emitted: assembly.emitted });
       const failed = (error: unknown) => {

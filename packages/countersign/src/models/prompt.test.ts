@@ -8,7 +8,16 @@ const VERSIONS: readonly SpecificationVersion[] = ['v2', 'v3', 'v4'];
 
 const message = (role: Role, ...content: readonly Part[]): Message => ({ role, content });
 
-const promptOf = (version: SpecificationVersion, ...messages: readonly Message[]) => promptsFor(version)(messages);
+/** Converts the conversations of one generation. */
+function converter(
+  version: SpecificationVersion,
+): (messages: readonly Message[]) => ReturnType<ReturnType<typeof promptsFor>> {
+  const promptFor = promptsFor(version);
+  const tools: never[] = [];
+  return (messages) => promptFor({ messages, tools });
+}
+
+const promptOf = (version: SpecificationVersion, ...messages: readonly Message[]) => converter(version)(messages);
 
 /** The one prompt part that comes of one part. */
 function partOf(version: SpecificationVersion, role: Role, part: Part): unknown {
@@ -174,7 +183,7 @@ describe('a conversation that grows', () => {
 
   test('only the new tail is converted', () => {
     const reads = { count: 0 };
-    const convert = promptsFor('v4');
+    const convert = converter('v4');
     const messages = Array.from({ length: 100 }, () => counted(message('user', { text: 'x' }), reads));
     expect(convert(messages)).toHaveLength(100);
     const once = reads.count;
@@ -184,7 +193,7 @@ describe('a conversation that grows', () => {
   });
 
   test('a prompt that was handed out does not change', () => {
-    const convert = promptsFor('v4');
+    const convert = converter('v4');
     const messages = [message('tool', response(1))];
     const first = convert(messages);
     messages.push(message('tool', response(2)));
@@ -197,14 +206,14 @@ describe('a conversation that grows', () => {
   });
 
   test('another array with the same messages is another conversation', () => {
-    const convert = promptsFor('v4');
+    const convert = converter('v4');
     const messages = [message('user', { text: 'a' }), message('user', { text: 'b' })];
     convert(messages);
     expect(convert(messages.slice(1))).toEqual([{ role: 'user', content: [{ type: 'text', text: 'b' }] }]);
   });
 
   test('an array that was cut or changed at its end is converted anew', () => {
-    const convert = promptsFor('v4');
+    const convert = converter('v4');
     const messages = [message('user', { text: 'a' }), message('user', { text: 'b' })];
     convert(messages);
     messages[1] = message('user', { text: 'c' });
@@ -214,7 +223,7 @@ describe('a conversation that grows', () => {
   });
 
   test('a message that cannot be converted leaves the rest in order', () => {
-    const convert = promptsFor('v4');
+    const convert = converter('v4');
     const messages = [message('user', { text: 'a' }), message('user', { media: { url: 'nonsense' } })];
     expect(() => convert(messages)).toThrow(expect.objectContaining({ code: 'invalid-history' }));
     messages[1] = message('user', { text: 'b' });

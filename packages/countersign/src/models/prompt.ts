@@ -3,31 +3,46 @@ import { isObject } from '../core/json.ts';
 import type { DataPart, Message, Metadata, Part, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import { inputObject } from './call-input.ts';
 import { fileOf } from './media.ts';
+import type { ModelRequest } from './model.ts';
 import { sentBack } from './provider-part.ts';
 import type { PromptMessage, PromptPart, ProviderData, SpecificationVersion, ToolOutput } from './specification.ts';
 
 /**
  * Gives a function from a conversation to its prompt. A conversation only grows at its end, so what was converted for
- * one turn is kept beside the array and only the new tail is converted for the next.
+ * one turn is kept for the generation and only the new tail is converted for the next.
  */
-export function promptsFor(version: SpecificationVersion): (messages: readonly Message[]) => PromptMessage[] {
-  const kept = new WeakMap<readonly Message[], Kept>();
-  return (messages) => {
-    let known = kept.get(messages);
-    if (!known || messages.length < known.count || messages[known.count - 1] !== known.last) {
-      known = { prompt: [], count: 0, last: undefined };
-      kept.set(messages, known);
+export function promptsFor(version: SpecificationVersion): (request: Conversation) => PromptMessage[] {
+  const kept = new WeakMap<object, Kept>();
+  return ({ messages, tools }) => {
+    let known = kept.get(tools);
+    if (
+      !known ||
+      known.messages !== messages ||
+      known.count > messages.length ||
+      messages[known.count - 1] !== known.last
+    ) {
+      known = { messages, prompt: [], count: 0, last: undefined };
+      kept.set(tools, known);
     }
-    for (const message of messages.slice(known.count)) {
+    for (let index = known.count; index < messages.length; index++) {
+      const message = messages[index] as Message;
       append(known.prompt, messageOf(message, version));
-      known.count++;
       known.last = message;
+      known.count = index + 1;
     }
     return known.prompt.slice();
   };
 }
 
-type Kept = { readonly prompt: PromptMessage[]; count: number; last: Message | undefined };
+/** The tools are the same array throughout one generation and gone after it; the messages may be kept for long. */
+type Conversation = Pick<ModelRequest, 'messages' | 'tools'>;
+
+type Kept = {
+  readonly messages: readonly Message[];
+  readonly prompt: PromptMessage[];
+  count: number;
+  last: Message | undefined;
+};
 
 /** Adds a message that says something. Consecutive tool messages become one: a new one, the old one was handed out. */
 function append(prompt: PromptMessage[], message: PromptMessage): void {
@@ -54,13 +69,15 @@ function messageOf(message: Message, version: SpecificationVersion): PromptMessa
 
 /** Converts each part, puts the provider's own metadata back on it, and drops text that says nothing. */
 function parts(content: readonly Part[], convert: (part: Part) => PromptPart | undefined): readonly PromptPart[] {
-  return content.flatMap((part) => {
-    const converted = convert(part);
-    if (!converted) return [];
-    const options = optionsOf(part.metadata);
-    if ('text' in converted && converted.text === '' && !options.providerOptions) return [];
-    return { ...converted, ...options };
-  });
+  const converted: PromptPart[] = [];
+  for (const part of content) {
+    const said = convert(part);
+    if (!said) continue;
+    const options = part.metadata && optionsOf(part.metadata);
+    if (options?.providerOptions) converted.push({ ...said, ...options });
+    else if (!('text' in said) || said.text !== '') converted.push(said);
+  }
+  return converted;
 }
 
 /** What a person shows the model; other kinds do not belong in a user message. */

@@ -1,7 +1,8 @@
 // Prompts that can be called: they render themselves, generate, and resume themselves.
 import { UsageError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
-import type { GenerateOptions, GenerateStream } from '../loop/generate.ts';
+import type { GenerateStream } from '../loop/generate.ts';
+import type { GenerateOptions } from '../loop/options.ts';
 import type { GenerateResponse } from '../loop/response.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/schema.ts';
 import type { PromptDefinition, PromptTemplate } from './definition.ts';

@@ -1,4 +1,4 @@
-// The door for tests: a scripted model, so that users test their own agents without a provider.
+// The door for tests: a scripted model, so that users test their own agents without a provider, and the contract of stores.
 export {
   type RecordedRequest,
   type ScriptedModel,
@@ -6,3 +6,4 @@ export {
   type ScriptStep,
   scriptedModel,
 } from './scripted-model.ts';
+export { type StoreUnderTest, storeContract, type TestFunctions } from './store-contract.ts';

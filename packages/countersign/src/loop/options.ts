@@ -1,0 +1,178 @@
+// The options of a generation, checked and turned into what the loop is driven with.
+import { type DecisionPart, type Resume, VERBS } from '../core/decide.ts';
+import { UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { type Message, type Part, textOf } from '../core/message.ts';
+import type { ModelConfig, ToolChoice } from '../models/model.ts';
+import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
+import { type RetryPolicy, withRetries } from '../models/retry.ts';
+import type { Chunk } from './chunk.ts';
+import type { Driver } from './run.ts';
+import type { Schema, SchemaInput } from './schema.ts';
+import type { Context, ToolDefinition } from './tool.ts';
+import { findTools, refuseCircles, type ToolInput } from './toolbox.ts';
+
+/** What somebody says: a text, a part or several. */
+export type Content = string | Part | readonly Part[];
+
+/** The options of `generate`. */
+export type GenerateOptions<O extends SchemaInput = any> = {
+  /** In place of the model of the instance. */
+  readonly model?: ModelInput;
+  /** The system message of the conversation; it takes the place of one that `messages` begins with. */
+  readonly system?: Content;
+  /** What the user says now, after `messages`. */
+  readonly prompt?: Content;
+  /** The conversation so far, such as the `messages` of an earlier response. Never changed. */
+  readonly messages?: readonly Message[];
+  /** What the model may call. Pass the same tools again to resume. */
+  readonly tools?: readonly ToolInput[];
+  readonly toolChoice?: ToolChoice;
+  /** The decisions on what is pending in `messages`; single ones or lists. What is not decided stays pending. */
+  readonly resume?: Resume;
+  /** Answers, as `resume.respond`. */
+  readonly toolResponses?: DecisionPart | readonly DecisionPart[];
+  /** The final reply must be JSON that fits this schema. */
+  readonly output?: { readonly schema: O };
+  /** Settings of the model, such as `temperature`. */
+  readonly config?: ModelConfig;
+  /** Who is asking: reaches tools and gates, and is never stored in messages. */
+  readonly context?: Context;
+  /** Replies of the model since the user last spoke, pauses included; then the run ends with `max-turns`. */
+  readonly maxTurns?: number;
+  /** Stops the run: the response has `finishReason: 'aborted'` and the messages to go on from. */
+  /** The stored conversation that is meant; with it, no messages are given. Agents with a store take it. */
+  readonly runId?: string;
+  readonly abortSignal?: AbortSignal;
+  /** Hears of everything as it happens. */
+  readonly onChunk?: (chunk: Chunk) => void;
+  /** Hands the model's calls out instead of running them. */
+  readonly returnToolRequests?: boolean;
+  /** `tell` (the default): a tool that throws is a result for the model. `throw`: it ends the call. */
+  readonly onToolError?: 'tell' | 'throw';
+  /** What happens to pending calls when the user speaks: withdraw them (the default), keep both, or refuse. */
+  readonly whilePending?: 'cancel' | 'queue' | 'refuse';
+};
+
+/** What an instance brings to each `generate`. */
+export type Settings = {
+  readonly model?: ModelInput;
+  readonly providers: Providers;
+  readonly context?: Context;
+  readonly maxTurns: number;
+  readonly retry: RetryPolicy | false;
+  readonly tools: ReadonlyMap<string, ToolDefinition>;
+  readonly newId: () => string;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  readonly random: () => number;
+};
+
+export function checkOptions<O extends SchemaInput>(given: string | GenerateOptions<O>): GenerateOptions<O> {
+  const options = typeof given === 'string' ? { prompt: given } : given;
+  if (!isObject(options))
+    throw new UsageError(
+      'invalid-options',
+      { given: typeof given },
+      '`generate` takes a prompt or an object of options.',
+    );
+  const { maxTurns } = options;
+  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns > 0))
+    throw new UsageError(
+      'invalid-options',
+      { maxTurns },
+      `maxTurns must be a whole number from 1, not ${String(maxTurns)}.`,
+    );
+  return options as GenerateOptions<O>;
+}
+
+export function prepareDriver(settings: Settings, options: GenerateOptions, schema: Schema | undefined): Driver {
+  const tools = findTools(options.tools, settings.tools);
+  refuseCircles(tools, []);
+  const model = resolveModel(options.model ?? settings.model, settings.providers);
+  const { toolChoice = 'auto', config, abortSignal, onChunk } = options;
+  if (typeof toolChoice === 'object' && !tools.has(toolChoice.tool))
+    throw new UsageError(
+      'unknown-tool',
+      { tool: toolChoice.tool },
+      `toolChoice names ${toolChoice.tool}, which is not among the tools.`,
+    );
+  return {
+    model: settings.retry ? withRetries(model, settings.retry, settings.sleep, settings.random) : model,
+    tools,
+    specs: [...tools.values()].map((tool) => tool.spec()),
+    toolChoice,
+    config: config ?? {},
+    ...(schema && { outputSchema: schema.json() }),
+    context: options.context ?? settings.context ?? {},
+    limits: {
+      maxTurns: options.maxTurns ?? settings.maxTurns,
+      ...(options.returnToolRequests && { holdCalls: true }),
+    },
+    ...(abortSignal && { signal: abortSignal }),
+    ...(onChunk && { emit: guarded(onChunk) }),
+    newId: settings.newId,
+    onToolError: options.onToolError ?? 'tell',
+  };
+}
+
+/** A listener that throws is not called again: a dead reader must not hurt the run. */
+function guarded(listen: (chunk: Chunk) => void): (chunk: Chunk) => void {
+  let listening = true;
+  return (chunk) => {
+    if (!listening) return;
+    try {
+      listen(chunk);
+    } catch {
+      // Its author hears of nothing more; there is nobody here to tell.
+      listening = false;
+    }
+  };
+}
+
+export function withSystem({ messages = [], system }: GenerateOptions): readonly Message[] {
+  if (system === undefined || !Array.isArray(messages)) return messages;
+  const content = partsOf(system, 'system');
+  const [first, ...rest] = messages;
+  if (first?.role !== 'system') return [{ role: 'system', content }, ...messages];
+  return textOf(first.content) === textOf(content) ? messages : [{ role: 'system', content }, ...rest];
+}
+
+export function partsOf(content: Content, where: string): readonly Part[] {
+  if (typeof content === 'string') return [{ text: content }];
+  const parts = Array.isArray(content) ? (content as readonly Part[]) : [content as Part];
+  if (parts.length > 0 && parts.every(isObject)) return parts;
+  throw new UsageError('invalid-options', { option: where }, `\`${where}\` must be a text, a part or a list of parts.`);
+}
+
+export function resumeOf({ resume = {}, toolResponses }: GenerateOptions): Resume {
+  if (!isObject(resume))
+    throw new UsageError(
+      'invalid-options',
+      {},
+      '`resume` must be an object with respond, restart, approve, reject or cancel.',
+    );
+  if ('toolRequest' in resume || 'toolResponse' in resume)
+    throw new UsageError(
+      'invalid-options',
+      {},
+      '`resume` was given a decision itself; write resume: { respond: … } or the like.',
+    );
+  const unknown = Object.keys(resume).filter(
+    (key) => key !== 'metadata' && !(VERBS as readonly string[]).includes(key),
+  );
+  if (unknown.length > 0)
+    throw new UsageError(
+      'invalid-resume',
+      { unknown },
+      `\`resume\` has ${unknown.join(', ')}, which is no decision; there are ${VERBS.join(', ')}. Nothing ran.`,
+    );
+  if (toolResponses === undefined) return resume;
+  const more = Array.isArray(toolResponses)
+    ? (toolResponses as readonly DecisionPart[])
+    : [toolResponses as DecisionPart];
+  const { respond = [] } = resume as Resume;
+  return {
+    ...resume,
+    respond: [...(Array.isArray(respond) ? (respond as readonly DecisionPart[]) : [respond as DecisionPart]), ...more],
+  };
+}

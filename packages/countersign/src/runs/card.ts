@@ -1,0 +1,126 @@
+// Cards: what a person is shown of a question, and the digest that binds a decision to it.
+import { createHash } from 'node:crypto';
+import type { Call } from '../core/call.ts';
+import { interruptIdOf, pendingParts } from '../core/decide.ts';
+import type { Decision, Interrupt } from '../core/event.ts';
+import { isObject, type Json } from '../core/json.ts';
+import type { Message, ToolRequestPart } from '../core/message.ts';
+import type { State } from '../core/state.ts';
+import { requestPart } from '../core/wire.ts';
+import type { InterruptRecord } from './store.ts';
+
+/** What a person is shown. `part` is what a decision is made on. */
+export type Card = {
+  readonly part: ToolRequestPart;
+  readonly tool: string;
+  readonly kind: Interrupt['kind'];
+  readonly input: Json;
+  /** What the asker wants shown. */
+  readonly payload: Json;
+};
+
+type Pending = Card & { readonly id: string; readonly interrupt: Interrupt };
+
+/** The id under which everybody knows the question: the run's id is in front, so that a decision finds its run. */
+export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
+
+export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
+
+/** Every question that waits in this state, by its key. */
+export function pendingCards(runId: string, state: State): ReadonlyMap<string, Pending> {
+  const cards = new Map<string, Pending>();
+  if (state.ended) return cards;
+  for (const call of state.turn?.calls ?? [])
+    for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
+  return cards;
+}
+
+function cardsOf(call: Call): readonly Pending[] {
+  const { phase, decided } = call;
+  if (phase.at === 'waiting' && phase.interrupt.kind !== 'inside')
+    return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt)];
+  if (phase.at === 'waiting') return innerCards(call, phase.inner ?? [], new Set());
+  // While the conversation inside goes on, what was not decided in it still waits.
+  if (phase.at !== 'settled' && decided?.decision.type === 'inside') {
+    const inner = (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
+    return innerCards(call, inner ?? [], new Set(innerDecisions(call, decided.decision).map(({ id }) => id)));
+  }
+  return [];
+}
+
+function innerCards(call: Call, messages: readonly Message[], without: ReadonlySet<string>): readonly Pending[] {
+  return pendingParts(messages, [call.ref])
+    .map((part) => {
+      const id = innerId(call, part);
+      const kind = (part.metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
+      return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json });
+    })
+    .filter((card) => !without.has(card.id));
+}
+
+function innerId(call: Call, part: ToolRequestPart): string {
+  return interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
+}
+
+function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): Pending {
+  const { name, input } = part.toolRequest;
+  return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
+}
+
+/** Which questions a decision on a conversation inside a tool decides. */
+function innerDecisions(
+  call: Call,
+  decision: Decision & { readonly type: 'inside' },
+): readonly { readonly id: string }[] {
+  if (!isObject(decision.resume)) return [];
+  return Object.values(decision.resume).flatMap((parts) =>
+    (Array.isArray(parts) ? (parts as readonly ToolRequestPart[]) : []).map((part) => {
+      const known = interruptIdOf(part);
+      const ref =
+        'toolRequest' in part ? part.toolRequest.ref : (part as { toolResponse: { ref: string } }).toolResponse.ref;
+      return { id: known ?? `${call.id}.${ref}` };
+    }),
+  );
+}
+
+/** A card as the store keeps it. */
+export function cardRecord(
+  key: string,
+  card: Pending,
+  runId: string,
+  agent: string,
+  now: number,
+): Omit<InterruptRecord, 'settledAt' | 'settlement'> {
+  const { part, tool, kind, input, payload, interrupt } = card;
+  const shown = { part, tool, kind, input, payload } as unknown as Json;
+  return {
+    id: key,
+    runId,
+    agent,
+    tool,
+    kind,
+    risk: interrupt.risk ?? null,
+    labels: interrupt.labels ?? [],
+    createdAt: now,
+    expiresAt: interrupt.expiresAt ?? null,
+    remindAt: interrupt.remindAt ?? null,
+    card: shown,
+    digest: digestOf(key, shown),
+  };
+}
+
+/** Covers the id of the question and everything on its card. */
+export function digestOf(key: string, card: Json): string {
+  return createHash('sha256').update(key).update('\n').update(canonical(card)).digest('base64url');
+}
+
+/** The same text for the same JSON, whatever the order of its keys. */
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const object = value as { readonly [key: string]: Json };
+  const keys = Object.keys(object)
+    .filter((key) => object[key] !== undefined)
+    .sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(object[key] as Json)}`).join(',')}}`;
+}

@@ -1,0 +1,34 @@
+// The hash chain over a run's events: a past that was changed does not fit its end.
+import { createHash } from 'node:crypto';
+import { ConflictError } from '../core/errors.ts';
+import type { LoadedRun, StoredEvent } from './store.ts';
+
+/** The end of the chain after `event`, given the end before it. */
+export function link(before: string, event: StoredEvent): string {
+  return createHash('sha256').update(before).update('\n').update(JSON.stringify(event)).digest('base64url');
+}
+
+export function linkAll(before: string, events: readonly StoredEvent[]): string {
+  return events.reduce(link, before);
+}
+
+/** What keeps the record of a run from being believed; undefined if nothing does. */
+export function brokenChain({ run, events }: LoadedRun): string | undefined {
+  if (events.length !== run.version) return `The run has ${events.length} events, and its record says ${run.version}.`;
+  if (linkAll(CHAIN_START, events) === run.hash) return undefined;
+  return 'An event was changed, removed or added after it was recorded.';
+}
+
+/** Refuses to act on a past that was changed. */
+export function checkChain(loaded: LoadedRun): void {
+  const problem = brokenChain(loaded);
+  if (problem)
+    throw new ConflictError(
+      'tampered-run',
+      { runId: loaded.run.id },
+      `Run ${loaded.run.id} is not what was recorded. ${problem}`,
+    );
+}
+
+/** Where the chain of a new run begins. */
+export const CHAIN_START = '';

@@ -1,0 +1,295 @@
+// The journal of one run: takes its events, makes them durable in order, and notices when somebody else was first.
+import { ConflictError, ProviderError } from '../core/errors.ts';
+import type { RunEvent } from '../core/event.ts';
+import type { Json } from '../core/json.ts';
+import type { Limits } from '../core/next.ts';
+import { fold, type State } from '../core/state.ts';
+import type { Run, Sink } from '../loop/run.ts';
+import { linkAll } from './chain.ts';
+import { project } from './projection.ts';
+import type { Append, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
+
+export type JournalOptions = {
+  readonly store: Store;
+  readonly run: { readonly id: string; readonly agent: string; readonly version: number; readonly hash: string };
+  /** What the store knows of the run. */
+  readonly state: State;
+  /** Present until the run is created. */
+  readonly create?: NewRun;
+  readonly token: string;
+  readonly leaseMs: number;
+  readonly limits: Limits;
+  readonly clock: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Whether news of others is taken in before writing, or makes the write fail: a decision must be looked at again. */
+  readonly onStale: 'absorb' | 'fail';
+  /** `hold`: the claim is held already. `take`: the first append takes it if nobody else has it. */
+  readonly claim: 'hold' | 'take';
+};
+
+/** What the run is said to have come to, where its events do not say it. */
+export type Ending = { readonly status: RunStatus; readonly outcome: Json };
+
+/** How long a store that is away is waited for. */
+const PATIENCE_MS = 30_000;
+
+export class Journal implements Sink {
+  readonly #options: JournalOptions;
+  #run: Run | undefined;
+  /** What the store knows. */
+  #durable: State;
+  #version: number;
+  #hash: string;
+  #create: NewRun | undefined;
+  #onStale: 'absorb' | 'fail';
+  #queue: StoredEvent[] = [];
+  #scheduled = false;
+  #last: Promise<unknown> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
+  #holds: boolean;
+  #heldUntil: number;
+  readonly #settlements = new Map<string, Json>();
+  readonly #lost = new AbortController();
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#durable = options.state;
+    this.#version = options.run.version;
+    this.#hash = options.run.hash;
+    this.#create = options.create;
+    this.#onStale = options.onStale;
+    this.#holds = options.claim === 'hold';
+    this.#heldUntil = options.clock() + options.leaseMs;
+  }
+
+  get runId(): string {
+    return this.#options.run.id;
+  }
+
+  get token(): string {
+    return this.#options.token;
+  }
+
+  /** The run that hears of what others record. */
+  attach(run: Run): void {
+    this.#run = run;
+  }
+
+  /** From now on facts are written that stay true whatever others record meanwhile. */
+  drives(): void {
+    this.#onStale = 'absorb';
+  }
+
+  /** Aborts when the run was taken away or ended by somebody else: what still runs here should stop. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** This journal holds the claim on the run. */
+  get holds(): boolean {
+    return this.#holds && !this.#failure;
+  }
+
+  write(events: readonly RunEvent[]): void {
+    const at = this.#options.clock();
+    for (const event of events) this.#queue.push({ ...event, at });
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // What comes together becomes durable together. Whoever must not wait asks for `flushed`.
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#inTurn(() => this.#flush('hold')).catch(() => undefined);
+    });
+  }
+
+  /** How a question was settled, for the record of who decided what. */
+  settle(key: string, settlement: Json): void {
+    this.#settlements.set(key, settlement);
+  }
+
+  async flushed(): Promise<void> {
+    await this.#inTurn(() => this.#flush('hold'));
+    // Asleep for longer than the claim lasts: somebody else may have taken the run since.
+    if (this.#holds && this.#options.clock() > this.#heldUntil) this.#fail(claimLapsed(this.#options.run.id));
+    this.#throwFailure();
+  }
+
+  /**
+   * Writes what is left and gives the claim up. `more`: somebody changed the run meanwhile, and the claim is still held.
+   * `again`: somebody changed it just when the claim was given up, and nobody may be driving it.
+   */
+  finish(ending?: Ending): Promise<'done' | 'more' | 'again'> {
+    return this.#inTurn(async () => {
+      this.#throwFailure();
+      if (this.#holds && this.#queue.length === 0) return this.#release();
+      const written = await this.#flush(this.#holds ? 'release' : 'hold', ending);
+      this.#throwFailure();
+      return written ? 'done' : 'more';
+    });
+  }
+
+  /** One write at a time, in the order in which they were asked for. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** With nothing to write, the version cannot be held against that of the store in the same moment: look after it. */
+  async #release(): Promise<'done' | 'again'> {
+    const { store, run, token } = this.#options;
+    await store.release(run.id, token);
+    this.#holds = false;
+    const loaded = await store.read(run.id, { after: this.#version });
+    return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
+  }
+
+  /** Keeps the claim while something long runs. */
+  async renew(): Promise<void> {
+    const { store, run, token, leaseMs, clock } = this.#options;
+    if (!this.holds) return;
+    const asked = clock();
+    try {
+      if (await store.renew(run.id, token, leaseMs)) this.#heldUntil = asked + leaseMs;
+      else this.#fail(claimLapsed(run.id));
+    } catch {
+      // A store that is away may be back before the claim lapses; the next write tells.
+    }
+  }
+
+  /** True once what was queued is written; false if it is still to be, since somebody else was first. */
+  async #flush(how: 'hold' | 'release', ending?: Ending): Promise<boolean> {
+    if (this.#failure || this.#queue.length === 0) return true;
+    const events = this.#queue;
+    this.#queue = [];
+    try {
+      return await this.#append(events, how, ending);
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+  }
+
+  async #append(events: StoredEvent[], how: 'hold' | 'release', ending?: Ending): Promise<boolean> {
+    const { store, clock, sleep } = this.#options;
+    const deadline = clock() + PATIENCE_MS;
+    for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+      const append = this.#appendOf(events, how, ending);
+      const asked = clock();
+      try {
+        const { claimed } = await store.append(append);
+        this.#appended(append, claimed, asked);
+        return true;
+      } catch (error) {
+        if (isStale(error) && this.#onStale === 'absorb') {
+          await this.#absorb();
+          if (how === 'release') {
+            // Somebody decided while this worker was about to stop: it goes on, with the claim it still holds.
+            this.#queue.unshift(...events);
+            return false;
+          }
+        } else if (isAway(error) && clock() < deadline) {
+          await sleep(pauseMs);
+          if (await this.#wasWritten(append)) {
+            this.#appended(append, how !== 'release', asked);
+            return true;
+          }
+        } else throw error;
+      }
+    }
+  }
+
+  #appendOf(events: readonly StoredEvent[], how: 'hold' | 'release', ending?: Ending): Append {
+    const { run, token, leaseMs, limits, clock } = this.#options;
+    const after = this.#after(events);
+    return {
+      runId: run.id,
+      expectedVersion: this.#version,
+      ...(this.#create && { create: this.#create }),
+      events,
+      hash: linkAll(this.#hash, events),
+      ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
+      ...ending,
+      claim: { how: this.#holds ? how : 'take', token, leaseMs },
+    };
+  }
+
+  #after(events: readonly StoredEvent[]): State {
+    try {
+      return events.reduce(fold, this.#durable);
+    } catch (error) {
+      const { id } = this.#options.run;
+      const message = `What was to be recorded in run ${id} does not fit what others recorded first.`;
+      throw new ConflictError('stale-version', { runId: id }, message, { cause: error });
+    }
+  }
+
+  #appended(append: Append, claimed: boolean, asked: number): void {
+    this.#advance(append.events);
+    this.#create = undefined;
+    this.#holds = claimed;
+    this.#heldUntil = asked + this.#options.leaseMs;
+  }
+
+  #advance(events: readonly StoredEvent[]): void {
+    this.#durable = events.reduce(fold, this.#durable);
+    this.#version += events.length;
+    this.#hash = linkAll(this.#hash, events);
+  }
+
+  /** Takes in what others recorded since; what waits to be written comes after it. */
+  async #absorb(): Promise<void> {
+    const { store, run } = this.#options;
+    const loaded = await store.read(run.id, { after: this.#version });
+    if (!loaded)
+      throw new ConflictError('stale-version', { runId: run.id }, `The run ${run.id} is gone from the store.`);
+    this.#advance(loaded.events);
+    this.#absorbInRun(loaded.events);
+    if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));
+  }
+
+  #absorbInRun(events: readonly StoredEvent[]): void {
+    try {
+      this.#run?.absorb(events);
+    } catch (error) {
+      const { id } = this.#options.run;
+      throw new ConflictError('stale-version', { runId: id }, `Others changed run ${id} in another way.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** After a store that went away, nobody knows whether the append was written: the chain tells. */
+  async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
+    if (events.length === 0) return false;
+    try {
+      const loaded = await this.#options.store.read(runId, { after: this.#version });
+      return loaded !== undefined && linkAll(this.#hash, loaded.events.slice(0, events.length)) === hash;
+    } catch (error) {
+      if (isAway(error)) return false;
+      throw error;
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#run?.close();
+    this.#lost.abort(error);
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+}
+
+const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
+const isAway = (error: unknown): boolean =>
+  error instanceof ProviderError && error.code === 'store-failed' && error.retryable;
+
+function claimLapsed(runId: string): ConflictError {
+  return new ConflictError(
+    'claim-lost',
+    { runId },
+    `The claim on run ${runId} has lapsed; another worker may have it. Nothing more is done here.`,
+  );
+}

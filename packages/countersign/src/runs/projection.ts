@@ -1,0 +1,54 @@
+// What the store is told beside the events: status, deadline, outcome, and which questions begin or stop to wait.
+import type { Json } from '../core/json.ts';
+import { type Limits, next } from '../core/next.ts';
+import type { State } from '../core/state.ts';
+import { cardRecord, pendingCards } from './card.ts';
+import type { Append, RunStatus } from './store.ts';
+
+export type ProjectionInput = {
+  readonly run: { readonly id: string; readonly agent: string };
+  readonly before: State;
+  readonly after: State;
+  readonly limits: Limits;
+  readonly now: number;
+  /** Who decided what, by the key of the question. */
+  readonly settlements: ReadonlyMap<string, Json>;
+};
+
+export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled'> {
+  const { run, after, limits, now } = input;
+  const before = pendingCards(run.id, input.before);
+  const cards = pendingCards(run.id, after);
+  return {
+    status: statusOf(after, limits),
+    wakeAt: wakeAtOf(after),
+    outcome: outcomeOf(after),
+    opened: [...cards]
+      .filter(([key]) => !before.has(key))
+      .map(([key, card]) => cardRecord(key, card, run.id, run.agent, now)),
+    settled: [...before.keys()]
+      .filter((key) => !cards.has(key))
+      .map((id) => ({ id, settlement: input.settlements.get(id) ?? { withdrawn: true, at: now } })),
+  };
+}
+
+export function statusOf(state: State, limits: Limits): RunStatus {
+  if (state.ended?.reason === 'aborted') return 'cancelled';
+  const step = next(state, limits);
+  if (step.do === 'finish') return 'done';
+  return step.do === 'wait' ? 'waiting' : 'running';
+}
+
+/** The earliest deadline of a question that waits. */
+function wakeAtOf(state: State): number | null {
+  if (state.ended) return null;
+  const deadlines = (state.turn?.calls ?? []).flatMap(({ phase }) =>
+    phase.at === 'waiting' && phase.interrupt.expiresAt !== undefined ? [phase.interrupt.expiresAt] : [],
+  );
+  return deadlines.length > 0 ? Math.min(...deadlines) : null;
+}
+
+function outcomeOf(state: State): Json {
+  const reason = state.ended?.reason ?? (state.turn ? undefined : state.reply?.finishReason);
+  return reason === undefined ? null : { finishReason: reason };
+}

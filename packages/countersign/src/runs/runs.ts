@@ -1,0 +1,363 @@
+// Durable runs: start, look, decide, follow, verify. Deciding is independent of driving: what was decided is on record
+// first, then somebody drives.
+import { interruptIdOf, type Resume, VERBS } from '../core/decide.ts';
+import { ConflictError, UsageError } from '../core/errors.ts';
+import { event } from '../core/event.ts';
+import { loadMessages } from '../core/history.ts';
+import { type Json, sameJson } from '../core/json.ts';
+import type { Message } from '../core/message.ts';
+import type { State } from '../core/state.ts';
+import type { StartOptions } from '../loop/agent.ts';
+import { applyDecisions, checkResume } from '../loop/resume.ts';
+import { Run } from '../loop/run.ts';
+import type { Context } from '../loop/tool.ts';
+import { interruptKey, pendingCards, runIdOf } from './card.ts';
+import { brokenChain, CHAIN_START, checkChain } from './chain.ts';
+import { type DecisionInput, decisionOf, decisionPart, type Settlement } from './decision.ts';
+import type { AgentPort, Drives, Rest } from './drives.ts';
+import type { Journal } from './journal.ts';
+import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
+import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
+import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
+
+export type DecideOptions = {
+  /** Who decides. */
+  readonly by?: string;
+  /** Through what: an inbox, a chat, a terminal. */
+  readonly channel?: string;
+  readonly note?: string;
+  /** Of the card that the decision was made on; a decision on another card is refused. */
+  readonly digest?: string;
+  readonly context?: Context;
+  /** False: somebody else drives the run on. */
+  readonly drive?: boolean;
+};
+
+/** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
+export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
+
+export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
+export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
+
+export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
+
+export class Runs {
+  readonly #store: Store;
+  readonly #drives: Drives;
+
+  constructor(store: Store, drives: Drives) {
+    this.#store = store;
+    this.#drives = drives;
+  }
+
+  /** Records a new run and drives it in this process. Resolves once the start is durable. */
+  async start(
+    agent: AgentPort,
+    messages: readonly Message[],
+    options: StartOptions = {},
+  ): Promise<{ readonly id: string }> {
+    const runId = checkRunId(options.runId ?? this.#drives.newRunId());
+    const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
+    const state = loadMessages([]).state;
+    const journal = this.#drives.journal(
+      { id: runId, agent: agent.name, version: 0, hash: CHAIN_START },
+      state,
+      agent,
+      { create },
+    );
+    const run = new Run(state, { sink: journal });
+    journal.attach(run);
+    run.record(event({ type: 'user-spoke', messages }));
+    await journal.flushed();
+    this.#drives.go(agent, run, journal, options.context);
+    return { id: runId };
+  }
+
+  /** Throws `unknown-run` if there is none. */
+  async get(runId: string): Promise<RunView> {
+    return viewOf(await this.#load(runId));
+  }
+
+  async list({ cursor, limit = 50, ...query }: RunListOptions = {}): Promise<Page<RunRecord>> {
+    return this.#store.listRuns({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
+  }
+
+  /** Everything that waits for a person, the oldest first unless said otherwise. */
+  async interrupts({ cursor, limit = 50, ...query }: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
+    const page = await this.#store.listInterrupts({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
+    return { ...page, items: page.items.map(interruptView) };
+  }
+
+  async interrupt(interruptId: string): Promise<RunInterrupt> {
+    const record = await this.#store.interrupt(interruptId);
+    if (!record) throw unknownInterrupt(interruptId);
+    return interruptView(record);
+  }
+
+  /**
+   * Records the decision on one question, once and for all, then drives the run on. Whoever decides the same again gets
+   * the recorded outcome; whoever decides otherwise gets a `ConflictError` that says who was first.
+   */
+  async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
+    const runId = runIdOf(interruptId);
+    for (;;) {
+      const loaded = await this.#store.read(runId);
+      if (!loaded) throw unknownInterrupt(interruptId);
+      checkChain(loaded);
+      const state = stateOf(loaded.events);
+      const card = pendingCards(runId, state).get(interruptId);
+      if (!card) return this.#settled(interruptId, decision);
+      await this.#refuseOutdated(interruptId, options.digest, card.interrupt.expiresAt);
+      const { verb, part } = decisionPart(card.part, decision, options);
+      const settlement = {
+        decision: decisionOf(decision),
+        by: options.by ?? null,
+        channel: options.channel ?? null,
+        note: options.note ?? null,
+      };
+      const recorded = await this.#advance(
+        loaded,
+        state,
+        { [verb]: part },
+        new Map([[interruptId, settlement]]),
+        options,
+      );
+      if (recorded !== undefined) return { interruptId, runId, ...settlement, at: recorded };
+    }
+  }
+
+  /** Decides several questions of one run as a whole, and drives it on. For chats. */
+  async resume(runId: string, resume: Resume, options: DecideOptions = {}): Promise<void> {
+    for (;;) {
+      const loaded = await this.#load(runId);
+      checkChain(loaded);
+      const state = stateOf(loaded.events);
+      const settlements = new Map(
+        VERBS.flatMap((verb) =>
+          [resume[verb] ?? []].flat().map((part) => {
+            const ref = 'toolRequest' in part ? part.toolRequest.ref : part.toolResponse.ref;
+            const key = interruptKey(runId, interruptIdOf(part) ?? ref);
+            return [
+              key,
+              {
+                decision: { type: verb },
+                by: options.by ?? null,
+                channel: options.channel ?? null,
+                note: options.note ?? null,
+              },
+            ] as const;
+          }),
+        ),
+      );
+      if ((await this.#advance(loaded, state, resume, settlements, options)) !== undefined) return;
+    }
+  }
+
+  /** The user says something in a stored conversation, and the run goes on. */
+  async speak(runId: string, say: (run: Run) => void, options: { readonly context?: Context } = {}): Promise<void> {
+    for (;;) {
+      const { run: record, events } = await this.#load(runId);
+      const agent = this.#drives.agent(record.agent);
+      const state = stateOf(events);
+      const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
+      const run = new Run(state, { sink: journal });
+      journal.attach(run);
+      say(run);
+      if (!(await written(journal))) continue;
+      if (journal.holds) this.#drives.go(agent, run, journal, options.context);
+      return;
+    }
+  }
+
+  /** Ends a run that has not ended. What is started is told to stop; what waits is withdrawn. */
+  async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
+    for (;;) {
+      const { run: record, events } = await this.#load(runId);
+      const state = stateOf(events);
+      if (state.ended || ENDED.has(record.status)) return this.get(runId);
+      const agent = this.#drives.agent(record.agent);
+      const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
+      const run = new Run(state, { sink: journal });
+      journal.attach(run);
+      const by = options.by === undefined ? '' : ` by ${options.by}`;
+      const reason = options.reason === undefined ? '' : `: ${options.reason}`;
+      run.record(event({ type: 'run-ended', reason: 'aborted', message: `Cancelled${by}${reason}` }));
+      if (!(await written(journal))) continue;
+      if (journal.holds) await journal.finish();
+      return this.get(runId);
+    }
+  }
+
+  /** Drives a run on that stopped with an error, or that nobody drives. */
+  async drive(runId: string, options: { readonly context?: Context } = {}): Promise<void> {
+    await this.#drives.take(runId, options.context);
+  }
+
+  /** The events recorded so far. */
+  async recorded(runId: string): Promise<readonly StoredEvent[]> {
+    return (await this.#load(runId)).events;
+  }
+
+  /** Takes up runs that nobody drives, and deadlines, until it is stopped. */
+  work(options?: WorkerOptions): Worker {
+    return startWorker(this.#store, this.#drives, options);
+  }
+
+  /** How the run stands once this process rests with it, told without asking the store where this process drives it. */
+  async rested(runId: string): Promise<Rest> {
+    const rest = await this.#drives.rested(runId);
+    if (rest) return rest;
+    const { id, status, text, pending } = await this.wait(runId);
+    return { id, status, text, pending };
+  }
+
+  /** Resolves when nothing is being driven in this process. */
+  settled(): Promise<void> {
+    return this.#drives.settled();
+  }
+
+  /** A clean stop: what runs comes to its next rest and is handed over to whoever works next. */
+  stop(): Promise<void> {
+    return this.#drives.stop();
+  }
+
+  /** The events of a run, from any point, as they happen; ends when the run has ended. */
+  async *events(
+    runId: string,
+    { after = 0, signal }: FollowOptions = {},
+  ): AsyncGenerator<StoredEvent & { readonly seq: number }> {
+    const changes = this.#drives.changesOf(runId, signal);
+    let seen = after;
+    try {
+      for (;;) {
+        const loaded = await this.#store.read(runId, { after: seen });
+        if (!loaded) throw unknownRun(runId);
+        for (const stored of loaded.events) yield { ...stored, seq: ++seen };
+        if (signal?.aborted || (ENDED.has(loaded.run.status) && seen >= loaded.run.version)) return;
+        await changes.next();
+      }
+    } finally {
+      changes.stop();
+    }
+  }
+
+  /** Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. */
+  async wait(
+    runId: string,
+    { until = 'pause', signal }: { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal } = {},
+  ): Promise<RunView> {
+    const changes = this.#drives.changesOf(runId, signal);
+    try {
+      for (;;) {
+        const loaded = await this.#load(runId);
+        const { status } = loaded.run;
+        if (ENDED.has(status) || (until === 'pause' && status === 'waiting')) return viewOf(loaded);
+        signal?.throwIfAborted();
+        await changes.next();
+      }
+    } finally {
+      changes.stop();
+    }
+  }
+
+  /** Whether the record of a run is what was recorded, by the hash chain over its events. */
+  async verify(
+    runId: string,
+  ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }> {
+    const loaded = await this.#load(runId);
+    const problem = brokenChain(loaded) ?? null;
+    return { ok: problem === null, events: loaded.events.length, problem };
+  }
+
+  /** The time of the record, or undefined when somebody was first and everything must be looked at again. */
+  async #advance(
+    { run: record }: LoadedRun,
+    state: State,
+    resume: Resume,
+    settlements: ReadonlyMap<string, { readonly [key: string]: Json }>,
+    options: DecideOptions,
+  ): Promise<number | undefined> {
+    const agent = this.#drives.agent(record.agent);
+    const tools = agent.tools();
+    const matched = await checkResume(state, resume, tools, agent.defined());
+    const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
+    const run = new Run(state, { sink: journal });
+    journal.attach(run);
+    const at = this.#drives.clock();
+    for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
+    applyDecisions(run, matched, undefined);
+    if (!(await written(journal))) return undefined;
+    if (journal.holds && options.drive !== false) this.#drives.go(agent, run, journal, options.context);
+    else if (journal.holds) await journal.finish();
+    return at;
+  }
+
+  async #settled(interruptId: string, decision: DecisionInput): Promise<Decided> {
+    const record = await this.#store.interrupt(interruptId);
+    if (!record) throw unknownInterrupt(interruptId);
+    const settlement = record.settlement as unknown as Settlement;
+    if (settlement?.decision !== undefined && sameJson(settlement.decision, decisionOf(decision)))
+      return { interruptId, runId: record.runId, ...settlement };
+    const who = settlement?.by ?? 'somebody';
+    const what = settlement?.decision ? JSON.stringify(settlement.decision) : 'withdrawn';
+    const when = record.settledAt === null ? '' : ` at ${new Date(record.settledAt).toISOString()}`;
+    throw new ConflictError(
+      'already-decided',
+      { interruptId, runId: record.runId, settlement: record.settlement },
+      `Interrupt ${interruptId} was decided by ${who}${when}: ${what}. Reload the run.`,
+    );
+  }
+
+  async #refuseOutdated(interruptId: string, digest: string | undefined, expiresAt: number | undefined): Promise<void> {
+    if (expiresAt !== undefined && expiresAt <= this.#drives.clock())
+      throw new ConflictError(
+        'already-decided',
+        { interruptId, expiresAt },
+        `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}.`,
+      );
+    if (digest === undefined) return;
+    const record = await this.#store.interrupt(interruptId);
+    if (record?.digest !== digest)
+      throw new ConflictError(
+        'outdated-card',
+        { interruptId },
+        `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
+      );
+  }
+
+  async #load(runId: string): Promise<LoadedRun> {
+    const loaded = await this.#store.read(runId);
+    if (!loaded) throw unknownRun(runId);
+    return loaded;
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
+
+/** False when somebody else wrote first. */
+async function written(journal: Journal): Promise<boolean> {
+  try {
+    await journal.flushed();
+    journal.drives();
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError && error.code === 'stale-version') return false;
+    throw error;
+  }
+}
+
+/** A run's id is in front of the ids of its questions. */
+function checkRunId(runId: string): string {
+  if (/^[\w.-]{1,128}$/.test(runId)) return runId;
+  throw new UsageError(
+    'invalid-options',
+    { runId },
+    `A run's id must be letters, digits, "_", "." or "-", not ${JSON.stringify(runId)}.`,
+  );
+}
+
+const unknownRun = (runId: string): UsageError =>
+  new UsageError('unknown-run', { runId }, `There is no run ${runId} in the store.`);
+
+const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);

@@ -1,0 +1,144 @@
+// The store port: where runs live. Every change of a run is one `append`; everything else reads, or holds a claim.
+import type { RunEvent } from '../core/event.ts';
+import type { Json } from '../core/json.ts';
+
+/** `running`: there is something to do. `waiting`: for a person or a time. The rest have ended. */
+export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
+
+/** An event with the time of the store at which it was recorded, in milliseconds. */
+export type StoredEvent = RunEvent & { readonly at: number };
+
+/** What is known of a run without reading its events. */
+export type RunRecord = {
+  readonly id: string;
+  readonly agent: string;
+  readonly status: RunStatus;
+  /** The number of its events. */
+  readonly version: number;
+  /** The end of the hash chain over its events. */
+  readonly hash: string;
+  readonly startedBy: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** When the run has to be looked at again although nobody decided anything. */
+  readonly wakeAt: number | null;
+  /** How it ended, or why it stopped: JSON that the engine writes and reads. */
+  readonly outcome: Json;
+};
+
+export type LoadedRun = { readonly run: RunRecord; readonly events: readonly StoredEvent[] };
+
+export type Risk = 'low' | 'medium' | 'high';
+
+/** A question that waits, or waited, for a person. It never changes but for its settlement. */
+export type InterruptRecord = {
+  readonly id: string;
+  readonly runId: string;
+  readonly agent: string;
+  readonly tool: string;
+  readonly kind: string;
+  readonly risk: Risk | null;
+  readonly labels: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly remindAt: number | null;
+  /** What the person is shown and what the digest covers: JSON that the engine writes and reads. */
+  readonly card: Json;
+  readonly digest: string;
+  /** Null while it waits. */
+  readonly settledAt: number | null;
+  /** Who decided what, or why nobody will: JSON. */
+  readonly settlement: Json;
+};
+
+export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+
+/** One change of a run. All of it becomes durable, or nothing. */
+export type Append = {
+  readonly runId: string;
+  /** The number of events the run has now; 0 with `create` for a new run. */
+  readonly expectedVersion: number;
+  /** Present exactly when the run is to be created by this append. */
+  readonly create?: NewRun;
+  readonly events: readonly StoredEvent[];
+  /** The end of the hash chain after these events. */
+  readonly hash: string;
+  readonly status: RunStatus;
+  readonly wakeAt: number | null;
+  readonly outcome: Json;
+  /** Questions that begin to wait. */
+  readonly opened: readonly Omit<InterruptRecord, 'settledAt' | 'settlement'>[];
+  /** Questions that stop waiting. */
+  readonly settled: readonly { readonly id: string; readonly settlement: Json }[];
+  /**
+   * `hold`: the claim of this token must still be held, or the append is refused; it is kept and renewed.
+   * `release`: the same, and it is given up.
+   * `take`: takes a claim for the token if none is held by anybody else; the append happens in any case.
+   * Absent: no claim is looked at or changed.
+   */
+  readonly claim?: { readonly how: 'hold' | 'release' | 'take'; readonly token: string; readonly leaseMs: number };
+};
+
+/** `claimed`: the token of the append holds the claim now. */
+export type Appended = { readonly claimed: boolean };
+
+/** A page: `after` is the `cursor` of the page before. */
+export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
+
+export type RunQuery = {
+  readonly status?: RunStatus;
+  readonly agent?: string;
+  readonly startedBy?: string;
+  /** `newest` first unless given. */
+  readonly order?: 'newest' | 'oldest';
+  readonly after?: string;
+  readonly limit: number;
+};
+
+export type InterruptQuery = {
+  /** Those that wait, unless given. */
+  readonly settled?: boolean;
+  readonly runId?: string;
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly kind?: string;
+  readonly risk?: Risk;
+  readonly label?: string;
+  readonly createdBefore?: number;
+  readonly createdAfter?: number;
+  /** `oldest` first unless given. */
+  readonly order?: 'newest' | 'oldest';
+  readonly after?: string;
+  readonly limit: number;
+};
+
+/**
+ * Where runs live. All methods may be called at once from many processes.
+ *
+ * Refusals are values of `ConflictError`: `run-exists`, `stale-version` (someone appended since), `claim-lost` (another
+ * worker holds the run, or may). Anything else that goes wrong is a `ProviderError` `store-failed` whose `retryable`
+ * says whether the store may be back later; after it, nobody can assume that the append happened or not: read to know.
+ */
+export interface Store {
+  /** Resolves once everything is durable. Never retries. */
+  append(append: Append): Promise<Appended>;
+  /** The run and its events, those after the first `after` only. Undefined if there is no such run. */
+  read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined>;
+  /** Takes the claim and reads the run at one moment. Undefined if there is no such run or another token holds it. */
+  claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
+  /** False if the claim is no longer held. */
+  renew(runId: string, token: string, leaseMs: number): Promise<boolean>;
+  release(runId: string, token: string): Promise<void>;
+  /** Runs that nobody holds and that have something to do, or whose time has come; the longest waiting first. */
+  due(limit: number): Promise<readonly string[]>;
+  listRuns(query: RunQuery): Promise<Page<RunRecord>>;
+  listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
+  interrupt(id: string): Promise<InterruptRecord | undefined>;
+  /** The store's own time, in milliseconds: the one clock that deadlines and claims are held against. */
+  now(): Promise<number>;
+  /** Calls `changed` with the id of a run soon after it was appended to, by any process. Returns how to stop. */
+  watch(changed: (runId: string) => void): () => void;
+  /** Brings the tables up to date; called by whoever opens the store, safe when several do at once. */
+  migrate(): Promise<void>;
+  close(): Promise<void>;
+}

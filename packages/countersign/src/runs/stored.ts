@@ -1,0 +1,85 @@
+// Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
+import type { Resume } from '../core/decide.ts';
+import { CountersignError, ProviderError, UsageError } from '../core/errors.ts';
+import type { StartInput, StartOptions } from '../loop/agent.ts';
+import { hear } from '../loop/generate.ts';
+import { type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
+import { readOutput } from '../loop/output.ts';
+import { GenerateResponse, messagesOf } from '../loop/response.ts';
+import { asSchema } from '../loop/schema.ts';
+import type { AgentPort } from './drives.ts';
+import type { Runs } from './runs.ts';
+import { stateOf } from './view.ts';
+
+/** Starts a run of the agent; it is driven in this process. */
+export function startRun(
+  runs: Runs,
+  agent: AgentPort,
+  options: GenerateOptions,
+  input: StartInput,
+  start: StartOptions,
+): Promise<{ readonly id: string }> {
+  const given = typeof input === 'string' ? { prompt: input } : input;
+  const says = given.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(given.prompt, 'prompt') }];
+  const messages = [...withSystem({ ...options, messages: given.messages ?? [] }), ...says];
+  if (messages.length === 0)
+    throw new UsageError('invalid-options', {}, 'There is nothing to start from. Pass a prompt.');
+  return runs.start(agent, messages, start);
+}
+
+/** Says or decides something in a stored conversation, begins it if need be, and gives the response once it rests. */
+export async function converse(
+  runs: Runs,
+  agent: AgentPort,
+  options: GenerateOptions & { readonly runId: string },
+): Promise<GenerateResponse> {
+  const { runId, prompt, context, whilePending = 'cancel', abortSignal } = options;
+  const signal = abortSignal && { signal: abortSignal };
+  const known = await exists(runs, runId);
+  const resume = resumeOf(options);
+  if (!known) {
+    if (prompt === undefined) await runs.get(runId);
+    await startRun(
+      runs,
+      agent,
+      options,
+      { ...(prompt !== undefined && { prompt }) },
+      { runId, ...(context && { context }) },
+    );
+  } else {
+    await runs.wait(runId, signal);
+    if (hasDecisions(resume)) await runs.resume(runId, resume, { ...(context && { context }) });
+    if (prompt !== undefined) {
+      await runs.wait(runId, signal);
+      const says = [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
+      await runs.speak(runId, (run) => hear(run, says, whilePending, new Set()), { ...(context && { context }) });
+    }
+  }
+  const view = await runs.wait(runId, signal);
+  const state = stateOf(await runs.recorded(runId));
+  if (view.error)
+    throw new ProviderError(
+      view.error.code as CountersignError['code'],
+      { runId, messages: view.messages },
+      view.error.message,
+      {
+        retryable: view.error.retryable,
+      },
+    );
+  const schema = options.output && asSchema(options.output.schema, 'output.schema');
+  return new GenerateResponse(state, undefined, await readOutput(state, schema, () => messagesOf(state)));
+}
+
+function hasDecisions(resume: Resume): boolean {
+  return Object.keys(resume).some((key) => key !== 'metadata');
+}
+
+async function exists(runs: Runs, runId: string): Promise<boolean> {
+  try {
+    await runs.get(runId);
+    return true;
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'unknown-run') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+// A run as callers see it: folded from its events.
+import { UsageError } from '../core/errors.ts';
+import { loadMessages } from '../core/history.ts';
+import { isObject, type Json } from '../core/json.ts';
+import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
+import { fold, type State } from '../core/state.ts';
+import { messagesOf } from '../loop/response.ts';
+import { digestOf, pendingCards } from './card.ts';
+import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store.ts';
+
+/** A question that waits, or waited, for a person. */
+export type RunInterrupt = {
+  readonly id: string;
+  readonly runId: string;
+  readonly agent: string;
+  readonly tool: string;
+  readonly kind: string;
+  readonly input: Json;
+  /** What the asker wants shown. */
+  readonly payload: Json;
+  /** A decision that carries it is refused if it was made on anything else. */
+  readonly digest: string;
+  /** As in the messages: what `approve(…)` and the like are made on. */
+  readonly part: ToolRequestPart;
+  readonly risk: 'low' | 'medium' | 'high' | null;
+  readonly labels: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly remindAt: number | null;
+  /** Null while it waits. */
+  readonly settledAt: number | null;
+  /** Who decided what, when, through which channel, with which note. */
+  readonly settlement: Json;
+};
+
+/** A stored run. */
+export type RunView = RunRecord & {
+  readonly messages: Message[];
+  /** The text of the model's last reply. */
+  readonly text: string;
+  readonly finishReason: string | null;
+  /** Why it stopped, when its status is `failed`. */
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
+  /** The ids of the questions that wait. */
+  readonly pending: readonly string[];
+};
+
+export function stateOf(events: readonly StoredEvent[]): State {
+  return events.map(raise).reduce(fold, loadMessages([]).state);
+}
+
+/** Old shapes are raised to new ones here; there is one shape so far. */
+function raise(event: StoredEvent): StoredEvent {
+  if (event.v === 1) return event;
+  const version = String((event as { v?: unknown }).v);
+  throw new UsageError(
+    'invalid-history',
+    { version },
+    `The run has an event of version ${version}, which this release does not know. Update the library.`,
+  );
+}
+
+export function viewOf({ run, events }: LoadedRun): RunView {
+  const state = stateOf(events);
+  const outcome = isObject(run.outcome) ? run.outcome : {};
+  const messages = messagesOf(state);
+  const said = messages.findLast((message) => message.role === 'model');
+  return {
+    ...run,
+    messages,
+    text: textOf(said?.content ?? []),
+    finishReason: typeof outcome.finishReason === 'string' ? outcome.finishReason : null,
+    error: isObject(outcome.error) ? (outcome.error as RunView['error']) : null,
+    pending: [...pendingCards(run.id, state).keys()],
+  };
+}
+
+export function interruptView(record: InterruptRecord): RunInterrupt {
+  const { card, ...rest } = record;
+  const shown = card as unknown as { part: ToolRequestPart; input: Json; payload: Json };
+  if (digestOf(record.id, card) !== record.digest)
+    throw new UsageError(
+      'outdated-card',
+      { interruptId: record.id },
+      `The card of ${record.id} was changed in the store.`,
+    );
+  return { ...rest, part: shown.part, input: shown.input, payload: shown.payload };
+}

@@ -1,0 +1,83 @@
+// A worker: takes up runs that nobody drives, and those whose deadline has come.
+import type { Drives } from './drives.ts';
+import type { Store } from './store.ts';
+
+export type WorkerOptions = {
+  /** How many runs are driven at once; 8 unless given. */
+  readonly concurrency?: number;
+  /** How often the store is asked when nothing happens; 1,000 ms unless given. */
+  readonly pollMs?: number;
+  /** Hears of what went wrong while looking for work; the worker goes on. */
+  readonly onError?: (error: unknown) => void;
+};
+
+export type Worker = {
+  /** Takes up nothing more, lets what runs come to its next rest, and hands it over. */
+  stop(): Promise<void>;
+};
+
+export function startWorker(store: Store, drives: Drives, options: WorkerOptions = {}): Worker {
+  const { concurrency = 8, pollMs = 1_000, onError } = options;
+  const search = new Search(store, drives, concurrency, pollMs);
+  let stopped = false;
+  let wake: (() => void) | undefined;
+  const notice = () => wake?.();
+  const stopWatching = store.watch(notice);
+  drives.work();
+  const working = (async () => {
+    while (!stopped) {
+      await search.once().catch((error: unknown) => onError?.(error));
+      if (stopped) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, pollMs);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        drives.onFreed = wake;
+      });
+    }
+  })();
+  return {
+    async stop() {
+      stopped = true;
+      notice();
+      stopWatching();
+      await working;
+      await drives.stop();
+      drives.work();
+    },
+  };
+}
+
+/** Looks for work; a run that was just looked at is left alone for a while, whatever the store says. */
+class Search {
+  readonly #store: Store;
+  readonly #drives: Drives;
+  readonly #concurrency: number;
+  readonly #patienceMs: number;
+  readonly #seen = new Map<string, number>();
+
+  constructor(store: Store, drives: Drives, concurrency: number, patienceMs: number) {
+    this.#store = store;
+    this.#drives = drives;
+    this.#concurrency = concurrency;
+    this.#patienceMs = patienceMs;
+  }
+
+  async once(): Promise<void> {
+    const room = this.#concurrency - this.#drives.active;
+    if (room <= 0) return;
+    const now = performance.now();
+    for (const [runId, at] of this.#seen) if (now - at > this.#patienceMs) this.#seen.delete(runId);
+    const due = await this.#store.due(room + this.#seen.size);
+    const fresh = due.filter((runId) => !this.#seen.has(runId)).slice(0, room);
+    for (const runId of fresh) this.#seen.set(runId, now);
+    const found = await Promise.allSettled(fresh.map((runId) => this.#drives.take(runId)));
+    // What cannot be taken up here is not asked for again so soon, so that it keeps nobody waiting.
+    const failed = found.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+    if (fresh.length > 0 && found.every((outcome) => outcome.status === 'fulfilled' && !outcome.value))
+      return this.once();
+  }
+}

@@ -1,0 +1,76 @@
+// The list of interrupts as SQL that both SQL stores understand: keyset pages, walked along one index.
+import type { InterruptQuery } from '../runs/store.ts';
+import { readPageRequest } from './page.ts';
+
+export type Sql = { readonly text: string; readonly values: readonly (string | number)[] };
+
+export type Dialect = {
+  /** The columns of an interrupt `i`, as `InterruptRow` names them. */
+  readonly columns: string;
+  readonly interrupts: string;
+  readonly labels: string;
+  /** How the value number `index`, from 1 on, is written. */
+  readonly value: (index: number) => string;
+  readonly waiting: (isWaiting: boolean) => string;
+  /** That the interrupt `i` is one of the run. */
+  readonly ofRun: (runId: string) => string;
+};
+
+/** Finds one more than the page holds. */
+export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
+  const { after, limit } = readPageRequest(query);
+  const newest = query.order === 'newest';
+  const values: (string | number)[] = [];
+  const value = (given: string | number): string => dialect.value(values.push(given));
+
+  /** Where in the list, whose order is in an index of the table. */
+  function places(createdAt: string, id: string): string[] {
+    const conditions: string[] = [];
+    if (query.createdBefore !== undefined) conditions.push(`${createdAt} < ${value(query.createdBefore)}`);
+    if (query.createdAfter !== undefined) conditions.push(`${createdAt} > ${value(query.createdAfter)}`);
+    if (after !== undefined) {
+      const place = `(${value(after.createdAt)}, ${value(after.id)})`;
+      conditions.push(`(${createdAt}, ${id}) ${newest ? '<' : '>'} ${place}`);
+    }
+    return conditions;
+  }
+
+  /**
+   * What else is asked for. A planner that believes a filter to leave little reads everything and sorts it. It is not to
+   * know what is compared, and walks along the list: as costly in the worst case, and next to nothing in the usual one.
+   */
+  function filters(): string[] {
+    const columns = ['agent', 'tool', 'kind', 'risk'] as const;
+    const asked = columns.flatMap((column) => {
+      const wanted = query[column];
+      return wanted === undefined ? [] : [`coalesce(i.${column} = ${value(wanted)}, false)`];
+    });
+    return query.runId === undefined ? asked : [...asked, dialect.ofRun(value(query.runId))];
+  }
+
+  function ordered(createdAt: string, id: string, limited: boolean): string {
+    const direction = newest ? 'DESC' : 'ASC';
+    const order = `ORDER BY ${createdAt} ${direction}, ${id} ${direction}`;
+    return limited ? `${order} LIMIT ${value(limit + 1)}` : order;
+  }
+
+  const { columns, interrupts, labels } = dialect;
+  const settled = query.settled === true;
+  if (query.label === undefined) {
+    const state = settled ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
+    const conditions = [state, ...places('i.created_at', 'i.id'), ...filters()];
+    const text = `SELECT ${columns} FROM ${interrupts} i WHERE ${conditions.join(' AND ')}
+      ${ordered('i.created_at', 'i.id', true)}`;
+    return { text, values };
+  }
+
+  // The labels have the order of the list in their own index. Unless more is asked for, a page of them is the page.
+  const state = [`label = ${value(query.label)}`, `waiting = ${dialect.waiting(!settled)}`];
+  const conditions = [...state, ...places('created_at', 'interrupt_id')];
+  const others = filters();
+  const page = `SELECT created_at, interrupt_id FROM ${labels} WHERE ${conditions.join(' AND ')}
+    ${ordered('created_at', 'interrupt_id', others.length === 0)}`;
+  const text = `SELECT ${columns} FROM (${page}) l JOIN ${interrupts} i ON i.id = l.interrupt_id
+    ${others.length === 0 ? '' : `WHERE ${others.join(' AND ')}`} ${ordered('l.created_at', 'l.interrupt_id', true)}`;
+  return { text, values };
+}

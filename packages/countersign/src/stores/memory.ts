@@ -1,0 +1,247 @@
+// The store in the memory of this process: for tests, trials and runs that need not outlive it.
+import type { Json } from '../core/json.ts';
+import type {
+  Append,
+  Appended,
+  InterruptQuery,
+  InterruptRecord,
+  LoadedRun,
+  Page,
+  RunQuery,
+  RunRecord,
+  Store,
+  StoredEvent,
+} from '../runs/store.ts';
+import { monotoneClock } from './clock.ts';
+import { dueAfter } from './due.ts';
+import { makePage, type Order, type Place, readPageRequest } from './page.ts';
+import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { SortedList } from './sorted-list.ts';
+import { createWatchers, type Watchers } from './watchers.ts';
+
+/** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
+export function memoryStore(options: { readonly now?: () => number } = {}): Store {
+  return new MemoryStore(monotoneClock(options.now));
+}
+
+type Claim = { readonly token: string; readonly until: number };
+
+/** A run as it is kept: its record, each of its events as JSON text, and what the claims and `due` need. */
+type KeptRun = Place & {
+  record: RunRecord;
+  readonly events: string[];
+  claim: Claim | undefined;
+  /** Since when, or from when on, somebody has to drive it. */
+  dueAt: number | null;
+};
+
+class MemoryStore implements Store {
+  readonly #now: () => number;
+  readonly #runs = new Map<string, KeptRun>();
+  readonly #sortedRuns = new SortedList<KeptRun>();
+  readonly #interrupts = new Map<string, InterruptRecord>();
+  readonly #waiting = new SortedList<InterruptRecord>();
+  readonly #settled = new SortedList<InterruptRecord>();
+  readonly #watchers: Watchers = createWatchers();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async append(append: Append): Promise<Appended> {
+    checkAppend(append);
+    const { runId, claim } = append;
+    const before = this.#runs.get(runId);
+    this.#refuse(append, before);
+    // Everything that can fail is behind us once the JSON is copied; from here on nothing is left out.
+    const now = this.#now();
+    const events = append.events.map((event) => JSON.stringify(event));
+    const opened = append.opened.map((interrupt) => copy({ ...interrupt, settledAt: null, settlement: null }));
+    const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
+    const record = copy(recordAfter(append, before?.record, now));
+
+    const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
+    const run = before ?? { id: runId, createdAt: now, record, events: [], claim: undefined, dueAt };
+    if (before === undefined) {
+      this.#runs.set(runId, run);
+      this.#sortedRuns.add(run);
+    }
+    run.record = record;
+    run.dueAt = dueAt;
+    for (const event of events) run.events.push(event);
+    if (claim?.how === 'release') run.claim = undefined;
+    else if (claim !== undefined && mayTake(run, claim.token, now)) run.claim = lease(claim.token, now, claim.leaseMs);
+    for (const interrupt of opened) this.#open(interrupt);
+    for (const { id, settlement } of settled) this.#settle(id, settlement, now);
+    this.#watchers.notify(runId);
+    return { claimed: claim !== undefined && run.claim?.token === claim.token };
+  }
+
+  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
+    const run = this.#runs.get(runId);
+    return run === undefined ? undefined : load(run, options?.after ?? 0);
+  }
+
+  async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
+    const run = this.#runs.get(runId);
+    const now = this.#now();
+    if (run === undefined || !mayTake(run, token, now)) return undefined;
+    run.claim = lease(token, now, leaseMs);
+    return load(run, 0);
+  }
+
+  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
+    const run = this.#runs.get(runId);
+    if (run?.claim?.token !== token) return false;
+    run.claim = lease(token, this.#now(), leaseMs);
+    return true;
+  }
+
+  async release(runId: string, token: string): Promise<void> {
+    const run = this.#runs.get(runId);
+    if (run?.claim?.token === token) run.claim = undefined;
+  }
+
+  async due(limit: number): Promise<readonly string[]> {
+    const now = this.#now();
+    const due: { readonly id: string; readonly dueAt: number }[] = [];
+    for (const { id, dueAt, claim } of this.#runs.values()) {
+      if (dueAt !== null && dueAt <= now && (claim === undefined || claim.until <= now)) due.push({ id, dueAt });
+    }
+    due.sort((a, b) => a.dueAt - b.dueAt);
+    return due.slice(0, limit).map(({ id }) => id);
+  }
+
+  async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
+    const found = collect(this.#sortedRuns, query.order ?? 'newest', query, ({ record }) => isAskedRun(record, query));
+    return makePage(
+      found.map(({ record }) => copy(record)),
+      query.limit,
+    );
+  }
+
+  async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
+    const list = query.settled === true ? this.#settled : this.#waiting;
+    const found = collect(list, query.order ?? 'oldest', query, (interrupt) => isAskedInterrupt(interrupt, query));
+    return makePage(found.map(copy), query.limit);
+  }
+
+  async interrupt(id: string): Promise<InterruptRecord | undefined> {
+    const interrupt = this.#interrupts.get(id);
+    return interrupt === undefined ? undefined : copy(interrupt);
+  }
+
+  async now(): Promise<number> {
+    return this.#now();
+  }
+
+  watch(changed: (runId: string) => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  async migrate(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#watchers.clear();
+  }
+
+  #refuse(append: Append, run: KeptRun | undefined): void {
+    const { runId, claim } = append;
+    if (append.create !== undefined) {
+      if (run !== undefined) throw runExists(runId);
+    } else {
+      if (run === undefined) throw staleVersion(append, undefined);
+      const mustHold = claim !== undefined && claim.how !== 'take';
+      if (mustHold && run.claim?.token !== claim.token) throw claimLost(runId, claim.token);
+      if (run.record.version !== append.expectedVersion) throw staleVersion(append, run.record.version);
+    }
+    const opened = new Set<string>();
+    for (const { id } of append.opened) {
+      if (this.#interrupts.has(id) || opened.has(id)) throw openedTwice(runId, id);
+      opened.add(id);
+    }
+    const settled = new Set<string>();
+    for (const { id } of append.settled) {
+      const interrupt = this.#interrupts.get(id);
+      const waits = interrupt?.runId === runId && interrupt.settledAt === null && !settled.has(id);
+      if (!waits) throw notWaiting(runId, id);
+      settled.add(id);
+    }
+  }
+
+  #open(interrupt: InterruptRecord): void {
+    this.#interrupts.set(interrupt.id, interrupt);
+    this.#waiting.add(interrupt);
+  }
+
+  #settle(id: string, settlement: Json, now: number): void {
+    const waiting = this.#interrupts.get(id);
+    if (waiting === undefined) return;
+    const interrupt = { ...waiting, settledAt: now, settlement };
+    this.#interrupts.set(id, interrupt);
+    this.#waiting.remove(waiting);
+    this.#settled.add(interrupt);
+  }
+}
+
+function recordAfter(append: Append, before: RunRecord | undefined, now: number): RunRecord {
+  const { runId: id, create, events, hash, status, wakeAt, outcome } = append;
+  const { agent = '', startedBy = null, createdAt } = before ?? { ...create, createdAt: now };
+  const version = append.expectedVersion + events.length;
+  return { id, agent, status, version, hash, startedBy, createdAt, updatedAt: now, wakeAt, outcome };
+}
+
+function mayTake({ claim }: KeptRun, token: string, now: number): boolean {
+  return claim === undefined || claim.token === token || claim.until <= now;
+}
+
+function lease(token: string, now: number, leaseMs: number): Claim {
+  return { token, until: now + leaseMs };
+}
+
+function load({ record, events }: KeptRun, after: number): LoadedRun {
+  return { run: copy(record), events: events.slice(after).map((text): StoredEvent => JSON.parse(text)) };
+}
+
+/** One more than a page holds, so that it is known whether another page follows. */
+function collect<T extends Place>(
+  list: SortedList<T>,
+  order: Order,
+  query: { readonly after?: string; readonly limit: number },
+  isAsked: (item: T) => boolean,
+): T[] {
+  const { after, limit } = readPageRequest(query);
+  const found: T[] = [];
+  for (const item of list.walk(order, after)) {
+    if (isAsked(item)) found.push(item);
+    if (found.length > limit) break;
+  }
+  return found;
+}
+
+function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boolean {
+  return fits(run.status, status) && fits(run.agent, agent) && fits(run.startedBy, startedBy);
+}
+
+function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): boolean {
+  const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label } = query;
+  return (
+    fits(interrupt.runId, query.runId) &&
+    fits(interrupt.agent, query.agent) &&
+    fits(interrupt.tool, query.tool) &&
+    fits(interrupt.kind, query.kind) &&
+    fits(interrupt.risk, query.risk) &&
+    (label === undefined || interrupt.labels.includes(label)) &&
+    interrupt.createdAt < createdBefore &&
+    interrupt.createdAt > createdAfter
+  );
+}
+
+function fits<T>(value: T, asked: T | undefined): boolean {
+  return asked === undefined || value === asked;
+}
+
+/** Through JSON text, as in every store: what comes out is nobody's but the caller's. */
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,62 @@
+// What goes wrong with PostgreSQL, as an error that says what to do and whether trying again may help.
+import { CountersignError, ProviderError } from '../core/errors.ts';
+
+/** Errors that are ours already are left as they are. */
+export function postgresFailure(error: unknown): CountersignError {
+  if (error instanceof CountersignError) return error;
+  const code = errorCode(error);
+  const said = error instanceof Error ? error.message : String(error);
+  const retryable = isRetryable(code, said);
+  return new ProviderError(
+    'store-failed',
+    { postgresCode: code ?? null },
+    `PostgreSQL failed: ${said || code}. ${adviceOn(code, retryable)}`,
+    { cause: error, retryable },
+  );
+}
+
+/** The SQLSTATE of the server, or the code of the connection's error. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string') return code;
+  // When a name has several addresses, each attempt to connect has its own error.
+  return error instanceof AggregateError ? errorCode(error.errors[0]) : undefined;
+}
+
+/** The statement lost against another at a stricter isolation level than the default: as if it had found no row. */
+export function isSerializationFailure(error: unknown): boolean {
+  return errorCode(error) === '40001';
+}
+
+/** The name of the unique constraint that refused a row. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (errorCode(error) !== '23505') return undefined;
+  const { constraint } = error as { constraint?: unknown };
+  return typeof constraint === 'string' ? constraint : undefined;
+}
+
+/** By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby. */
+const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '58'];
+
+function isRetryable(code: string | undefined, said: string): boolean {
+  // Without a SQLSTATE the server has not answered: the connection failed, or was lost.
+  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]{4}$/.test(code))
+    return !said.includes('after calling end');
+  return RETRYABLE.some((start) => code.startsWith(start));
+}
+
+function adviceOn(code: string | undefined, retryable: boolean): string {
+  switch (code?.slice(0, 2)) {
+    case '28':
+      return 'Correct the user or the password in the address.';
+    case '3D':
+      return 'Create the database, or correct the address.';
+    case '42':
+      return 'Give the user the right to create and use the tables, or the schema that is named.';
+    case '53':
+      return 'Make room on its disk or raise its limits, then try again.';
+    default:
+      return retryable ? 'Try again when it can be reached.' : 'Look at the cause.';
+  }
+}

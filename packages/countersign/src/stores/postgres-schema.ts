@@ -1,0 +1,164 @@
+// The tables of the Postgres store, as numbered steps that are only ever added to.
+import { newerTables } from './migrations.ts';
+import { errorCode } from './postgres-failure.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+
+/** The names of the tables, with the schema they are in. */
+export type Tables = {
+  readonly schema: string | undefined;
+  readonly migration: string;
+  readonly run: string;
+  readonly due: string;
+  readonly event: string;
+  readonly interrupt: string;
+  readonly label: string;
+  readonly watcher: string;
+};
+
+export function tablesIn(schema: string | undefined): Tables {
+  const prefix = schema === undefined ? '' : `${quoted(schema)}.`;
+  const table = (name: string): string => `${prefix}countersign_${name}`;
+  return {
+    schema,
+    migration: table('migration'),
+    run: table('run'),
+    due: table('due'),
+    event: table('event'),
+    interrupt: table('interrupt'),
+    label: table('label'),
+    watcher: table('watcher'),
+  };
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Brings the tables up to date. Without rights to change tables that are up to date, nothing is changed. */
+export async function migratePostgres(pool: PostgresPool, tables: Tables): Promise<void> {
+  const version = await tablesVersion(pool, tables);
+  if (version > MIGRATIONS.length) throw newerTables('the database', version, MIGRATIONS.length);
+  if (version < MIGRATIONS.length) await pool.query(migrationBlock(tables), []);
+}
+
+async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise<number> {
+  try {
+    const { rows } = await pool.query(`SELECT max(version)::int AS version FROM ${migration}`, []);
+    return rows[0]?.version ?? 0;
+  } catch (error) {
+    // There is no such table, or no such schema.
+    if (errorCode(error) === '42P01' || errorCode(error) === '3F000') return 0;
+    throw error;
+  }
+}
+
+/**
+ * One statement, so that any pool will do and all of it happens or nothing. Who comes second waits for the lock, and
+ * then finds what there is to do, if anything. A newer version than ours ran in between: there is nothing to do.
+ */
+function migrationBlock(tables: Tables): string {
+  const steps = MIGRATIONS.map(
+    (step, index) => `
+    IF reached < ${index + 1} THEN
+      ${step(tables)}
+      INSERT INTO ${tables.migration} (version) VALUES (${index + 1});
+    END IF;`,
+  );
+  return `DO $countersign$
+  DECLARE reached integer := 0;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
+    ${tables.schema === undefined ? '' : `CREATE SCHEMA IF NOT EXISTS ${quoted(tables.schema)};`}
+    IF to_regclass('${tables.migration.replaceAll("'", "''")}') IS NOT NULL THEN
+      SELECT coalesce(max(version), 0) INTO reached FROM ${tables.migration};
+    END IF;${steps.join('')}
+  END $countersign$`;
+}
+
+/** Any number that others are unlikely to take: the bytes of "countersg". */
+const ADVISORY_LOCK = '7165065861927432051';
+
+/**
+ * Names are compared byte by byte. No index has a column that an append changes, and each page of runs keeps room: then
+ * a change of a run touches neither another page nor an index. The columns that change most often stand last, since only
+ * what is between the first and the last change goes to the log. No foreign keys: whatever refers to a run is written in
+ * the same statement as its row.
+ */
+const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
+  ({ migration, run, due, event, interrupt, label, watcher }) => `
+  CREATE TABLE ${migration} (
+    version integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  );
+
+  CREATE TABLE ${run} (
+    seq bigint GENERATED ALWAYS AS IDENTITY,
+    created_at bigint NOT NULL,
+    id text COLLATE "C" NOT NULL CONSTRAINT countersign_run_pkey PRIMARY KEY,
+    agent text COLLATE "C" NOT NULL,
+    started_by text COLLATE "C",
+    status text COLLATE "C" NOT NULL,
+    outcome text NOT NULL,
+    claim_token text COLLATE "C",
+    due_at bigint,
+    wake_at bigint,
+    claim_until bigint,
+    updated_at bigint NOT NULL,
+    version integer NOT NULL,
+    hash text COLLATE "C" NOT NULL
+  ) WITH (fillfactor = 70);
+  CREATE INDEX countersign_run_list ON ${run} (created_at, id);
+
+  -- The runs that have a due_at, in its order. It is not logged: after a crash it is empty, and made anew from the runs.
+  -- So a row here says only where to look; the run has the last word.
+  CREATE UNLOGGED TABLE ${due} (
+    run_id text COLLATE "C" PRIMARY KEY,
+    due_at bigint NOT NULL
+  );
+  CREATE INDEX countersign_due_list ON ${due} (due_at);
+
+  -- One row for each append; version is that of the run after it. The interrupts that it opened, as a JSON array of ids,
+  -- are here so that those of a run are found without an index of their own.
+  CREATE TABLE ${event} (
+    run_seq bigint NOT NULL,
+    version integer NOT NULL,
+    opened text,
+    events text NOT NULL,
+    PRIMARY KEY (run_seq, version)
+  );
+
+  CREATE TABLE ${interrupt} (
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    remind_at bigint,
+    id text COLLATE "C" NOT NULL CONSTRAINT countersign_interrupt_pkey PRIMARY KEY,
+    run_id text COLLATE "C" NOT NULL,
+    agent text COLLATE "C" NOT NULL,
+    tool text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    risk text COLLATE "C",
+    labels text,
+    digest text NOT NULL,
+    card text NOT NULL,
+    settled_at bigint,
+    settlement text
+  ) WITH (fillfactor = 85);
+  CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, id) WHERE settled_at IS NULL;
+  CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, id) WHERE settled_at IS NOT NULL;
+
+  -- The labels of the interrupts that wait, and of those that do not, each in the order of the lists.
+  CREATE TABLE ${label} (
+    label text COLLATE "C" NOT NULL,
+    waiting boolean NOT NULL,
+    created_at bigint NOT NULL,
+    interrupt_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (label, waiting, created_at, interrupt_id)
+  );
+
+  -- The processes that watch, and until when they are believed to: only for them changes are announced.
+  CREATE TABLE ${watcher} (
+    id bigint PRIMARY KEY,
+    until bigint NOT NULL
+  );
+  `,
+];

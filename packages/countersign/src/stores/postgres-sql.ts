@@ -1,0 +1,101 @@
+// The statements of the Postgres store, but for `append`. Numbers come out as float8, which `pg` reads as numbers.
+import type { RunQuery } from '../runs/store.ts';
+import type { Dialect, Sql } from './list-query.ts';
+import { readPageRequest } from './page.ts';
+import { mayTake, NOW } from './postgres-append.ts';
+import { type Statement, statement } from './postgres-pool.ts';
+import type { Tables } from './postgres-schema.ts';
+import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
+
+export type PostgresSql = { readonly dialect: Dialect } & {
+  readonly [name in
+    | 'read'
+    | 'claim'
+    | 'renew'
+    | 'release'
+    | 'due'
+    | 'completeDue'
+    | 'interrupt'
+    | 'now'
+    | 'refusal']: Statement;
+};
+
+export function postgresSql({ run, due, event, interrupt, label }: Tables): PostgresSql {
+  const batches = (after: string): string => `(
+    SELECT string_agg(e.events, E'\\n')
+    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
+  ) AS batches`;
+  return {
+    read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1`),
+    claim: statement(`WITH r AS (
+        UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
+        WHERE r.id = $1 AND ${mayTake('$2')} RETURNING r.*
+      ) SELECT ${RUN_FIELDS}, ${batches('0')}, ${NEED_NOT_SURVIVE} FROM r`),
+    renew: statement(`WITH r AS (
+        UPDATE ${run} SET claim_until = ${NOW} + $3::bigint WHERE id = $1 AND claim_token = $2 RETURNING seq
+      ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
+    release: statement(`WITH r AS (
+        UPDATE ${run} SET claim_until = NULL, claim_token = NULL WHERE id = $1 AND claim_token = $2 RETURNING seq
+      ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
+    due: statement(`SELECT EXISTS (SELECT FROM ${due} WHERE run_id = '') AS complete, ARRAY(
+        SELECT d.run_id::text FROM ${due} d JOIN ${run} r ON r.id = d.run_id AND r.due_at = d.due_at
+        WHERE d.due_at <= ${NOW} AND (r.claim_until IS NULL OR r.claim_until <= ${NOW}) ORDER BY d.due_at LIMIT $1
+      ) AS ids`),
+    completeDue: statement(`INSERT INTO ${due} (run_id, due_at)
+      SELECT id, due_at FROM ${run} WHERE due_at IS NOT NULL UNION ALL SELECT '', ${NEVER} ON CONFLICT DO NOTHING`),
+    interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
+    now: statement(`SELECT ${NOW}::float8 AS now`),
+    refusal: statement(`SELECT version, claim_token, ARRAY(
+        SELECT id::text FROM ${interrupt} WHERE id = ANY ($2::text[]) AND run_id = $1 AND settled_at IS NULL
+      ) AS waiting FROM ${run} WHERE id = $1`),
+    dialect: {
+      columns: INTERRUPT_FIELDS,
+      interrupts: interrupt,
+      labels: label,
+      value: (index) => `$${index}`,
+      waiting: (isWaiting) => `${isWaiting}`,
+      ofRun: (runId) => `i.id IN (
+        SELECT json_array_elements_text(e.opened::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
+        WHERE r.id = ${runId} AND e.opened IS NOT NULL)`,
+    },
+  };
+}
+
+/** Walked along the one list, whatever else is asked for: see `interruptsSql`. */
+export function runsSql(query: RunQuery, { run }: Tables): Sql {
+  const { after, limit } = readPageRequest(query);
+  const values: (string | number)[] = [];
+  const value = (given: string | number): string => `$${values.push(given)}`;
+  const conditions = ['TRUE'];
+  const asked = { status: query.status, agent: query.agent, started_by: query.startedBy };
+  for (const [column, wanted] of Object.entries(asked)) {
+    if (wanted !== undefined) conditions.push(`coalesce(r.${column} = ${value(wanted)}, false)`);
+  }
+  const oldest = query.order === 'oldest';
+  if (after !== undefined) {
+    conditions.push(`(r.created_at, r.id) ${oldest ? '>' : '<'} (${value(after.createdAt)}, ${value(after.id)})`);
+  }
+  const direction = oldest ? 'ASC' : 'DESC';
+  const text = `SELECT ${RUN_FIELDS} FROM ${run} r WHERE ${conditions.join(' AND ')}
+    ORDER BY r.created_at ${direction}, r.id ${direction} LIMIT ${value(limit + 1)}`;
+  return { text, values };
+}
+
+/** No run has the empty id, and this time never comes: the row says that the others are complete. */
+const NEVER = '9223372036854775807';
+
+const RUN_FIELDS = fields('r', RUN_COLUMNS);
+const INTERRUPT_FIELDS = fields('i', INTERRUPT_COLUMNS);
+
+function fields(table: string, columns: string): string {
+  return columns
+    .split(', ')
+    .map((column) => (column.endsWith('_at') ? `${table}.${column}::float8 AS ${column}` : `${table}.${column}`))
+    .join(', ');
+}
+
+/**
+ * A claim that is lost when the server crashes does no harm: whoever holds it is told with the next append, which is
+ * durable together with everything before it. So nobody waits for the disk.
+ */
+const NEED_NOT_SURVIVE = "set_config('synchronous_commit', 'off', true) AS settled";

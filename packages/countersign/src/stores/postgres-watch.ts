@@ -1,0 +1,194 @@
+// How processes hear of each other's appends on PostgreSQL, while somebody watches. Otherwise nothing is announced,
+// connected or timed.
+import { setTimeout as delay } from 'node:timers/promises';
+import { NOW } from './postgres-append.ts';
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import { quoted, type Tables } from './postgres-schema.ts';
+
+export type WatchConnection = {
+  readonly pool: () => Promise<PostgresPool>;
+  readonly tables: Tables;
+  /** What this process is known by among those that watch. */
+  readonly watcherId: number;
+};
+
+/** For how long a process is believed to watch without saying so again. */
+const BELIEVED_MS = 60_000;
+const SAY_AGAIN_MS = 20_000;
+/** Ids that are collected before they are announced together. */
+const COLLECT_MS = 5;
+const LONGEST_WAIT_MS = 5_000;
+const POLL_MS = 500;
+/** A look costs this part of the time at most. */
+const POLL_SHARE = 20;
+/** An append has the time when it began and is seen when it is durable: those in between are found by looking back. */
+const LOOK_BACK_MS = 3_000;
+/** PostgreSQL takes payloads below 8,000 bytes. */
+const PAYLOAD_BYTES = 7_800;
+
+/**
+ * Announces appends to other processes. Not within the append: PostgreSQL makes announcing transactions wait for each
+ * other until they are durable. If one is lost because this process dies, the run is taken up after its claim lapsed,
+ * and that is announced again.
+ */
+export class PostgresAnnouncer {
+  readonly #connection: WatchConnection;
+  #runIds = new Set<string>();
+  #announcing: Promise<void> | undefined;
+
+  constructor(connection: WatchConnection) {
+    this.#connection = connection;
+  }
+
+  announce(runId: string): void {
+    this.#runIds.add(runId);
+    this.#announcing ??= this.#announceSoon();
+  }
+
+  async close(): Promise<void> {
+    await this.#announcing;
+  }
+
+  async #announceSoon(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, COLLECT_MS));
+    this.#announcing = undefined;
+    const runIds = [...this.#runIds];
+    this.#runIds = new Set();
+    try {
+      const pool = await this.#connection.pool();
+      const payloads = payloadsOf(this.#connection.watcherId, runIds);
+      await pool.query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [
+        channelOf(this.#connection.tables),
+        payloads,
+      ]);
+    } catch {
+      // The database is away, so those who listen have lost it too: they look back when it is there again.
+    }
+  }
+}
+
+/** Calls `changed` with the runs that other processes append to, soon after. Returns how to stop. */
+export function watchPostgres(connection: WatchConnection, changed: (runId: string) => void): () => void {
+  const stopping = new AbortController();
+  void follow(connection, changed, stopping.signal);
+  return () => stopping.abort();
+}
+
+/** Listens until told to stop. Whenever it begins, at first or after the connection was lost, it looks back. */
+async function follow(connection: WatchConnection, changed: (runId: string) => void, stop: AbortSignal): Promise<void> {
+  const lookBack = createLookBack(connection, changed);
+  let failures = 0;
+  while (!stop.aborted) {
+    try {
+      const pool = await connection.pool();
+      if (pool.connect === undefined) await poll(lookBack, stop);
+      else await listen(await pool.connect(), connection, lookBack, changed, stop);
+      failures = 0;
+    } catch {
+      // Not there, or lost: tried again until nobody watches any more. Those who read and write are told.
+      failures += 1;
+    }
+    await pause(Math.min(LONGEST_WAIT_MS, 50 * 2 ** failures), stop);
+  }
+}
+
+async function poll(lookBack: () => Promise<void>, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const startedAt = performance.now();
+    await lookBack();
+    await pause(Math.max(POLL_MS, POLL_SHARE * (performance.now() - startedAt)), stop);
+  }
+}
+
+/** Resolves or rejects when the connection is lost, and resolves when told to stop. */
+async function listen(
+  client: PostgresClient,
+  { tables, watcherId }: WatchConnection,
+  lookBack: () => Promise<void>,
+  changed: (runId: string) => void,
+  stop: AbortSignal,
+): Promise<void> {
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  client.on('error', end);
+  client.on('end', end);
+  client.on('notification', ({ payload }) => {
+    for (const runId of runIdsFromOthers(payload, watcherId)) changed(runId);
+  });
+  stop.addEventListener('abort', () => end(), { once: true });
+  client.unref?.();
+  const sayThatWeWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${BELIEVED_MS})
+    ON CONFLICT (id) DO UPDATE SET until = excluded.until`;
+  const again = setInterval(() => client.query(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
+  again.unref();
+  try {
+    await client.query(`LISTEN ${quoted(channelOf(tables))}`);
+    await client.query(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
+    await client.query(sayThatWeWatch);
+    await lookBack();
+    // Whoever appended without knowing that we watch has finished by then.
+    const once = setTimeout(() => lookBack().catch(() => end()), LOOK_BACK_MS / 3);
+    once.unref();
+    await over;
+    clearTimeout(once);
+    if (stop.aborted) await client.query(`DELETE FROM ${tables.watcher} WHERE id = ${watcherId}`);
+  } finally {
+    clearInterval(again);
+    client.release(true);
+  }
+}
+
+/** Finds the runs that changed since it was called before, or since it was made, by reading through all of them. */
+function createLookBack({ pool, tables }: WatchConnection, changed: (runId: string) => void): () => Promise<void> {
+  let lookedAt = performance.now();
+  let found = new Map<string, number>();
+  return async () => {
+    const startedAt = performance.now();
+    const { rows } = await (await pool()).query(
+      `SELECT id, version FROM ${tables.run} WHERE updated_at >= ${NOW} - $1::bigint`,
+      [Math.ceil(startedAt - lookedAt) + LOOK_BACK_MS],
+    );
+    const before = found;
+    found = new Map(rows.map(({ id, version }) => [id, version]));
+    lookedAt = startedAt;
+    for (const [runId, version] of found) if (before.get(runId) !== version) changed(runId);
+  };
+}
+
+function channelOf({ schema }: Tables): string {
+  return schema === undefined ? 'countersign' : `countersign:${schema}`.slice(0, 60);
+}
+
+/** Lists of ids, each behind the number of the one who announces them, none too long for PostgreSQL. */
+function payloadsOf(watcherId: number, runIds: readonly string[]): readonly string[] {
+  const payloads: string[] = [];
+  let open: string[] = [];
+  let bytes = 0;
+  for (const runId of runIds) {
+    const size = Buffer.byteLength(JSON.stringify(runId)) + 1;
+    if (bytes + size > PAYLOAD_BYTES && open.length > 0) {
+      payloads.push(JSON.stringify([watcherId, ...open]));
+      open = [];
+      bytes = 0;
+    }
+    if (size > PAYLOAD_BYTES) continue;
+    open.push(runId);
+    bytes += size;
+  }
+  if (open.length > 0) payloads.push(JSON.stringify([watcherId, ...open]));
+  return payloads;
+}
+
+/** We know of our own appends already. What is no list of ours was sent by a stranger. */
+function runIdsFromOthers(payload: string | undefined, watcherId: number): readonly string[] {
+  try {
+    const [from, ...runIds] = JSON.parse(payload ?? '[]');
+    return from === watcherId ? [] : runIds.filter((runId: unknown) => typeof runId === 'string');
+  } catch {
+    return [];
+  }
+}
+
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  // Told to stop: the pause is over.
+  await delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
+}

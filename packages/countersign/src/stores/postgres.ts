@@ -1,0 +1,225 @@
+// The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
+import { randomInt } from 'node:crypto';
+import { InvariantError, ProviderError } from '../core/errors.ts';
+import type {
+  Append,
+  Appended,
+  InterruptQuery,
+  InterruptRecord,
+  LoadedRun,
+  Page,
+  RunQuery,
+  RunRecord,
+  Store,
+} from '../runs/store.ts';
+import { interruptsSql } from './list-query.ts';
+import { makePage } from './page.ts';
+import { appendStatements } from './postgres-append.ts';
+import { isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
+import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
+import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
+import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
+import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
+import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, type RunRow, runOf } from './rows.ts';
+import { createWatchers, type Watchers } from './watchers.ts';
+
+export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-pool.ts';
+
+export type PostgresStoreOptions = {
+  /** The schema of the tables; it is made if it is not there. The first one of the search path unless given. */
+  readonly schema?: string;
+} & (
+  | { readonly pool: PostgresPool }
+  | {
+      /** The address, as in `postgres://user:password@host:5432/database`. Needs the package `pg`. */
+      readonly url: string;
+      /** How many connections are open at most, besides one that listens while somebody watches; 10 unless given. */
+      readonly poolMax?: number;
+    }
+);
+
+/**
+ * Keeps runs in PostgreSQL. The tables are made when first needed. What a call has written is durable when it resolves;
+ * the address must be that of the primary, never of a replica for reading.
+ * A pool that was given stays the caller's: `close` leaves it open.
+ */
+export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
+  if (typeof options === 'string') return new PostgresStore({ url: options });
+  return new PostgresStore('query' in options ? { pool: options } : options);
+}
+
+class PostgresStore implements Store {
+  readonly #options: PostgresStoreOptions;
+  readonly #tables: Tables;
+  readonly #sql: PostgresSql;
+  readonly #watcherId = randomInt(2 ** 47);
+  readonly #appendStatement: ReturnType<typeof appendStatements>;
+  readonly #watchers: Watchers;
+  readonly #announcer: PostgresAnnouncer;
+  #ownPool: OwnPool | undefined;
+  #ready: Promise<PostgresPool> | undefined;
+  #closed = false;
+
+  constructor(options: PostgresStoreOptions) {
+    this.#options = options;
+    this.#tables = tablesIn(options.schema);
+    this.#sql = postgresSql(this.#tables);
+    this.#appendStatement = appendStatements(this.#tables, this.#watcherId);
+    const connection = { pool: () => this.#pool(), tables: this.#tables, watcherId: this.#watcherId };
+    this.#announcer = new PostgresAnnouncer(connection);
+    this.#watchers = createWatchers(() => watchPostgres(connection, (runId) => this.#watchers.notify(runId)));
+  }
+
+  async append(append: Append): Promise<Appended> {
+    checkAppend(append);
+    const { statement, values } = this.#appendStatement(append);
+    const rows = await this.#rows<AppendedRow>(statement, values, (error) => {
+      const constraint = violatedConstraint(error);
+      if (constraint === 'countersign_run_pkey') throw runExists(append.runId);
+      if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
+      // Others wrote at the same moment: what there is now says why this one was refused.
+      if (isSerializationFailure(error)) return [];
+      throw postgresFailure(error);
+    });
+    const [row] = rows;
+    if (row === undefined) throw await this.#refusalOf(append);
+    this.#watchers.notify(append.runId);
+    if (row.watched) this.#announcer.announce(append.runId);
+    return { claimed: row.claimed };
+  }
+
+  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
+    const after = options?.after ?? 0;
+    const [row] = await this.#rows<LoadedRow>(this.#sql.read, [runId, after]);
+    return row === undefined ? undefined : loadedOf(row, after);
+  }
+
+  async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
+    const [row] = await this.#rows<LoadedRow>(this.#sql.claim, [runId, token, Math.ceil(leaseMs)]);
+    if (row === undefined) return undefined;
+    const loaded = loadedOf(row, 0);
+    // An append came between: the claim was taken on the run after it, but the events are those from before.
+    return loaded.events.length === loaded.run.version ? loaded : this.read(runId);
+  }
+
+  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
+    const rows = await this.#rows(this.#sql.renew, [runId, token, Math.ceil(leaseMs)]);
+    return rows.length > 0;
+  }
+
+  async release(runId: string, token: string): Promise<void> {
+    await this.#rows(this.#sql.release, [runId, token]);
+  }
+
+  async due(limit: number): Promise<readonly string[]> {
+    const [found] = await this.#rows<DueRow>(this.#sql.due, [limit]);
+    if (found === undefined || found.complete) return found?.ids ?? [];
+    await this.#rows(this.#sql.completeDue, []);
+    const [completed] = await this.#rows<DueRow>(this.#sql.due, [limit]);
+    return completed?.ids ?? [];
+  }
+
+  async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
+    const { text, values } = runsSql(query, this.#tables);
+    const rows = await this.#rows<RunRow>({ text }, [...values]);
+    return makePage(rows.map(runOf), query.limit);
+  }
+
+  async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
+    const { text, values } = interruptsSql(query, this.#sql.dialect);
+    const rows = await this.#rows<InterruptRow>({ text }, [...values]);
+    return makePage(rows.map(interruptOf), query.limit);
+  }
+
+  async interrupt(id: string): Promise<InterruptRecord | undefined> {
+    const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
+    return row === undefined ? undefined : interruptOf(row);
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.#rows<{ readonly now: number }>(this.#sql.now, []);
+    if (row === undefined) throw new InvariantError('invariant', {}, 'The database did not tell the time.');
+    return row.now;
+  }
+
+  watch(changed: (runId: string) => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  async migrate(): Promise<void> {
+    await this.#pool().catch((error: unknown) => {
+      throw postgresFailure(error);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#watchers.clear();
+    await this.#announcer.close();
+    this.#closed = true;
+    await this.#ownPool?.close();
+  }
+
+  /** The pool, once its tables are up to date; tried again by the next call if that failed. */
+  #pool(): Promise<PostgresPool> {
+    if (this.#closed) return Promise.reject(closedError());
+    this.#ready ??= this.#open().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #open(): Promise<PostgresPool> {
+    const options = this.#options;
+    if ('url' in options) this.#ownPool ??= await connectTo(options.url, options.poolMax ?? 10);
+    const pool = 'pool' in options ? options.pool : this.#ownPool?.pool;
+    if (pool === undefined) throw closedError();
+    await migratePostgres(pool, this.#tables);
+    return pool;
+  }
+
+  async #rows<Row = any>(
+    statement: Statement | { readonly text: string },
+    values: unknown[],
+    onError = (error: unknown): readonly Row[] => {
+      throw postgresFailure(error);
+    },
+  ): Promise<readonly Row[]> {
+    try {
+      const pool = await this.#pool();
+      const result = 'name' in statement ? run(pool, statement, values) : pool.query(statement.text, values);
+      return (await result).rows;
+    } catch (error) {
+      return onError(error);
+    }
+  }
+
+  /** Why an append changed nothing, seen from now: a claim that is lost stays lost, and so does a version. */
+  async #refusalOf(append: Append): Promise<Error> {
+    const { runId, claim } = append;
+    const ids = append.settled.map(({ id }) => id);
+    const [row] = await this.#rows(this.#sql.refusal, [runId, ids]);
+    if (row === undefined) return staleVersion(append, undefined);
+    const mustHold = claim !== undefined && claim.how !== 'take';
+    if (mustHold && row.claim_token !== claim.token) return claimLost(runId, claim.token);
+    if (row.version !== append.expectedVersion) return staleVersion(append, row.version);
+    const waiting: readonly string[] = row.waiting;
+    const missing = ids.find((id, index) => !waiting.includes(id) || ids.indexOf(id) !== index);
+    if (missing !== undefined) return notWaiting(runId, missing);
+    return postgresFailure(new Error('others wrote at the same moment'));
+  }
+}
+
+type DueRow = { readonly complete: boolean; readonly ids: readonly string[] };
+
+type AppendedRow = { readonly claimed: boolean; readonly watched: boolean };
+
+function openedIds({ opened }: Append): string {
+  return opened.map(({ id }) => id).join(' or ');
+}
+
+function closedError(): ProviderError {
+  return new ProviderError('store-failed', {}, 'The store was closed; make another.', { retryable: false });
+}

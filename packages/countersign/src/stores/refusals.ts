@@ -1,0 +1,88 @@
+// What stores answer when they refuse an append, and the mistakes in an append that every store finds before it writes.
+import { ConflictError, InvariantError, UsageError } from '../core/errors.ts';
+import type { Append } from '../runs/store.ts';
+
+export function runExists(runId: string): ConflictError {
+  return new ConflictError('run-exists', { runId }, `Run ${runId} was started before; get it by its id.`);
+}
+
+/** `version` is what the run is at now; undefined if there is no such run. */
+export function staleVersion(append: Append, version: number | undefined): ConflictError {
+  const { runId, expectedVersion } = append;
+  const now = version === undefined ? 'there is no such run' : `it is at version ${version}`;
+  return new ConflictError(
+    'stale-version',
+    { runId, expectedVersion, ...(version === undefined ? {} : { version }) },
+    `Run ${runId} is not at version ${expectedVersion}: ${now}. Load it again and look.`,
+  );
+}
+
+export function claimLost(runId: string, token: string): ConflictError {
+  return new ConflictError(
+    'claim-lost',
+    { runId, token },
+    `Run ${runId} is no longer held by ${token}. Nothing was written; leave it to the worker that has it.`,
+  );
+}
+
+export function notWaiting(runId: string, interruptId: string): InvariantError {
+  return new InvariantError(
+    'invariant',
+    { runId, interruptId },
+    `Interrupt ${interruptId} of run ${runId} was to be settled, but it does not wait. Nothing was written.`,
+  );
+}
+
+export function openedTwice(runId: string, interruptId: string): InvariantError {
+  return new InvariantError(
+    'invariant',
+    { runId, interruptId },
+    `Interrupt ${interruptId} of run ${runId} was to be opened, but there is one with this id. Nothing was written.`,
+  );
+}
+
+/** Throws if no store could keep this append as it is. */
+export function checkAppend(append: Append): void {
+  const { create, runId, claim } = append;
+  if (create !== undefined && (append.expectedVersion !== 0 || create.id !== runId)) {
+    throw new UsageError('invalid-options', { runId }, `A run is created at version 0 under its own id, ${runId}.`);
+  }
+  if (create !== undefined && claim !== undefined && claim.how !== 'take') throw claimLost(runId, claim.token);
+  if (runId === '' || append.events.length === 0) {
+    throw new UsageError('invalid-options', { runId }, 'An append is to a run with an id, and has at least one event.');
+  }
+  checkNames('run', [runId, append.hash, create?.agent, create?.startedBy, claim?.token]);
+  checkTimes('run', [append.wakeAt]);
+  for (const interrupt of append.opened) {
+    const { id, agent, tool, kind, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
+    if (interrupt.runId !== runId) {
+      throw new UsageError(
+        'invalid-options',
+        { runId, interruptId: id },
+        `Interrupt ${id} is not one of run ${runId}.`,
+      );
+    }
+    checkNames('interrupt', [id, agent, tool, kind, digest, ...labels]);
+    checkTimes('interrupt', [createdAt, expiresAt, remindAt]);
+  }
+}
+
+function checkTimes(of: string, times: readonly (number | null)[]): void {
+  for (const time of times) {
+    if (time === null || Number.isSafeInteger(time)) continue;
+    throw new UsageError('invalid-options', { time }, `A time of the ${of} is not in whole milliseconds: ${time}.`);
+  }
+}
+
+/** Names are compared and searched as they are, so no store may have to change one: JSON values have no such limit. */
+function checkNames(of: string, names: readonly (string | null | undefined)[]): void {
+  for (const name of names) {
+    if (typeof name !== 'string' || (name.isWellFormed() && !name.includes('\0'))) continue;
+    const shown = JSON.stringify(name);
+    throw new UsageError(
+      'invalid-options',
+      { name: shown },
+      `A name of the ${of} is no text that can be kept: ${shown}.`,
+    );
+  }
+}

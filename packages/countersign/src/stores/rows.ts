@@ -1,0 +1,88 @@
+// The rows that both SQL stores have, and the records they stand for. JSON is kept as text, byte for byte.
+import type { InterruptRecord, LoadedRun, Risk, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
+
+export type RunRow = {
+  readonly id: string;
+  readonly agent: string;
+  readonly status: RunStatus;
+  readonly version: number;
+  readonly hash: string;
+  readonly started_by: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly wake_at: number | null;
+  readonly outcome: string;
+};
+
+/** `batches`: the JSON arrays of the events, one a line, oldest first; null if there are none. */
+export type LoadedRow = RunRow & { readonly batches: string | null };
+
+export type InterruptRow = {
+  readonly id: string;
+  readonly run_id: string;
+  readonly agent: string;
+  readonly tool: string;
+  readonly kind: string;
+  readonly risk: Risk | null;
+  /** A JSON array; null when there are none. */
+  readonly labels: string | null;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly remind_at: number | null;
+  readonly card: string;
+  readonly digest: string;
+  readonly settled_at: number | null;
+  readonly settlement: string | null;
+};
+
+export const RUN_COLUMNS = 'id, agent, status, version, hash, started_by, created_at, updated_at, wake_at, outcome';
+
+export const INTERRUPT_COLUMNS =
+  'id, run_id, agent, tool, kind, risk, labels, created_at, expires_at, remind_at, card, digest, settled_at, settlement';
+
+export function runOf(row: RunRow): RunRecord {
+  return {
+    id: row.id,
+    agent: row.agent,
+    status: row.status,
+    version: row.version,
+    hash: row.hash,
+    startedBy: row.started_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    wakeAt: row.wake_at,
+    outcome: JSON.parse(row.outcome),
+  };
+}
+
+/** The events after the first `after`; the oldest batch of the row may begin before it. */
+export function loadedOf(row: LoadedRow, after: number): LoadedRun {
+  const run = runOf(row);
+  return { run, events: after >= run.version ? [] : eventsOf(row.batches).slice(after - run.version) };
+}
+
+export function eventsOf(batches: string | null): readonly StoredEvent[] {
+  if (batches === null) return [];
+  // A line end inside a JSON text is always escaped, so each of these stands between two batches.
+  const parsed: readonly (readonly StoredEvent[])[] = JSON.parse(`[${batches.replaceAll('\n', ',')}]`);
+  return parsed.flat();
+}
+
+export function interruptOf(row: InterruptRow): InterruptRecord {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    agent: row.agent,
+    tool: row.tool,
+    kind: row.kind,
+    risk: row.risk,
+    labels: row.labels === null ? [] : JSON.parse(row.labels),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    remindAt: row.remind_at,
+    card: JSON.parse(row.card),
+    digest: row.digest,
+    settledAt: row.settled_at,
+    settlement: row.settlement === null ? null : JSON.parse(row.settlement),
+  };
+}

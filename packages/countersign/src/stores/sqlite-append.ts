@@ -1,0 +1,130 @@
+// One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
+import type { Append, Appended, RunStatus } from '../runs/store.ts';
+import { dueAfter } from './due.ts';
+import { claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import type { Job } from './sqlite-connection.ts';
+
+/** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
+export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
+  const texts = {
+    events: JSON.stringify(append.events),
+    outcome: JSON.stringify(append.outcome),
+    cards: append.opened.map(({ card }) => JSON.stringify(card)),
+    settlements: append.settled.map(({ settlement }) => JSON.stringify(settlement)),
+  };
+  return (prepare) => {
+    const now = clock();
+    const before = prepare(BEFORE).get(append.runId) as Before | undefined;
+    refuse(append, before, prepare);
+    const claim = claimAfter(append, before, now);
+    const run = writeRun(append, before, claim, texts.outcome, now, prepare);
+    prepare(ADD_EVENTS).run(run, append.expectedVersion + append.events.length, texts.events);
+    for (const [index, interrupt] of append.opened.entries()) {
+      const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
+      const labels = [...new Set(interrupt.labels)];
+      const labelsText = labels.length === 0 ? null : JSON.stringify(interrupt.labels);
+      const card = texts.cards[index] ?? 'null';
+      prepare(OPEN).run(id, runId, agent, tool, kind, risk, labelsText, createdAt, expiresAt, remindAt, digest, card);
+      for (const label of labels) prepare(ADD_LABEL).run(label, createdAt, id);
+    }
+    for (const [index, { id }] of append.settled.entries()) {
+      const settled = prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', id);
+      const { labels, created_at: createdAt } = settled as { labels: string | null; created_at: number };
+      const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
+      for (const label of new Set(names)) prepare(SETTLE_LABEL).run(label, createdAt, id);
+    }
+    return { claimed: append.claim !== undefined && claim.token === append.claim.token };
+  };
+}
+
+type Before = {
+  readonly seq: number;
+  readonly version: number;
+  readonly status: RunStatus;
+  readonly due_at: number | null;
+  readonly claim_token: string | null;
+  readonly claim_until: number | null;
+};
+
+type Claim = { readonly token: string | null; readonly until: number | null };
+
+function refuse(append: Append, before: Before | undefined, prepare: Prepare): void {
+  const { runId, claim } = append;
+  if (append.create !== undefined) {
+    if (before !== undefined) throw runExists(runId);
+  } else {
+    if (before === undefined) throw staleVersion(append, undefined);
+    const mustHold = claim !== undefined && claim.how !== 'take';
+    if (mustHold && before.claim_token !== claim.token) throw claimLost(runId, claim.token);
+    if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
+  }
+  const opened = new Set<string>();
+  for (const { id } of append.opened) {
+    if (opened.has(id) || prepare(IS_INTERRUPT).get(id) !== undefined) throw openedTwice(runId, id);
+    opened.add(id);
+  }
+  const settled = new Set<string>();
+  for (const { id } of append.settled) {
+    if (settled.has(id) || prepare(IS_WAITING).get(id, runId) === undefined) throw notWaiting(runId, id);
+    settled.add(id);
+  }
+}
+
+function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {
+  const held = { token: before?.claim_token ?? null, until: before?.claim_until ?? null };
+  if (claim === undefined) return held;
+  if (claim.how === 'release') return { token: null, until: null };
+  const isFree = held.token === null || held.token === claim.token || (held.until ?? 0) <= now;
+  return isFree ? { token: claim.token, until: now + Math.ceil(claim.leaseMs) } : held;
+}
+
+/** Returns the number of the run's row. */
+function writeRun(
+  append: Append,
+  before: Before | undefined,
+  claim: Claim,
+  outcome: string,
+  now: number,
+  prepare: Prepare,
+): number | bigint {
+  const { create, hash, status, wakeAt } = append;
+  const version = append.expectedVersion + append.events.length;
+  const due = dueAfter(append, before && { status: before.status, dueAt: before.due_at }, now);
+  const changing = [status, version, hash, now, wakeAt, due, claim.token, claim.until, outcome];
+  if (before !== undefined) {
+    prepare(UPDATE_RUN).run(...changing, before.seq);
+    return before.seq;
+  }
+  const { agent = '', startedBy = null } = create ?? {};
+  return prepare(ADD_RUN).run(append.runId, agent, startedBy, now, ...changing).lastInsertRowid;
+}
+
+type Prepare = Parameters<Job<unknown>>[0];
+
+const BEFORE = 'SELECT seq, version, status, due_at, claim_token, claim_until FROM countersign_run WHERE id = ?';
+
+const ADD_RUN = `INSERT INTO countersign_run (id, agent, started_by, created_at,
+    status, version, hash, updated_at, wake_at, due_at, claim_token, claim_until, outcome)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const UPDATE_RUN = `UPDATE countersign_run SET status = ?, version = ?, hash = ?, updated_at = ?, wake_at = ?,
+    due_at = ?, claim_token = ?, claim_until = ?, outcome = ?
+  WHERE seq = ?`;
+
+const ADD_EVENTS = 'INSERT INTO countersign_event (run_seq, version, events) VALUES (?, ?, ?)';
+
+const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
+
+const IS_WAITING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id = ? AND settled_at IS NULL';
+
+const OPEN = `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, labels, created_at, expires_at,
+    remind_at, digest, card)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE id = ?
+  RETURNING labels, created_at`;
+
+const ADD_LABEL = 'INSERT INTO countersign_label (label, waiting, created_at, interrupt_id) VALUES (?, 1, ?, ?)';
+
+const SETTLE_LABEL = `UPDATE countersign_label SET waiting = 0
+  WHERE label = ? AND waiting = 1 AND created_at = ? AND interrupt_id = ?`;

@@ -1,0 +1,200 @@
+// The connection to one SQLite file. What is written at the same time becomes durable in one transaction.
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CountersignError, ProviderError } from '../core/errors.ts';
+import { isBusy, opensAnew, sqliteFailure } from './sqlite-failure.ts';
+import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
+
+export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
+
+/** Something to do on the file. One that writes checks before it does: when it refuses, it has written nothing. */
+export type Job<T> = (prepare: (text: string) => StatementSync) => T;
+
+type QueuedJob = {
+  readonly job: Job<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** SQLite itself waits this long for a lock, during which nothing else happens in this process; then we wait. */
+const BLOCKING_WAIT_MS = 20;
+/** How many jobs become durable together at most, so that other processes get their turn. */
+const GROUP = 64;
+
+export class SqliteConnection {
+  readonly #options: SqliteOptions;
+  #database: DatabaseSync | undefined;
+  #statements = new Map<string, StatementSync>();
+  #migrated: Promise<void> | undefined;
+  #queue: QueuedJob[] = [];
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: SqliteOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the file and brings its tables up to date, once; tried again by the next call if it failed. */
+  migrate(): Promise<void> {
+    this.#migrated ??= this.#migrate().catch((error: unknown) => {
+      this.#migrated = undefined;
+      throw this.#failure(error);
+    });
+    return this.#migrated;
+  }
+
+  async read<T>(job: Job<T>): Promise<T> {
+    await this.migrate();
+    try {
+      return await this.#unlessBusy(() => job(this.#prepare));
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Does the job in a transaction, together with others that were asked for meanwhile. Resolves once it is durable. */
+  async write<T>(job: Job<T>): Promise<T> {
+    await this.migrate();
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ job, resolve, reject });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Reads at once, without waiting for anything; undefined when that cannot be done now. */
+  peek<T>(job: Job<T>): T | undefined {
+    try {
+      this.#open();
+      return job(this.#prepare);
+    } catch {
+      // Busy, or not there yet: whoever peeks looks again later, and a real failure is told to those who read or write.
+      return undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#draining;
+    this.#closed = true;
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  readonly #prepare = (text: string): StatementSync => {
+    const database = this.#open();
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      statement = database.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    return statement;
+  };
+
+  #open(): DatabaseSync {
+    if (this.#database !== undefined) return this.#database;
+    if (this.#closed) throw closedError(this.#options.path);
+    const database = new DatabaseSync(this.#options.path);
+    try {
+      database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
+      const mode = database.prepare('PRAGMA journal_mode').get()?.journal_mode;
+      if (mode !== 'wal') database.exec('PRAGMA journal_mode = WAL');
+      database.exec('PRAGMA synchronous = FULL');
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    this.#statements = new Map();
+    this.#database = database;
+    return database;
+  }
+
+  async #migrate(): Promise<void> {
+    const { path, now } = this.#options;
+    const migrated = await this.#unlessBusy(() => isMigratedSqlite(this.#open()));
+    if (migrated) return;
+    await this.#begin();
+    this.#commit(() => migrateSqlite(this.#open(), path, now()));
+  }
+
+  /** Lets everything that is ready to go on do so first: what it writes joins the same transaction. */
+  async #drain(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#queue.length > 0) {
+      let jobs: readonly QueuedJob[] = [];
+      try {
+        await this.#begin();
+        jobs = this.#queue.splice(0, GROUP);
+        this.#writeTogether(jobs);
+      } catch (error) {
+        const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP);
+        for (const { reject } of failed) reject(this.#failure(error));
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  /** In the transaction that was begun. If one job fails other than by refusing, none of them has happened. */
+  #writeTogether(jobs: readonly QueuedJob[]): void {
+    const settle: (() => void)[] = [];
+    this.#commit(() => {
+      for (const { job, resolve, reject } of jobs) {
+        try {
+          const value = job(this.#prepare) as never;
+          settle.push(() => resolve(value));
+        } catch (error) {
+          if (!(error instanceof CountersignError)) throw error;
+          settle.push(() => reject(error));
+        }
+      }
+    });
+    for (const tell of settle) tell();
+  }
+
+  #commit(work: () => void): void {
+    const database = this.#open();
+    try {
+      work();
+      database.exec('COMMIT');
+    } catch (error) {
+      try {
+        database.exec('ROLLBACK');
+      } catch {
+        // SQLite has rolled back by itself, as it does when the disk is full.
+      }
+      throw error;
+    }
+  }
+
+  #begin(): Promise<void> {
+    return this.#unlessBusy(() => this.#open().exec('BEGIN IMMEDIATE'));
+  }
+
+  /** Tries again while another process writes, without keeping this one from its other work. */
+  async #unlessBusy<T>(work: () => T): Promise<T> {
+    const giveUpAt = performance.now() + this.#options.busyTimeoutMs;
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
+      }
+      await delay(1 + Math.random() * 10);
+    }
+  }
+
+  /** After most failures the file is opened anew by the next call: what was wrong with it may have been put right. */
+  #failure(error: unknown): CountersignError {
+    if (opensAnew(error) && this.#options.path !== ':memory:') {
+      this.#database?.close();
+      this.#database = undefined;
+      this.#migrated = undefined;
+    }
+    return sqliteFailure(error, this.#options.path);
+  }
+}
+
+function closedError(path: string): ProviderError {
+  return new ProviderError('store-failed', { path }, `The store ${path} was closed; make another.`, {
+    retryable: false,
+  });
+}

@@ -1,0 +1,49 @@
+// What goes wrong with a SQLite file, as an error that says what to do.
+import { CountersignError, ProviderError } from '../core/errors.ts';
+
+/** Somebody else is writing: the same call may work at once. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+/** It is the file that is wrong, not what was asked for. */
+export function opensAnew(error: unknown): boolean {
+  const code = resultCode(error);
+  return code !== undefined && KNOWN.has(code) && !isBusy(error);
+}
+
+/** The error of a store whose file is `path`; errors that are ours already are left as they are. */
+export function sqliteFailure(error: unknown, path: string): CountersignError {
+  if (error instanceof CountersignError) return error;
+  const code = resultCode(error);
+  const known = code === undefined ? undefined : KNOWN.get(code);
+  const said = error instanceof Error ? error.message : String(error);
+  const what = known === undefined ? `The store ${path} failed` : known.what.replace('%', path);
+  return new ProviderError('store-failed', { path, sqliteCode: code ?? null }, `${what} (${said}).`, {
+    cause: error,
+    retryable: known?.retryable ?? false,
+  });
+}
+
+const BUSY = 5;
+const LOCKED = 6;
+
+/** By SQLite's primary result code. */
+const KNOWN: ReadonlyMap<number, { readonly what: string; readonly retryable: boolean }> = new Map([
+  [BUSY, { what: '% is being written to by somebody else for too long; try again', retryable: true }],
+  [LOCKED, { what: '% is being written to by somebody else for too long; try again', retryable: true }],
+  [8, { what: '% can only be read; give this process the right to write the file and its folder', retryable: false }],
+  [10, { what: '% cannot be read or written; look at the disk', retryable: true }],
+  [11, { what: '% is damaged; put a backup in its place', retryable: false }],
+  [13, { what: 'The disk of % is full; make room and try again', retryable: true }],
+  [14, { what: '% cannot be opened; make sure that its folder exists and may be written to', retryable: false }],
+  [26, { what: '% is no SQLite database; choose another file', retryable: false }],
+]);
+
+/** Node puts SQLite's extended result code on its errors; its low byte is the primary one. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { errcode } = error as { errcode?: unknown };
+  return typeof errcode === 'number' ? errcode & 0xff : undefined;
+}

@@ -1,0 +1,230 @@
+// The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
+import type {
+  Append,
+  Appended,
+  InterruptQuery,
+  InterruptRecord,
+  LoadedRun,
+  Page,
+  RunQuery,
+  RunRecord,
+  Store,
+} from '../runs/store.ts';
+import { monotoneClock } from './clock.ts';
+import { interruptsSql, type Sql } from './list-query.ts';
+import { makePage, readPageRequest } from './page.ts';
+import { checkAppend } from './refusals.ts';
+import {
+  INTERRUPT_COLUMNS,
+  type InterruptRow,
+  interruptOf,
+  type LoadedRow,
+  loadedOf,
+  RUN_COLUMNS,
+  type RunRow,
+  runOf,
+} from './rows.ts';
+import { sqliteAppend } from './sqlite-append.ts';
+import { type Job, SqliteConnection } from './sqlite-connection.ts';
+import { createWatchers, type Watchers } from './watchers.ts';
+
+export type SqliteStoreOptions = {
+  /** The file; it is made if it is not there. Its folder must exist, on a disk of this computer. */
+  readonly path: string;
+  /** How long a call waits while other processes write, in milliseconds; 10,000 unless given. */
+  readonly busyTimeoutMs?: number;
+  /** The clock, in milliseconds; that of the computer unless given. */
+  readonly now?: () => number;
+};
+
+/**
+ * Keeps runs in a SQLite file. Nothing is to be started or set up: the file and its tables are made when first needed.
+ * What a call has written is on the disk when it resolves.
+ */
+export function sqliteStore(options: string | SqliteStoreOptions): Store {
+  const { path, busyTimeoutMs = 10_000, now } = typeof options === 'string' ? { path: options } : options;
+  return new SqliteStore(path, monotoneClock(now), busyTimeoutMs);
+}
+
+/** How often it is looked whether other processes wrote, while somebody watches. */
+const POLL_MS = 200;
+
+class SqliteStore implements Store {
+  readonly #now: () => number;
+  readonly #connection: SqliteConnection;
+  readonly #watchers: Watchers = createWatchers(() => this.#listen());
+
+  constructor(path: string, now: () => number, busyTimeoutMs: number) {
+    this.#now = now;
+    this.#connection = new SqliteConnection({ path, now, busyTimeoutMs });
+  }
+
+  async append(append: Append): Promise<Appended> {
+    checkAppend(append);
+    const appended = await this.#connection.write(sqliteAppend(append, this.#now));
+    this.#watchers.notify(append.runId);
+    return appended;
+  }
+
+  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
+    const after = options?.after ?? 0;
+    return this.#connection.read((prepare) => {
+      const row = prepare(READ).get(after, runId) as LoadedRow | undefined;
+      return row === undefined ? undefined : loadedOf(row, after);
+    });
+  }
+
+  async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
+    return this.#connection.write((prepare) => {
+      const now = this.#now();
+      const { changes } = prepare(CLAIM).run(token, now + Math.ceil(leaseMs), runId, token, now);
+      if (changes === 0) return undefined;
+      return loadedOf(prepare(READ).get(0, runId) as LoadedRow, 0);
+    });
+  }
+
+  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
+    return this.#connection.write((prepare) => {
+      return prepare(RENEW).run(this.#now() + Math.ceil(leaseMs), runId, token).changes > 0;
+    });
+  }
+
+  async release(runId: string, token: string): Promise<void> {
+    await this.#connection.write((prepare) => prepare(RELEASE).run(runId, token));
+  }
+
+  async due(limit: number): Promise<readonly string[]> {
+    return this.#connection.read((prepare) => {
+      const now = this.#now();
+      return prepare(DUE)
+        .all(now, now, limit)
+        .map(({ id }) => String(id));
+    });
+  }
+
+  async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
+    const rows = await this.#connection.read(allOf<RunRow>(runsSql(query)));
+    return makePage(rows.map(runOf), query.limit);
+  }
+
+  async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
+    const rows = await this.#connection.read(allOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)));
+    return makePage(rows.map(interruptOf), query.limit);
+  }
+
+  async interrupt(id: string): Promise<InterruptRecord | undefined> {
+    return this.#connection.read((prepare) => {
+      const row = prepare(INTERRUPT).get(id) as InterruptRow | undefined;
+      return row === undefined ? undefined : interruptOf(row);
+    });
+  }
+
+  async now(): Promise<number> {
+    return this.#now();
+  }
+
+  watch(changed: (runId: string) => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  async migrate(): Promise<void> {
+    await this.#connection.migrate();
+  }
+
+  async close(): Promise<void> {
+    this.#watchers.clear();
+    await this.#connection.close();
+  }
+
+  /** Events are only ever added, so the last one that was seen says which are new. */
+  #listen(): () => void {
+    let seen = this.#connection.peek(lastEvent);
+    let dataVersion = this.#connection.peek(readDataVersion);
+    const timer = setInterval(() => {
+      const read = this.#connection.peek(readDataVersion);
+      if (read === undefined || read === dataVersion) return;
+      if (seen === undefined) {
+        seen = this.#connection.peek(lastEvent);
+        return;
+      }
+      const changes = this.#connection.peek(changesAfter(seen));
+      if (changes === undefined) return;
+      dataVersion = read;
+      seen = changes.at(-1)?.seq ?? seen;
+      for (const runId of new Set(changes.map(({ id }) => id))) this.#watchers.notify(runId);
+    }, POLL_MS);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+}
+
+const READ = `SELECT ${RUN_COLUMNS}, (
+    SELECT group_concat(events, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
+  ) AS batches
+  FROM countersign_run r WHERE id = ?`;
+
+const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
+  WHERE id = ? AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)`;
+
+const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ?';
+
+const RELEASE = 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?';
+
+const DUE = `SELECT id FROM countersign_run
+  WHERE due_at <= ? AND (claim_until IS NULL OR claim_until <= ?) ORDER BY due_at LIMIT ?`;
+
+const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS} FROM countersign_interrupt WHERE id = ?`;
+
+const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
+  WHERE e.seq > ? ORDER BY e.seq`;
+
+/** How the lists of interrupts are written for SQLite. */
+export const SQLITE_DIALECT = {
+  columns: INTERRUPT_COLUMNS.replaceAll(/(\w+)/g, 'i.$1'),
+  interrupts: 'countersign_interrupt',
+  labels: 'countersign_label',
+  value: () => '?',
+  waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
+  ofRun: (runId: string) => `i.run_id = ${runId}`,
+};
+
+function runsSql(query: RunQuery): Sql {
+  const { after, limit } = readPageRequest(query);
+  const oldest = query.order === 'oldest';
+  const values: (string | number)[] = [];
+  const conditions = ['TRUE'];
+  const asked = { status: query.status, agent: query.agent, started_by: query.startedBy };
+  for (const [column, value] of Object.entries(asked)) {
+    if (value === undefined) continue;
+    conditions.push(`${column} = ?`);
+    values.push(value);
+  }
+  if (after !== undefined) {
+    conditions.push(`(created_at, id) ${oldest ? '>' : '<'} (?, ?)`);
+    values.push(after.createdAt, after.id);
+  }
+  const direction = oldest ? 'ASC' : 'DESC';
+  const text = `SELECT ${RUN_COLUMNS} FROM countersign_run WHERE ${conditions.join(' AND ')}
+    ORDER BY created_at ${direction}, id ${direction} LIMIT ?`;
+  return { text, values: [...values, limit + 1] };
+}
+
+function allOf<Row>({ text, values }: Sql): Job<readonly Row[]> {
+  return (prepare) => prepare(text).all(...values) as unknown as readonly Row[];
+}
+
+/** 0 when there are no tables yet. */
+const lastEvent: Job<number> = (prepare) => {
+  const table = prepare("SELECT 1 FROM sqlite_schema WHERE name = 'countersign_event'").get();
+  return table === undefined ? 0 : Number(prepare('SELECT max(seq) AS seq FROM countersign_event').get()?.seq ?? 0);
+};
+
+/** It changes when another connection has written. */
+const readDataVersion: Job<number> = (prepare) => Number(prepare('PRAGMA data_version').get()?.data_version);
+
+function changesAfter(seen: number): Job<readonly { readonly seq: number; readonly id: string }[]> {
+  return (prepare) =>
+    prepare(CHANGES)
+      .all(seen)
+      .map(({ seq, id }) => ({ seq: Number(seq), id: String(id) }));
+}

@@ -1,0 +1,181 @@
+// The store contract: appends are all or nothing, in order, and what was appended can be read.
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import {
+  addition,
+  type Check,
+  countDone,
+  creation,
+  interrupt,
+  LONG_MS,
+  leavesNothing,
+  load,
+  pausedRun,
+  refused,
+  stepDone,
+} from './store-contract-check.ts';
+
+export function appendContract(check: Check): void {
+  check('a created run is there, with its events and its record', async ({ store }) => {
+    const before = await store.now();
+    const events = [stepDone('one'), stepDone('two')];
+    const create = { id: 'run', agent: 'clerk', startedBy: 'ann' };
+    await store.append(creation('run', { create, events, hash: 'abc', wakeAt: 7, outcome: { so: ['far'] } }));
+    const { run, events: stored } = await load(store, 'run');
+    deepStrictEqual(stored, events);
+    const { createdAt, updatedAt, ...rest } = run;
+    deepStrictEqual(rest, {
+      ...{ id: 'run', agent: 'clerk', startedBy: 'ann', status: 'running', version: 2, hash: 'abc', wakeAt: 7 },
+      outcome: { so: ['far'] },
+    });
+    ok(createdAt >= before && updatedAt >= createdAt && updatedAt <= (await store.now()));
+  });
+
+  check('an append adds its events and replaces what is known of the run', async ({ store }) => {
+    await store.append(creation('run', { outcome: 'before', wakeAt: 5 }));
+    const created = await load(store, 'run');
+    const change = { events: [stepDone('a'), stepDone('b')], hash: 'next', status: 'done', outcome: 'after' } as const;
+    await store.append(addition('run', 1, { ...change, wakeAt: null }));
+    const { run, events } = await load(store, 'run');
+    deepStrictEqual(events, [...created.events, ...change.events]);
+    const { updatedAt, ...rest } = run;
+    const { updatedAt: createdAt, ...was } = created.run;
+    deepStrictEqual(rest, { ...was, version: 3, hash: 'next', status: 'done', outcome: 'after', wakeAt: null });
+    ok(updatedAt >= createdAt);
+  });
+
+  check('a run is read from any of its events on', async ({ store }) => {
+    const steps = ['0', '1', '2', '3', '4', '5'].map((step) => stepDone(step));
+    await store.append(creation('run', { events: steps.slice(0, 3) }));
+    await store.append(addition('run', 3, { events: steps.slice(3, 4) }));
+    await store.append(addition('run', 4, { events: steps.slice(4) }));
+    for (const after of [0, 1, 2, 3, 4, 5, 6, 7]) {
+      const loaded = await store.read('run', { after });
+      deepStrictEqual(loaded?.events, steps.slice(after), `after ${after}`);
+      strictEqual(loaded?.run.version, 6);
+    }
+  });
+
+  check('what is not there is undefined', async ({ store }) => {
+    strictEqual(await store.read('none'), undefined);
+    strictEqual(await store.claim('none', 'me', LONG_MS), undefined);
+    strictEqual(await store.interrupt('none'), undefined);
+    strictEqual(await store.renew('none', 'me', LONG_MS), false);
+    await store.release('none', 'me');
+    deepStrictEqual(await store.due(10), []);
+    deepStrictEqual(await store.listRuns({ limit: 10 }), { items: [], cursor: null });
+    deepStrictEqual(await store.listInterrupts({ limit: 10 }), { items: [], cursor: null });
+  });
+
+  check('a run is created once', async ({ store }) => {
+    await store.append(creation('run'));
+    const opened = [interrupt('question', 'run')];
+    await leavesNothing(store, creation('run', { hash: 'other', opened }), 'run-exists', ['question']);
+    strictEqual(
+      await countDone(
+        Array.from({ length: 20 }, () => store.append(creation('raced'))),
+        'run-exists',
+      ),
+      1,
+    );
+    strictEqual((await load(store, 'raced')).run.version, 1);
+  });
+
+  check('an append at another version than that of the run is refused', async ({ store }) => {
+    await store.append(creation('run', { events: [stepDone('0'), stepDone('1')] }));
+    for (const version of [0, 1, 3]) await leavesNothing(store, addition('run', version), 'stale-version');
+    await leavesNothing(store, addition('none', 0), 'stale-version');
+    strictEqual(await store.read('none'), undefined);
+  });
+
+  check('of fifty appends at one version one happens', async ({ store }) => {
+    await store.append(creation('run'));
+    const appends = Array.from({ length: 50 }, (_, index) => {
+      return store.append(addition('run', 1, { events: [stepDone(`${index}`)], hash: `${index}` }));
+    });
+    strictEqual(await countDone(appends, 'stale-version'), 1);
+    const { run, events } = await load(store, 'run');
+    strictEqual(events.length, 2);
+    deepStrictEqual(events[1], stepDone(run.hash));
+  });
+
+  check('appends to many runs at once keep out of each other’s way', async ({ store }) => {
+    const runIds = Array.from({ length: 30 }, (_, index) => `run-${index}`);
+    const drive = async (runId: string): Promise<void> => {
+      await store.append(creation(runId, { opened: [interrupt(`${runId}-question`, runId)], status: 'waiting' }));
+      await store.append(addition(runId, 1, { settled: [{ id: `${runId}-question`, settlement: runId }] }));
+      await store.append(addition(runId, 2, { status: 'done' }));
+    };
+    await Promise.all(runIds.map(drive));
+    for (const runId of runIds) {
+      const { events } = await load(store, runId);
+      deepStrictEqual(events, [stepDone(`${runId}-0`), stepDone(`${runId}-1`), stepDone(`${runId}-2`)]);
+      strictEqual((await store.interrupt(`${runId}-question`))?.settlement, runId);
+    }
+  });
+
+  check('an interrupt waits from the append that opens it to the one that settles it', async ({ store }) => {
+    const given = { tool: 'pay', kind: 'question', risk: 'high', labels: ['b', 'a', 'b'], createdAt: 5 } as const;
+    const opened = interrupt('question', 'run', { ...given, expiresAt: 8, remindAt: 7, card: { to: ['ann'] } });
+    await pausedRun(store, 'run', [opened, interrupt('other', 'run')]);
+    deepStrictEqual(await store.interrupt('question'), { ...opened, settledAt: null, settlement: null });
+    const before = await store.now();
+    await store.append(addition('run', 1, { settled: [{ id: 'question', settlement: { by: 'ann' } }] }));
+    const { settledAt, ...settled } = (await store.interrupt('question')) ?? { settledAt: null };
+    deepStrictEqual(settled, { ...opened, settlement: { by: 'ann' } });
+    ok(settledAt !== null && settledAt >= before);
+    strictEqual((await store.interrupt('other'))?.settledAt, null);
+  });
+
+  check('several interrupts are settled at once, each in its own way', async ({ store }) => {
+    const three = ['c', 'a', 'b'];
+    await pausedRun(
+      store,
+      'run',
+      three.map((id) => interrupt(id, 'run', { labels: [`label of ${id}`] })),
+    );
+    await store.append(addition('run', 1, { settled: three.map((id) => ({ id, settlement: `so ${id}` })) }));
+    for (const id of three) strictEqual((await store.interrupt(id))?.settlement, `so ${id}`);
+  });
+
+  check('an append that cannot open or settle an interrupt leaves nothing at all', async ({ store }) => {
+    await pausedRun(store, 'run', [interrupt('one', 'run'), interrupt('two', 'run')]);
+    await pausedRun(store, 'other', [interrupt('foreign', 'other')]);
+    await store.append(addition('run', 1, { settled: [{ id: 'two', settlement: 'first' }] }));
+    const all = ['one', 'two', 'foreign', 'new'];
+    const claim = { how: 'take', token: 'me', leaseMs: LONG_MS } as const;
+    const settles = (...settled: readonly string[]) => ({
+      ...({ claim, status: 'running', wakeAt: 1, opened: [interrupt('new', 'run')] } as const),
+      settled: settled.map((id) => ({ id, settlement: 'second' })),
+    });
+    const opens = (...opened: readonly string[]) => ({
+      ...({ claim, status: 'running', settled: [{ id: 'one', settlement: 'second' }] } as const),
+      opened: ['new', ...opened].map((id) => interrupt(id, 'run')),
+    });
+    for (const change of [settles('two'), settles('one', 'none'), settles('one', 'foreign'), settles('one', 'one')]) {
+      await leavesNothing(store, addition('run', 2, change), 'invariant', all);
+    }
+    for (const change of [opens('foreign'), opens('two'), opens('new')]) {
+      await leavesNothing(store, addition('run', 2, change), 'invariant', all);
+    }
+    await refused(store.append(creation('third', { opened: [interrupt('one', 'third')] })), 'invariant');
+    strictEqual(await store.read('third'), undefined);
+    ok((await store.claim('run', 'someone else', LONG_MS)) !== undefined, 'A refused append took the claim.');
+  });
+
+  check('what no store can keep is refused before anything is written', async ({ store }) => {
+    await store.append(creation('run'));
+    const wrong = [
+      addition('run', 1, { events: [] }),
+      addition('run', 1, { wakeAt: 1.5 }),
+      addition('run', 1, { opened: [interrupt('a', 'other')] }),
+      addition('run', 1, { opened: [interrupt('a', 'run', { tool: 'nul \0' })] }),
+      addition('run', 1, { opened: [interrupt('a', 'run', { labels: ['half \ud800'] })] }),
+    ];
+    for (const append of wrong) await leavesNothing(store, append, 'invalid-options', ['a']);
+    const create = { id: 'new', agent: 'agent', startedBy: null };
+    await refused(store.append(creation('new', { expectedVersion: 1, create })), 'invalid-options');
+    await refused(store.append(creation('other name', { create })), 'invalid-options');
+    await refused(store.append(creation('', { create: { ...create, id: '' } })), 'invalid-options');
+    strictEqual(await store.read('new'), undefined);
+  });
+}

@@ -1,0 +1,165 @@
+// The store contract: one worker at a time holds a run, and runs that nobody holds are found.
+import { deepStrictEqual, strictEqual } from 'node:assert/strict';
+import type { Append } from '../runs/store.ts';
+import {
+  addition,
+  type Check,
+  countDone,
+  creation,
+  LONG_MS,
+  leavesNothing,
+  load,
+  pass,
+  refused,
+  stepDone,
+} from './store-contract-check.ts';
+
+const SHORT_MS = 1;
+/** After this a short claim has lapsed. */
+const LAPSE_MS = 20;
+
+function claim(how: 'hold' | 'release' | 'take', token: string, leaseMs = LONG_MS): Pick<Append, 'claim'> {
+  return { claim: { how, token, leaseMs } };
+}
+
+export function claimContract(check: Check): void {
+  check('a claim keeps everybody else out until it is released', async ({ store }) => {
+    await store.append(creation('run'));
+    const claimed = await store.claim('run', 'me', LONG_MS);
+    deepStrictEqual(claimed, await store.read('run'));
+    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
+    strictEqual(await store.renew('run', 'other', LONG_MS), false);
+    await store.release('run', 'other');
+    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
+    deepStrictEqual(await store.claim('run', 'me', LONG_MS), claimed);
+    strictEqual(await store.renew('run', 'me', LONG_MS), true);
+    await store.release('run', 'me');
+    strictEqual(await store.renew('run', 'me', LONG_MS), false);
+    deepStrictEqual(await store.claim('run', 'other', LONG_MS), claimed);
+  });
+
+  check('of twenty who claim at once one gets the run', async ({ store }) => {
+    await store.append(creation('run'));
+    const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => store.claim('run', `${index}`, LONG_MS)));
+    strictEqual(claims.filter((claimed) => claimed !== undefined).length, 1);
+  });
+
+  check('whoever claims reads the run as it is, also while others append', async ({ store }) => {
+    await store.append(creation('run'));
+    for (let version = 1; version < 20; version += 1) {
+      const [, loaded] = await Promise.all([store.append(addition('run', version)), store.claim('run', 'me', LONG_MS)]);
+      strictEqual(loaded?.events.length, loaded?.run.version);
+    }
+  });
+
+  check('a claim that lapsed can be taken over, and its token is then fenced off', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('run', claim('take', 'me', SHORT_MS)));
+    await pass(subject, LAPSE_MS);
+    strictEqual((await store.claim('run', 'other', LONG_MS))?.run.version, 1);
+    strictEqual(await store.renew('run', 'me', LONG_MS), false);
+    await leavesNothing(store, addition('run', 1, claim('hold', 'me')), 'claim-lost');
+    await leavesNothing(store, addition('run', 1, claim('release', 'me')), 'claim-lost');
+    await store.release('run', 'me');
+    deepStrictEqual(await store.append(addition('run', 1, claim('hold', 'other'))), { claimed: true });
+  });
+
+  check('a claim that lapsed and that nobody took still belongs to its token', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('run', claim('take', 'me', SHORT_MS)));
+    await pass(subject, LAPSE_MS);
+    strictEqual(await store.renew('run', 'me', SHORT_MS), true);
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await store.append(addition('run', 1, claim('hold', 'me'))), { claimed: true });
+    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
+  });
+
+  check('renewing and holding set the lease anew', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('renewed', claim('take', 'me', SHORT_MS)));
+    strictEqual(await store.renew('renewed', 'me', LONG_MS), true);
+    await store.append(creation('held', claim('take', 'me', SHORT_MS)));
+    await store.append(addition('held', 1, claim('hold', 'me')));
+    await store.append(creation('shortened', claim('take', 'me')));
+    await store.append(addition('shortened', 1, claim('hold', 'me', SHORT_MS)));
+    await pass(subject, LAPSE_MS);
+    strictEqual(await store.claim('renewed', 'other', LONG_MS), undefined);
+    strictEqual(await store.claim('held', 'other', LONG_MS), undefined);
+    strictEqual((await store.claim('shortened', 'other', LONG_MS))?.run.version, 2);
+  });
+
+  check('an append takes the claim if it is free, and happens in any case', async (subject) => {
+    const { store } = subject;
+    deepStrictEqual(await store.append(creation('run', claim('take', 'me'))), { claimed: true });
+    deepStrictEqual(await store.append(addition('run', 1, claim('take', 'other'))), { claimed: false });
+    deepStrictEqual(await store.append(addition('run', 2, claim('take', 'me', SHORT_MS))), { claimed: true });
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await store.append(addition('run', 3, claim('take', 'other'))), { claimed: true });
+    deepStrictEqual(await store.append(addition('run', 4, claim('release', 'other'))), { claimed: false });
+    deepStrictEqual(await store.append(addition('run', 5, claim('take', 'me'))), { claimed: true });
+    strictEqual((await load(store, 'run')).run.version, 6);
+  });
+
+  check('an append without a claim looks at none and changes none', async ({ store }) => {
+    deepStrictEqual(await store.append(creation('run', claim('take', 'me'))), { claimed: true });
+    deepStrictEqual(await store.append(addition('run', 1)), { claimed: false });
+    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
+    strictEqual(await store.renew('run', 'me', LONG_MS), true);
+  });
+
+  check('an append that must hold a claim is refused without one', async ({ store }) => {
+    await store.append(creation('run'));
+    await leavesNothing(store, addition('run', 1, claim('hold', 'me')), 'claim-lost');
+    await leavesNothing(store, addition('run', 1, claim('release', 'me')), 'claim-lost');
+    await refused(store.append(creation('new', claim('hold', 'me'))), 'claim-lost');
+    strictEqual(await store.read('new'), undefined);
+  });
+
+  check('the holder of a claim is told of an append by somebody else as a stale version', async ({ store }) => {
+    await store.append(creation('run', claim('take', 'me')));
+    await store.append(addition('run', 1, { events: [stepDone('decided meanwhile')] }));
+    await leavesNothing(store, addition('run', 1, claim('hold', 'me')), 'stale-version');
+    await leavesNothing(store, addition('run', 1, claim('release', 'me')), 'stale-version');
+    const appends = Array.from({ length: 10 }, () => store.append(addition('run', 2, claim('hold', 'me'))));
+    strictEqual(await countDone(appends, 'stale-version'), 1);
+  });
+
+  check('a running run that nobody holds is due', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('held', claim('take', 'me')));
+    await store.append(creation('lapsed', claim('take', 'me', SHORT_MS)));
+    for (const status of ['waiting', 'done', 'failed', 'cancelled'] as const) {
+      await store.append(creation(status, { status }));
+    }
+    await pass(subject, LAPSE_MS);
+    await store.append(creation('free'));
+    deepStrictEqual(await store.due(10), ['lapsed', 'free']);
+    deepStrictEqual(await store.due(1), ['lapsed']);
+    await store.release('held', 'me');
+    await store.claim('lapsed', 'me', LONG_MS);
+    await store.append(addition('free', 1, { status: 'done' }));
+    deepStrictEqual(await store.due(10), ['held']);
+    await store.append(addition('waiting', 1, { status: 'running', ...claim('take', 'me') }));
+    deepStrictEqual(await store.due(10), ['held']);
+    await store.append(addition('waiting', 2, { status: 'running', ...claim('release', 'me') }));
+    deepStrictEqual(await store.due(10), ['held', 'waiting']);
+  });
+
+  check('a waiting run is due when its time has come, unless it is held or has ended', async (subject) => {
+    const { store } = subject;
+    const now = await store.now();
+    await store.append(creation('past', { status: 'waiting', wakeAt: now - 5 }));
+    await store.append(creation('later', { status: 'waiting', wakeAt: now + LONG_MS }));
+    await store.append(creation('ended', { status: 'done', wakeAt: now - 5 }));
+    await store.append(creation('put off', { status: 'waiting', wakeAt: now - 5 }));
+    await store.append(addition('put off', 1, { status: 'waiting', wakeAt: now + LONG_MS }));
+    await store.append(creation('called off', { status: 'waiting', wakeAt: now - 5 }));
+    await store.append(addition('called off', 1, { status: 'waiting', wakeAt: null }));
+    deepStrictEqual(await store.due(10), ['past']);
+    await store.append(creation('soon', { status: 'waiting', wakeAt: (await store.now()) + LAPSE_MS }));
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await store.due(10), ['past', 'soon']);
+    await store.claim('past', 'me', LONG_MS);
+    deepStrictEqual(await store.due(10), ['soon']);
+  });
+}

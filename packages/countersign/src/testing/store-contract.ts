@@ -1,0 +1,35 @@
+// The contract of a store as tests: whoever writes a store of their own runs them, as we do on each of ours.
+import { appendContract } from './store-contract-append.ts';
+import type { StoreUnderTest } from './store-contract-check.ts';
+import { claimContract } from './store-contract-claim.ts';
+import { jsonContract } from './store-contract-json.ts';
+import { listContract } from './store-contract-list.ts';
+import { watchContract } from './store-contract-watch.ts';
+
+export type { StoreUnderTest } from './store-contract-check.ts';
+
+/** The functions of a test runner: those of vitest, jest and `node:test` will do. */
+export type TestFunctions = {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly test: (name: string, body: () => Promise<void>) => unknown;
+};
+
+/** Declares the tests of the store port. `make` is called for each of them. */
+export function storeContract(make: () => Promise<StoreUnderTest>, { describe, test }: TestFunctions): void {
+  function check(name: string, body: (subject: StoreUnderTest) => Promise<void>): void {
+    test(name, async () => {
+      const subject = await make();
+      try {
+        await body(subject);
+      } finally {
+        await subject.close();
+      }
+    });
+  }
+
+  describe('append and read', () => appendContract(check));
+  describe('JSON, byte for byte', () => jsonContract(check));
+  describe('claims and what is due', () => claimContract(check));
+  describe('lists', () => listContract(check));
+  describe('watching, and several stores on the same data', () => watchContract(check));
+}

@@ -1,0 +1,170 @@
+// What the stores cost: statements, bytes in the log, and how lists are read. Counted, never timed.
+import { DatabaseSync } from 'node:sqlite';
+import { type PostgresPool, postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import type { InterruptQuery } from '../../src/runs/store.ts';
+import { interruptsSql } from '../../src/stores/list-query.ts';
+import { tablesIn } from '../../src/stores/postgres-schema.ts';
+import { postgresSql, runsSql } from '../../src/stores/postgres-sql.ts';
+import { SQLITE_DIALECT } from '../../src/stores/sqlite.ts';
+import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
+import { temporaryFolder } from './folder.ts';
+import { onServer, type TestServer, testServer } from './postgres-server.ts';
+
+const postgres = await testServer();
+const { freshDatabase } = postgres ?? ({} as TestServer);
+
+/** What is asked on a first page, and on a later one. */
+const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
+  {},
+  { order: 'newest' },
+  { agent: 'agent', tool: 'tool', kind: 'approval' },
+  { label: 'common' },
+  { label: 'rare' },
+  { label: 'common', order: 'newest' },
+  { runId: 'run-500' },
+  { createdAfter: 900 },
+  { after: Buffer.from('[700,"i-700"]').toString('base64url') },
+  { settled: true },
+];
+
+describe.runIf(postgres)('on PostgreSQL', () => {
+  test('an append, a read and a claim are one statement each', async () => {
+    const pool = new pg.Pool({ connectionString: await freshDatabase() });
+    let statements = 0;
+    const counting: PostgresPool = {
+      query: (text, values) => {
+        statements += 1;
+        return pool.query(text, values);
+      },
+    };
+    const store = postgresStore(counting);
+    await store.migrate();
+    const one = async (call: () => Promise<unknown>): Promise<void> => {
+      const before = statements;
+      await call();
+      expect(statements - before).toBe(1);
+    };
+    const claim = { how: 'take', token: 'me', leaseMs: 60_000 } as const;
+    const opened = ['a', 'b', 'c'].map((id) => interrupt(id, 'run', { labels: ['red'] }));
+    await one(() => store.append(creation('run', { claim, opened })));
+    await one(() => store.append(addition('run', 1, { settled: [{ id: 'a', settlement: 1 }] })));
+    const settled = ['b', 'c'].map((id) => ({ id, settlement: 1 }));
+    await one(() => store.append(addition('run', 2, { settled, claim: { ...claim, how: 'release' } })));
+    await one(() => store.read('run'));
+    await one(() => store.claim('run', 'me', 60_000));
+    await one(() => store.renew('run', 'me', 60_000));
+    await one(() => store.release('run', 'me'));
+    await one(() => store.interrupt('a'));
+    await one(() => store.listInterrupts({ limit: 5 }));
+    await store.due(5);
+    await one(() => store.due(5));
+    await store.close();
+    await pool.end();
+  });
+
+  test('an append writes as many bytes to a long run as to a short one, and changes no index of the runs', async () => {
+    const url = await freshDatabase();
+    const store = postgresStore({ url, poolMax: 1 });
+    const long = Array.from({ length: 5_000 }, (_, index) => stepDone(`${index}`, 'x'.repeat(200)));
+    await store.append(creation('short'));
+    await store.append(creation('long', { events: long }));
+    const position = async (): Promise<number> => {
+      const text = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes";
+      return (await onServer(url, text))[0].bytes;
+    };
+    const bytesOf = async (runId: string, version: number): Promise<number> => {
+      const all: number[] = [];
+      for (let index = 0; index < 9; index += 1) {
+        const before = await position();
+        await store.append(addition(runId, version + index, { status: index % 2 === 0 ? 'waiting' : 'running' }));
+        all.push((await position()) - before);
+      }
+      return all.sort((a, b) => a - b)[4] ?? 0;
+    };
+    const [short, ofLong] = [await bytesOf('short', 1), await bytesOf('long', 5_000)];
+    expect(ofLong).toBeLessThanOrEqual(short * 1.1);
+    expect(short).toBeLessThan(700);
+    // The server counts what a connection did when it ends.
+    await store.close();
+    const counts = `SELECT n_tup_upd::int AS updated, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables
+      WHERE relname = 'countersign_run' AND schemaname = current_schema()`;
+    await expect.poll(() => onServer(url, counts)).toEqual([{ updated: 18, hot: 18 }]);
+  });
+
+  test('a first page reads as little of 100,000 interrupts that wait as of 1,000', { timeout: 60_000 }, async () => {
+    const [few, many] = [await freshDatabase(), await freshDatabase()];
+    for (const [url, count] of [
+      [few, 1_000],
+      [many, 100_000],
+    ] as const)
+      await fillPostgres(url, count);
+    const { dialect } = postgresSql(tablesIn(undefined));
+    for (const analysed of [false, true]) {
+      if (analysed) for (const url of [few, many]) await onServer(url, 'ANALYZE');
+      for (const query of FIRST_PAGES) {
+        const { text, values } = interruptsSql({ ...query, limit: 50 }, dialect);
+        const [small, large] = [await blocksRead(few, text, values), await blocksRead(many, text, values)];
+        expect(large, JSON.stringify({ query, analysed, small })).toBeLessThanOrEqual(small * 2 + 20);
+      }
+      const runs = runsSql({ status: 'waiting', agent: 'agent', limit: 50 }, tablesIn(undefined));
+      const [small, large] = [
+        await blocksRead(few, runs.text, runs.values),
+        await blocksRead(many, runs.text, runs.values),
+      ];
+      expect(large).toBeLessThanOrEqual(small * 2 + 20);
+    }
+  });
+});
+
+test('on SQLite each page is read along an index, in its order', async () => {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  await store.migrate();
+  await store.close();
+  const database = new DatabaseSync(path);
+  for (const query of FIRST_PAGES) {
+    const { text, values } = interruptsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+    const steps = plan.map(({ detail }) => String(detail)).join('\n');
+    // Those of one run are few, and sorted.
+    if (query.runId === undefined) expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
+    expect(steps, JSON.stringify(query)).toMatch(/USING (COVERING )?(INDEX|PRIMARY KEY)/);
+  }
+  database.close();
+  folder.remove();
+});
+
+/** As many runs, each with an interrupt that waits and one that is settled, the settled ones older. */
+async function fillPostgres(url: string, count: number): Promise<void> {
+  const store = postgresStore(url);
+  await store.migrate();
+  await store.close();
+  const columns = 'created_at, id, run_id, agent, tool, kind, labels, digest, card, settled_at, settlement';
+  await onServer(
+    url,
+    `
+    INSERT INTO countersign_run (created_at, id, agent, status, outcome, updated_at, version, hash)
+      SELECT n, 'run-' || n, 'agent', 'waiting', 'null', n, 1, 'hash' FROM generate_series(1, ${count}) n;
+    INSERT INTO countersign_event (run_seq, version, events, opened)
+      SELECT seq, 1, '[]', json_build_array('i-' || created_at, 's-' || created_at)::text FROM countersign_run;
+    INSERT INTO countersign_interrupt (${columns})
+      SELECT n, 'i-' || n, 'run-' || n, 'agent', 'tool', 'approval', NULL, 'digest', repeat('x', 300), NULL, NULL
+      FROM generate_series(1, ${count}) n;
+    INSERT INTO countersign_interrupt (${columns})
+      SELECT n - ${count}, 's-' || n, 'run-' || n, 'agent', 'tool', 'approval', NULL, 'digest', repeat('x', 300), n, 'null'
+      FROM generate_series(1, ${count}) n;
+    INSERT INTO countersign_label SELECT 'common', settled_at IS NULL, created_at, id FROM countersign_interrupt;
+    INSERT INTO countersign_label SELECT 'rare', true, n * 50, 'i-' || n * 50 FROM generate_series(1, 5) n`,
+  );
+}
+
+/** Pages of tables and indexes that the statement looked at. */
+async function blocksRead(url: string, text: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await onServer(url, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [...values]);
+  const { Plan: plan } = row['QUERY PLAN'][0];
+  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+}

@@ -1,0 +1,234 @@
+// PostgreSQL that goes away and comes back, or refuses: clear errors, nothing half written, and work goes on.
+import { ProviderError } from 'countersign';
+import { postgresStore } from 'countersign/postgres';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../src/runs/store.ts';
+import { addition, countDone, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
+import { onServer, type TestServer, testServer } from './postgres-server.ts';
+
+const postgres = await testServer();
+const { server, freshDatabase } = postgres ?? ({} as TestServer);
+
+describe.runIf(postgres)('a server that crashes', () => {
+  test('in the middle of the work loses nothing that was acknowledged, and keeps nothing by half', {
+    timeout: 60_000,
+  }, async () => {
+    const store = postgresStore({ url: await freshDatabase(), poolMax: 6 });
+    await store.migrate();
+    const stop = new AbortController();
+    const failures: unknown[] = [];
+    const runs = Array.from({ length: 8 }, (_, index) => keepAppending(store, `run-${index}`, stop.signal, failures));
+    for (let crashes = 0; crashes < 3; crashes += 1) {
+      const before = failures.length;
+      await progress(store);
+      await server.crash();
+      await until(() => failures.length > before);
+      await server.start();
+      await progress(store);
+    }
+    stop.abort();
+    const acknowledged = await Promise.all(runs);
+    for (const failure of failures) expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+    for (const [index, version] of acknowledged.entries()) {
+      const loaded = await store.read(`run-${index}`);
+      expect(loaded?.run.version).toBeGreaterThanOrEqual(version);
+      expect(loaded?.events.length).toBe(loaded?.run.version);
+      expect((loaded?.run.version ?? 0) % 3).toBe(0);
+      const { items } = await store.listInterrupts({ runId: `run-${index}`, limit: 100_000 });
+      expect(items.length).toBe((loaded?.run.version ?? 0) / 3);
+    }
+    await store.close();
+  });
+
+  test('does not forget which runs are due', async () => {
+    const store = postgresStore(await freshDatabase());
+    const now = await store.now();
+    await store.append(creation('running'));
+    await store.append(creation('woken', { status: 'waiting', wakeAt: now - 60_000 }));
+    await store.append(creation('asleep', { status: 'waiting', wakeAt: now + 600_000 }));
+    await store.append(creation('done', { status: 'done' }));
+    expect(await store.due(10)).toEqual(['woken', 'running']);
+    await server.crash();
+    await server.start();
+    await whenBack(() => store.append(creation('after', { status: 'waiting', wakeAt: now - 30_000 })));
+    expect(await store.due(10)).toEqual(['woken', 'after', 'running']);
+    await store.append(addition('woken', 1, { status: 'done' }));
+    expect(await store.due(10)).toEqual(['after', 'running']);
+    await store.close();
+  });
+
+  test('is heard of again by those who watch', { timeout: 30_000 }, async () => {
+    const url = await freshDatabase();
+    const [watching, writing] = [postgresStore(url), postgresStore(url)];
+    const heard = new Set<string>();
+    const stop = watching.watch((runId) => heard.add(runId));
+    await writing.append(creation('before'));
+    await until(() => heard.has('before'));
+    await server.crash();
+    await server.start();
+    await whenBack(() => writing.append(creation('after')));
+    await until(() => heard.has('after'));
+    stop();
+    await Promise.all([watching.close(), writing.close()]);
+  });
+});
+
+describe.runIf(postgres)('a connection', () => {
+  test('that is cut while an append is under way fails, and is not tried again by itself', async () => {
+    const url = await freshDatabase();
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    pool.on('error', () => {});
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const lock = new pg.Client(url);
+    await lock.connect();
+    await lock.query("BEGIN; SELECT FROM countersign_run WHERE id = 'run' FOR UPDATE");
+    const append = store.append(addition('run', 1)).catch((error: unknown) => error);
+    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH changed%'";
+    await until(async () => (await onServer(server.url(), waiting)).length === 1);
+    await onServer(server.url(), `SELECT pg_terminate_backend(pid) FROM (${waiting}) w`);
+    expect(await append).toMatchObject({ code: 'store-failed', retryable: true });
+    await lock.query('COMMIT');
+    await lock.end();
+    expect((await store.read('run'))?.run.version).toBe(1);
+    await store.append(addition('run', 1));
+    await store.close();
+    await pool.end();
+  });
+
+  test('that cannot be made says so, and the store works once it can', { timeout: 30_000 }, async () => {
+    const store = postgresStore(await freshDatabase());
+    await server.crash();
+    const failure = await store.append(creation('run')).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+    expect((failure as Error).message).toMatch(/Try again when it can be reached/);
+    await server.start();
+    await store.append(creation('run'));
+    await store.close();
+  });
+
+  test.each([
+    ['to a database that is not there', () => server.url('nowhere'), /"nowhere" does not exist.*Create the database/],
+    ['of a user that is not there', () => server.url().replace('postgres@', 'nobody@'), /Correct the user/],
+  ])('%s is nothing to try again', async (_, url, says) => {
+    const failure = await postgresStore(url())
+      .migrate()
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ProviderError);
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
+    expect((failure as Error).message).toMatch(says);
+  });
+});
+
+describe.runIf(postgres)('tables', () => {
+  test('of a newer version are not touched', async () => {
+    const url = await freshDatabase();
+    const old = postgresStore(url);
+    await old.append(creation('run'));
+    await onServer(url, 'INSERT INTO countersign_migration (version) VALUES (99)');
+    const says = /of version 99; this version of Countersign knows them up to \d+.*Update Countersign/;
+    const store = postgresStore(url);
+    for (const call of [() => store.migrate(), () => store.append(creation('new'))]) {
+      const failure = await call().catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(says) });
+    }
+    expect(await onServer(url, 'SELECT id FROM countersign_run')).toEqual([{ id: 'run' }]);
+    await Promise.all([old.close(), store.close()]);
+  });
+
+  test('that are up to date can be used by one who may not make any', async () => {
+    const url = await freshDatabase();
+    const owner = postgresStore(url);
+    await owner.append(creation('run'));
+    const schema = /search_path%3D(\w+)/.exec(url)?.[1];
+    await onServer(url, `DROP ROLE IF EXISTS clerk`);
+    await onServer(
+      url,
+      `CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA ${schema} TO clerk;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO clerk`,
+    );
+    const clerk = postgresStore(url.replace('postgres@', 'clerk@'));
+    await clerk.append(addition('run', 1));
+    await clerk.append(creation('other', { opened: [interrupt('question', 'other', { labels: ['red'] })] }));
+    expect(await clerk.due(10)).toEqual(await owner.due(10));
+    await Promise.all([owner.close(), clerk.close()]);
+  });
+
+  test('are used in the same way where transactions are stricter', async () => {
+    const url = (await freshDatabase()).replace(
+      'options=',
+      'options=-c%20default_transaction_isolation%3Dserializable%20',
+    );
+    const store = postgresStore(url);
+    await store.append(creation('run'));
+    const appends = Array.from({ length: 20 }, (_, index) => store.append(addition('run', 1, { hash: `${index}` })));
+    expect(await countDone(appends, 'stale-version')).toBe(1);
+    const claims = await Promise.allSettled(
+      Array.from({ length: 5 }, (_, index) => store.claim('run', `${index}`, 60_000)),
+    );
+    const won = claims.filter((claim) => claim.status === 'fulfilled' && claim.value !== undefined);
+    expect(won.length).toBe(1);
+    await store.close();
+  });
+});
+
+/** Appends three events and a question at a time until told to stop. Returns the version that was acknowledged last. */
+async function keepAppending(store: Store, runId: string, stop: AbortSignal, failures: unknown[]): Promise<number> {
+  let acknowledged = 0;
+  let version: number | undefined = 0;
+  while (!stop.aborted) {
+    try {
+      version ??= (await store.read(runId))?.run.version ?? 0;
+      const events = [0, 1, 2].map((index) => stepDone(`${version}-${index}`));
+      const change = { events, opened: [interrupt(`${runId}-${version}`, runId)] };
+      await store.append(version === 0 ? creation(runId, change) : addition(runId, version, change));
+      version += 3;
+      acknowledged = version;
+    } catch (error) {
+      failures.push(error);
+      version = undefined;
+      await pause();
+    }
+  }
+  return acknowledged;
+}
+
+/** Every run got further than it is now. */
+async function progress(store: Store): Promise<void> {
+  const versions = async (): Promise<readonly number[]> => {
+    try {
+      return (await store.listRuns({ limit: 100, order: 'oldest' })).items.map(({ version }) => version);
+    } catch {
+      // It is away, or has just come back.
+      return [];
+    }
+  };
+  const before = await versions();
+  await until(async () => {
+    const now = await versions();
+    return now.length === 8 && now.every((version, index) => version > (before[index] ?? 0));
+  });
+}
+
+async function whenBack(call: () => Promise<unknown>): Promise<void> {
+  await until(async () => {
+    try {
+      await call();
+      return true;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'store-failed', retryable: true });
+      return false;
+    }
+  });
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const startedAt = performance.now(); !(await isSo()); await pause()) {
+    if (performance.now() - startedAt > 20_000) throw new Error('It did not come to that.');
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 10));
+}

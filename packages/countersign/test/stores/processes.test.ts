@@ -1,0 +1,84 @@
+// Several processes on one SQLite file, and on one PostgreSQL: of those who race for the same thing, exactly one wins.
+import { postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/runs/store.ts';
+import { creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { temporaryFolder } from './folder.ts';
+import { testServer } from './postgres-server.ts';
+import { race } from './race.ts';
+
+const RUNS = 120;
+const PROCESSES = 4;
+
+const postgres = await testServer();
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+let files = 0;
+
+describe('on SQLite', () => {
+  races(async () => `${folder.path}/${++files}.db`, sqliteStore);
+});
+
+describe.runIf(postgres)('on PostgreSQL', () => {
+  races(async () => (await postgres?.freshDatabase()) ?? '', postgresStore);
+});
+
+function races(freshPlace: () => Promise<string>, open: (place: string) => Store): void {
+  test('each run is created, appended to, claimed and decided by one of the processes', {
+    timeout: 60_000,
+  }, async () => {
+    const place = await freshPlace();
+    const store = open(place);
+    const created = winners(await race({ place, task: 'create', processes: PROCESSES, runs: RUNS }));
+    await expectHashes(store, created, 1);
+    const appended = winners(await race({ place, task: 'append', processes: PROCESSES, runs: RUNS }));
+    await expectHashes(store, appended, 2);
+    winners(await race({ place, task: 'claim', processes: PROCESSES, runs: RUNS }));
+    await store.close();
+  });
+
+  test('each question is decided once, while its run changes', { timeout: 60_000 }, async () => {
+    const place = await freshPlace();
+    const store = open(place);
+    const runIds = Array.from({ length: RUNS }, (_, index) => `run-${index}`);
+    const ask = (id: string) => store.append(creation(id, { opened: [interrupt(`${id}-question`, id)] }));
+    await Promise.all(runIds.map(ask));
+    const decided = winners(await race({ place, task: 'settle', processes: PROCESSES, runs: RUNS }));
+    for (const [runId, name] of decided) {
+      expect((await store.interrupt(`${runId}-question`))?.settlement).toBe(name);
+    }
+    await expectHashes(store, decided, 2);
+    expect((await store.listInterrupts({ limit: 1 })).items).toEqual([]);
+    await store.close();
+  });
+
+  test('processes that start at once on an empty database make its tables together', { timeout: 60_000 }, async () => {
+    for (let round = 0; round < 2; round += 1) {
+      const place = await freshPlace();
+      const done = await race({ place, task: 'migrate', processes: 5 });
+      const store = open(place);
+      const { items } = await store.listRuns({ limit: 10 });
+      expect(items.map(({ id }) => id).sort()).toEqual([...done.keys()].sort());
+      await store.close();
+    }
+  });
+}
+
+/** By run, who won it. Every run must have been won, and by one. */
+function winners(wins: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> {
+  const all = [...wins].flatMap(([name, runIds]) => runIds.map((runId) => [runId, name] as const));
+  const byRun = new Map(all);
+  expect(byRun.size).toBe(RUNS);
+  expect(all.length).toBe(RUNS);
+  return byRun;
+}
+
+/** The winners wrote their names. */
+async function expectHashes(store: Store, wins: ReadonlyMap<string, string>, version: number): Promise<void> {
+  for (const [runId, name] of wins) {
+    const loaded = await store.read(runId);
+    expect(loaded?.events.length).toBe(version);
+    expect(loaded?.run).toMatchObject({ version, hash: name });
+  }
+}

@@ -1,0 +1,47 @@
+// Starts processes that race for the same runs, all at once, and says which of them won what.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** What the processes do. */
+export type Race = {
+  /** The file or the address of the store. */
+  readonly place: string;
+  readonly task: 'create' | 'append' | 'settle' | 'claim' | 'migrate';
+  readonly processes: number;
+  /** How many runs they race for. */
+  readonly runs?: number;
+};
+
+/** By the name of the process, the runs that it won. Fails if one of them fails. */
+export async function race({
+  place,
+  task,
+  processes,
+  runs = 0,
+}: Race): Promise<ReadonlyMap<string, readonly string[]>> {
+  const names = Array.from({ length: processes }, (_, index) => `racer-${index}`);
+  const racers = names.map((name) => startRacer([place, task, name, String(runs)]));
+  try {
+    await Promise.all(racers.map(({ next }) => next()));
+    for (const { child } of racers) child.stdin?.write('go\n');
+    const wins = await Promise.all(
+      racers.map(async ({ next }): Promise<readonly string[]> => JSON.parse(await next())),
+    );
+    return new Map(names.map((name, index) => [name, wins[index] ?? []]));
+  } finally {
+    for (const { child } of racers) child.kill('SIGKILL');
+  }
+}
+
+function startRacer(args: readonly string[]): { readonly child: ChildProcess; readonly next: () => Promise<string> } {
+  const child = spawn(process.execPath, ['--no-warnings', `${import.meta.dirname}/racer.ts`, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`A process failed: ${args.join(' ')}`);
+    return value;
+  };
+  return { child, next };
+}

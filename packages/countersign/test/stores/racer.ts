@@ -1,0 +1,69 @@
+// A process of its own that races others for the same runs: started by `race.ts`, told what to do in its arguments.
+import { createInterface } from 'node:readline';
+import type { Store } from '../../src/runs/store.ts';
+import { postgresStore } from '../../src/stores/postgres.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { addition, creation } from '../../src/testing/store-contract-check.ts';
+
+/** Somebody else was first. */
+class Lost extends Error {}
+
+const [place = '', task = '', name = '', count = '0'] = process.argv.slice(2);
+const store: Store = place.startsWith('postgres:') ? postgresStore({ url: place, poolMax: 2 }) : sqliteStore(place);
+const runIds = Array.from({ length: Number(count) }, (_, index) => `run-${index}`);
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+console.log('ready');
+await lines.next();
+console.log(JSON.stringify(await perform(task)));
+await store.close();
+process.exit();
+
+async function perform(task: string): Promise<readonly string[]> {
+  switch (task) {
+    case 'create':
+      return won((id) => store.append(creation(id, { hash: name })));
+    case 'append':
+      return won((id) => store.append(addition(id, 1, { hash: name })));
+    case 'settle': {
+      // A decision as the engine makes it: on what was read, again while others write something else.
+      return won(async (id) => {
+        for (;;) {
+          const run = await store.read(id);
+          if ((await store.interrupt(`${id}-question`))?.settledAt !== null) throw new Lost();
+          const settled = [{ id: `${id}-question`, settlement: name }];
+          try {
+            return await store.append(addition(id, run?.run.version ?? 0, { settled, hash: name }));
+          } catch (error) {
+            if ((error as { code?: unknown }).code !== 'stale-version') throw error;
+          }
+        }
+      });
+    }
+    case 'claim':
+      return won(async (id) => {
+        if ((await store.claim(id, name, 600_000)) === undefined) throw new Lost();
+      });
+    case 'migrate':
+      await store.migrate();
+      await store.append(creation(name));
+      return [name];
+    default:
+      throw new Error(`No such task: ${task}`);
+  }
+}
+
+/** The runs for which the attempt was not refused. */
+async function won(attempt: (runId: string) => Promise<unknown>): Promise<readonly string[]> {
+  const wins: string[] = [];
+  for (const runId of runIds) {
+    try {
+      await attempt(runId);
+      wins.push(runId);
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (!(error instanceof Lost) && code !== 'stale-version' && code !== 'run-exists') throw error;
+    }
+  }
+  return wins;
+}

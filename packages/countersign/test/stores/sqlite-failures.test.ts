@@ -1,0 +1,252 @@
+// A SQLite file that cannot be opened, read or written to: clear errors, nothing half written, and work goes on later.
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { ProviderError } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/runs/store.ts';
+import { sqliteFailure } from '../../src/stores/sqlite-failure.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { temporaryFolder } from './folder.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+test('a folder that is not there is named, and the store works once it is', async () => {
+  const store = sqliteStore(`${folder.path}/missing/runs.db`);
+  await expectFailure(store.append(creation('run')), {
+    retryable: false,
+    says: /missing\/runs\.db cannot be opened.*folder/,
+  });
+  mkdirSync(`${folder.path}/missing`);
+  await store.append(creation('run'));
+  expect((await store.read('run'))?.run.version).toBe(1);
+  await store.close();
+});
+
+test('a folder in the place of the file cannot be opened', async () => {
+  await expectFailure(sqliteStore(folder.path).migrate(), { retryable: false, says: /cannot be opened/ });
+});
+
+test('a file that is no database is left alone', async () => {
+  const path = `${folder.path}/notes.txt`;
+  writeFileSync(path, 'These are my notes. '.repeat(500));
+  const before = readFileSync(path);
+  await expectFailure(sqliteStore(path).read('run'), { retryable: false, says: /is no SQLite database/ });
+  expect(readFileSync(path)).toEqual(before);
+});
+
+test('a damaged file is reported, and a backup in its place is used', async () => {
+  const path = `${folder.path}/runs.db`;
+  await fill(path, 40);
+  const backup = readFileSync(path);
+  const file = openSync(path, 'r+');
+  for (let offset = 4096; offset < backup.length; offset += 4096)
+    writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, offset);
+  closeSync(file);
+  const store = sqliteStore(path);
+  await expectFailure(store.read('run-7'), { retryable: false, says: /is damaged; put a backup in its place/ });
+  await expectFailure(store.append(addition('run-7', 1)), { retryable: false, says: /is damaged/ });
+  writeFileSync(path, backup);
+  await store.append(addition('run-7', 1));
+  expect((await store.read('run-7'))?.run.version).toBe(2);
+  await store.close();
+});
+
+test('a file that may only be read says who must give the right, and the store works once it has it', async () => {
+  const path = `${folder.path}/runs.db`;
+  await fill(path, 1);
+  // Another user than root, whom no right stops.
+  const output = asNobody(path, [
+    'chmodSync(path, 0o444); chmodSync(folder, 0o555);',
+    'leaveRoot();',
+    'const store = sqliteStore(path);',
+    'await store.append(addition("run-0", 1)).catch(tell);',
+    'enterRoot(); chmodSync(folder, 0o777); chmodSync(path, 0o666); leaveRoot();',
+    'await store.append(addition("run-0", 1));',
+    'console.log((await store.read("run-0")).run.version);',
+  ]);
+  expect(output).toMatch(/^store-failed false .*(can only be read; give this process the right|cannot be opened)/);
+  expect(output.trim().split('\n').at(-1)).toBe('2');
+});
+
+test('a database of a newer version is not touched', async () => {
+  const path = `${folder.path}/runs.db`;
+  await fill(path, 1);
+  const database = new DatabaseSync(path);
+  database.exec(
+    'INSERT INTO countersign_migration (version, applied_at) VALUES (99, 0); PRAGMA wal_checkpoint(TRUNCATE)',
+  );
+  const dump = () => database.prepare('SELECT sql FROM sqlite_schema').all();
+  const before = dump();
+  const says = /of version 99; this version of Countersign knows them up to \d+.*Update Countersign/;
+  await expectFailure(sqliteStore(path).migrate(), { retryable: false, says });
+  await expectFailure(sqliteStore(path).append(creation('new')), { retryable: false, says });
+  expect(dump()).toEqual(before);
+  expect(database.prepare('SELECT count(*) AS runs FROM countersign_run').get()).toEqual({ runs: 1 });
+  database.close();
+});
+
+describe('a disk that is full', () => {
+  test('is told from other failures by what SQLite itself says', () => {
+    const database = new DatabaseSync(':memory:');
+    database.exec('CREATE TABLE t (x TEXT); PRAGMA max_page_count = 5');
+    const write = () => database.prepare('INSERT INTO t VALUES (?)').run('x'.repeat(100_000));
+    const failure = sqliteFailure(caught(write), 'runs.db');
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+    expect(failure.message).toMatch(/The disk of runs\.db is full; make room and try again/);
+    database.close();
+  });
+
+  test.runIf(canMount())(
+    'loses no append that was acknowledged and keeps no half of another',
+    { timeout: 30_000 },
+    async () => {
+      const path = `${folder.path}/disk`;
+      mount(path);
+      try {
+        const ballast = `${path}/ballast`;
+        writeFileSync(ballast, Buffer.alloc(300_000));
+        const store = sqliteStore(`${path}/runs.db`);
+        await store.append(creation('run'));
+        let version = 1;
+        const step = async (): Promise<void> => {
+          const events = Array.from({ length: 3 }, () => addition('run', 0).events).flat();
+          const opened = [interrupt(`question-${version}`, 'run', { card: 'x'.repeat(20_000) })];
+          await store.append(addition('run', version, { events, opened }));
+          version += 3;
+        };
+        const failure = await untilItFails(step);
+        expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+        await expectWhole(store, version);
+        rmSync(ballast);
+        await step();
+        await step();
+        await expectWhole(store, version);
+        await store.close();
+      } finally {
+        unmount(path);
+      }
+    },
+  );
+});
+
+test('a call waits for another process that writes, without stopping this one, and gives up in the end', async () => {
+  const path = `${folder.path}/runs.db`;
+  await fill(path, 1);
+  const other = new DatabaseSync(path);
+  other.exec('BEGIN IMMEDIATE');
+  const patient = sqliteStore(path);
+  const impatient = sqliteStore({ path, busyTimeoutMs: 60 });
+  const waiting = patient.append(addition('run-0', 1));
+  await expectFailure(impatient.append(addition('run-0', 1)), { retryable: true, says: /written to by somebody else/ });
+  expect((await patient.read('run-0'))?.run.version).toBe(1);
+  other.exec('ROLLBACK');
+  await waiting;
+  await impatient.append(addition('run-0', 2));
+  expect((await patient.read('run-0'))?.run.version).toBe(3);
+  other.close();
+  await Promise.all([patient.close(), impatient.close()]);
+});
+
+test('a store that was closed says so', async () => {
+  const store = sqliteStore(`${folder.path}/runs.db`);
+  await store.append(creation('run'));
+  await store.close();
+  await expectFailure(store.read('run'), { retryable: false, says: /was closed/ });
+});
+
+/** Makes a file with this many runs, all of it in the file itself. */
+async function fill(path: string, runs: number): Promise<void> {
+  const store = sqliteStore(path);
+  for (let index = 0; index < runs; index += 1) await store.append(creation(`run-${index}`));
+  await store.close();
+}
+
+async function expectFailure(
+  call: Promise<unknown>,
+  { retryable, says }: { readonly retryable: boolean; readonly says: RegExp },
+): Promise<void> {
+  const error = await call.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  if (!(error instanceof ProviderError)) throw new Error(`Not the error of a store: ${error}`);
+  expect(error).toMatchObject({ code: 'store-failed', retryable });
+  expect(error.message).toMatch(says);
+}
+
+function caught(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
+
+/** A disk of a megabyte. */
+function mount(path: string): boolean {
+  mkdirSync(path);
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', path]).status === 0;
+}
+
+function unmount(path: string): void {
+  spawnSync('umount', [path]);
+}
+
+function canMount(): boolean {
+  const trial = temporaryFolder();
+  const mounted = mount(`${trial.path}/disk`);
+  if (mounted) unmount(`${trial.path}/disk`);
+  else console.warn('\nTHE TEST ON A FULL DISK IS LEFT OUT: only one who may mount can have a small disk.\n');
+  trial.remove();
+  return mounted;
+}
+
+async function untilItFails(step: () => Promise<void>): Promise<unknown> {
+  for (let count = 0; count < 1_000; count += 1) {
+    try {
+      await step();
+    } catch (error) {
+      return error;
+    }
+  }
+  throw new Error('The disk never got full.');
+}
+
+/** Each append wrote three events and one interrupt; the first one wrote one event. */
+async function expectWhole(store: Store, version: number): Promise<void> {
+  const loaded = await store.read('run');
+  expect(loaded?.run.version).toBe(version);
+  expect(loaded?.events.length).toBe(version);
+  const { items } = await store.listInterrupts({ limit: 10_000 });
+  expect(items.length).toBe((version - 1) / 3);
+}
+
+/** Runs lines of a program that may leave root, and returns what it prints. */
+function asNobody(path: string, lines: readonly string[]): string {
+  const source = new URL('../../src/', import.meta.url).href;
+  const program = `
+    import { chmodSync } from 'node:fs';
+    import { dirname } from 'node:path';
+    import { sqliteStore } from '${source}stores/sqlite.ts';
+    import { addition } from '${source}testing/store-contract-check.ts';
+    const path = ${JSON.stringify(path)};
+    const folder = dirname(path);
+    const isRoot = process.getuid() === 0;
+    const leaveRoot = () => isRoot && process.seteuid(65534);
+    const enterRoot = () => isRoot && process.seteuid(0);
+    const tell = (error) => console.log(error.code, error.retryable, error.message);
+    ${lines.join('\n')}`;
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['--no-warnings', '--input-type=module', '-e', program],
+    { encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}

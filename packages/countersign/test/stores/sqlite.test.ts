@@ -1,0 +1,47 @@
+// The store in a SQLite file keeps the contract of stores, with a file and without.
+import { sqliteStore } from 'countersign/sqlite';
+import { storeContract } from 'countersign/testing';
+import { describe, test } from 'vitest';
+import { temporaryFolder } from './folder.ts';
+
+describe('sqliteStore on a file', () => {
+  storeContract(
+    async () => {
+      const folder = temporaryFolder();
+      let time = 1_800_000_000_000;
+      const open = () => sqliteStore({ path: `${folder.path}/runs.db`, now: () => time });
+      const stores = [open()] as const;
+      const others: ReturnType<typeof open>[] = [];
+      return {
+        store: stores[0],
+        another: async () => {
+          const store = open();
+          others.push(store);
+          return store;
+        },
+        advance: (ms) => {
+          time += ms;
+        },
+        close: async () => {
+          await Promise.all([...stores, ...others].map((store) => store.close()));
+          folder.remove();
+        },
+      };
+    },
+    { describe, test },
+  );
+});
+
+describe('sqliteStore in memory', () => {
+  storeContract(
+    async () => {
+      let time = 1_800_000_000_000;
+      const store = sqliteStore({ path: ':memory:', now: () => time });
+      const advance = (ms: number): void => {
+        time += ms;
+      };
+      return { store, advance, close: () => store.close() };
+    },
+    { describe, test },
+  );
+});
