@@ -1,4 +1,5 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
+import { randomBytes } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
 import { type Agent, type AgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
@@ -244,7 +245,8 @@ export class Countersign {
 const promptId = (name: string, variant: string | undefined): string =>
   variant === undefined ? name : `${name}.${variant}`;
 
-const randomId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`;
+/** 120 random bits, as short as a name may be that is written often. */
+const randomId = (): string => `call_${randomBytes(15).toString('base64url')}`;
 
 /** An abort lets go of the timer, so that nothing keeps the process alive. */
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

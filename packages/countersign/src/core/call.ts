@@ -31,6 +31,11 @@ export type Call = CallIds & {
   readonly pauses: number;
   /** The last interrupt that was decided, and how. */
   readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
+  /**
+   * What was decided about the conversation inside since it last waited: the first is what it goes on with, the others
+   * were made while it went on, and it takes them up when it next waits.
+   */
+  readonly decidedInside?: readonly Json[];
   /** What is kept of the decisions before that. */
   readonly earlierDecisions?: readonly Metadata[];
   /** Results of the steps inside the body that are done. */
@@ -54,4 +59,16 @@ export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 /** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */
 export function interruptId(callId: string, pause: number): string {
   return pause > 1 ? `${callId}/${pause}` : callId;
+}
+
+/** The conversation inside was decided on and goes on; what else waits in it can be decided meanwhile. */
+export function goesOnInside({ phase, decidedInside }: Call): boolean {
+  if (!decidedInside || phase.at === 'settled') return false;
+  return phase.at !== 'waiting' || phase.interrupt.kind !== 'inside';
+}
+
+/** The conversation inside as it was when it last waited. */
+export function innerMessages({ phase, resumed }: Call): readonly Message[] {
+  if (phase.at === 'waiting' && phase.interrupt.kind === 'inside') return phase.inner ?? [];
+  return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
 }

@@ -1,5 +1,5 @@
 // Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
-import { type Call, interruptId, type Turn } from './call.ts';
+import { type Call, goesOnInside, innerMessages, interruptId, type Turn } from './call.ts';
 import type { Decision } from './event.ts';
 import { loadMessages } from './history.ts';
 import { isObject, type Json, sameJson, toJson } from './json.ts';
@@ -97,14 +97,12 @@ function matchEntries(
     }
   }
   for (const [call, nested] of inside) {
-    const { phase } = call;
-    if (phase.at !== 'waiting') continue;
-    const { state } = loadMessages(phase.inner ?? []);
+    const { state } = loadMessages(innerMessages(call));
     const inner = matchEntries(state.turn, nested, (ref) => state.refs.has(ref), [...path, call]);
     faults.push(...inner.faults);
     leaves.push(...inner.leaves);
     const decision = { type: 'inside', resume: asResume(nested), decided: inner.leaves.map(leafNote) } as const;
-    matched.push({ call, interruptId: phase.interrupt.id, decision });
+    matched.push({ call, interruptId: call.phase.at === 'waiting' ? call.phase.interrupt.id : call.id, decision });
   }
   return { matched, leaves, faults };
 }
@@ -137,6 +135,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   // Handed out by `returnToolRequests` before anything looked at it: its caller may decide.
   if (call.phase.at === 'open' && outer === undefined)
     return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
+  if (outer !== undefined && goesOnInside(call)) return { call, interruptId: call.id, rest: [...rest, ref] };
   if (call.phase.at !== 'waiting') return { fault: { problem: `${what} does not wait for a decision` } };
   const { interrupt } = call.phase;
   if (outer !== undefined) {

@@ -1,5 +1,5 @@
 // The state of a run, and how each event changes it.
-import { type Call, NO_STEPS, type Turn } from './call.ts';
+import { type Call, goesOnInside, NO_STEPS, type Turn } from './call.ts';
 import { InvariantError } from './errors.ts';
 import type { CallIds, Decision, FinishReason, RunEvent } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
@@ -41,13 +41,18 @@ export function fold(state: State, event: RunEvent): State {
         phase: { at: 'started', ...(event.at !== undefined && { since: event.at }) },
       }));
     case 'call-interrupted':
-      return changeCall(state, event.callId, ({ resumed, ...call }) => ({
-        ...call,
-        pauses: call.pauses + 1,
-        // It may have to run exactly as it was started, or was to be.
-        ...(KEEPS_RESUMED.has(event.interrupt.kind) && resumed && { resumed }),
-        phase: { at: 'waiting', interrupt: event.interrupt, ...(event.inner && { inner: event.inner }) },
-      }));
+      return changeCall(
+        state,
+        event.callId,
+        ({ resumed, ...call }) =>
+          askAgain(event, call) ?? {
+            ...call,
+            pauses: call.pauses + 1,
+            // It may have to run exactly as it was started, or was to be.
+            ...(KEEPS_RESUMED.has(event.interrupt.kind) && resumed && { resumed }),
+            phase: { at: 'waiting', interrupt: event.interrupt, ...(event.inner && { inner: event.inner }) },
+          },
+      );
     case 'call-held':
       return changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'open', inner: event.inner } }));
     case 'decision-made': {
@@ -109,8 +114,32 @@ function newCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   return request.metadata ? { ...call, metadata: request.metadata } : call;
 }
 
+/** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
+function askAgain({ interrupt, inner }: RunEvent & { type: 'call-interrupted' }, call: Call): Call | undefined {
+  const { decidedInside = [], ...rest } = call;
+  if (interrupt.kind !== 'inside' || decidedInside.length < 2) return undefined;
+  const resume = mergeResumes(decidedInside.slice(1));
+  const value = { messages: inner ?? [], resume } as unknown as Json;
+  return {
+    ...rest,
+    pauses: call.pauses + 1,
+    decidedInside: [resume],
+    resumed: { value },
+    phase: { at: 'cleared' },
+  };
+}
+
+function mergeResumes(resumes: readonly Json[]): Json {
+  const merged: Record<string, Json[]> = {};
+  for (const resume of resumes as readonly Record<string, readonly Json[]>[])
+    for (const [verb, parts] of Object.entries(resume)) merged[verb] = [...(merged[verb] ?? []), ...parts];
+  return merged;
+}
+
 function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Call {
   const { decision } = event;
+  if (decision.type === 'inside' && goesOnInside(call))
+    return { ...call, decidedInside: [...(call.decidedInside ?? []), decision.resume] };
   if (call.phase.at !== 'waiting' || call.phase.interrupt.id !== event.interruptId)
     throw new InvariantError('invariant', event, `Interrupt ${event.interruptId} does not wait for a decision.`);
   const { interrupt, inner } = call.phase;
@@ -138,7 +167,7 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
       };
     case 'inside': {
       const value = { messages: inner ?? [], resume: decision.resume } as unknown as Json;
-      return { ...decided, resumed: { value }, phase: { at: 'cleared' } };
+      return { ...decided, decidedInside: [decision.resume], resumed: { value }, phase: { at: 'cleared' } };
     }
   }
 }

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import type { Driver, Run } from './run.ts';
-import { type AskOptions, HeldSignal, InterruptSignal, rememberInterrupts } from './signal.ts';
+import { type AskOptions, HeldSignal, InterruptSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import {
   type Approval,
   askGate,
@@ -136,6 +136,7 @@ function refusedInside(call: Call, error: unknown): readonly Message[] | undefin
 }
 
 function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
+  if (error instanceof LostSignal) return;
   if (error instanceof HeldSignal) {
     run.record(event({ type: 'call-held', callId: call.id, inner: error.messages }));
     if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
@@ -196,12 +197,19 @@ function stepsOf(run: Run, call: Call): ToolContext['step'] {
     const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;
     const done = call.steps.get(step);
     if (done !== undefined) return copyOf(done) as never;
+    await mustHold(run, call);
     const output = toJson(await work());
     if (!output.ok)
       throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
     run.record(event({ type: 'step-done', callId: call.id, step, output: output.value }));
+    await mustHold(run, call);
     return copyOf(output.value) as never;
   };
+}
+
+/** What is done is on record before more is done, and who has lost the run does nothing more. */
+async function mustHold(run: Run, call: Call): Promise<void> {
+  if (run.isStored && !(await run.isDurable())) throw new LostSignal(call.name);
 }
 
 type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };

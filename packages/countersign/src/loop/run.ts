@@ -70,18 +70,13 @@ export class Run {
       this.onLate?.(events);
       return;
     }
-    this.absorb(events);
-    this.#sink?.write(events);
-  }
-
-  /** Folds in what was recorded elsewhere. */
-  absorb(events: readonly RunEvent[]): void {
     for (const event of events) {
       const before = this.state;
       this.state = fold(before, event);
       if (this.#emit)
         for (const chunk of eventChunks(event, before, this.state, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }
+    this.#sink?.write(events);
   }
 
   /** True once everything recorded is durable; false if it cannot become so, and nothing more may happen. */

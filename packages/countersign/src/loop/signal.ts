@@ -54,6 +54,15 @@ export class HeldSignal extends Error {
   }
 }
 
+/** Thrown inside a tool whose run was taken over by another worker: it must not go on. */
+export class LostSignal extends Error {
+  override readonly name = 'LostSignal';
+
+  constructor(toolName: string) {
+    super(`The run of the tool ${toolName} was taken over by another worker; it must not go on here.`);
+  }
+}
+
 type FirstInterrupt = { readonly payload: unknown; readonly options?: AskOptions };
 
 export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): FirstInterrupt | undefined };

@@ -1,12 +1,12 @@
 // Cards: what a person is shown of a question, and the digest that binds a decision to it.
-import { createHash } from 'node:crypto';
-import type { Call } from '../core/call.ts';
+import { type Call, goesOnInside, innerMessages } from '../core/call.ts';
 import { interruptIdOf, pendingParts } from '../core/decide.ts';
-import type { Decision, Interrupt } from '../core/event.ts';
+import type { Interrupt } from '../core/event.ts';
 import { isObject, type Json } from '../core/json.ts';
-import type { Message, ToolRequestPart } from '../core/message.ts';
+import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import { requestPart } from '../core/wire.ts';
+import { shortHash } from './chain.ts';
 import type { InterruptRecord } from './store.ts';
 
 /** What a person is shown. `part` is what a decision is made on. */
@@ -36,20 +36,17 @@ export function pendingCards(runId: string, state: State): ReadonlyMap<string, P
 }
 
 function cardsOf(call: Call): readonly Pending[] {
-  const { phase, decided } = call;
-  if (phase.at === 'waiting' && phase.interrupt.kind !== 'inside')
-    return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt)];
-  if (phase.at === 'waiting') return innerCards(call, phase.inner ?? [], new Set());
+  const { phase, decidedInside = [] } = call;
   // While the conversation inside goes on, what was not decided in it still waits.
-  if (phase.at !== 'settled' && decided?.decision.type === 'inside') {
-    const inner = (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
-    return innerCards(call, inner ?? [], new Set(innerDecisions(call, decided.decision).map(({ id }) => id)));
-  }
-  return [];
+  const decided = decidedInside.flatMap((resume) => innerDecisions(call, resume));
+  const inside = goesOnInside(call) ? innerCards(call, new Set(decided.map(({ id }) => id))) : [];
+  if (phase.at !== 'waiting') return inside;
+  if (phase.interrupt.kind === 'inside') return innerCards(call, new Set());
+  return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
 }
 
-function innerCards(call: Call, messages: readonly Message[], without: ReadonlySet<string>): readonly Pending[] {
-  return pendingParts(messages, [call.ref])
+function innerCards(call: Call, without: ReadonlySet<string>): readonly Pending[] {
+  return pendingParts(innerMessages(call), [call.ref])
     .map((part) => {
       const id = innerId(call, part);
       const kind = (part.metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
@@ -68,12 +65,9 @@ function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): Pendin
 }
 
 /** Which questions a decision on a conversation inside a tool decides. */
-function innerDecisions(
-  call: Call,
-  decision: Decision & { readonly type: 'inside' },
-): readonly { readonly id: string }[] {
-  if (!isObject(decision.resume)) return [];
-  return Object.values(decision.resume).flatMap((parts) =>
+function innerDecisions(call: Call, resume: Json): readonly { readonly id: string }[] {
+  if (!isObject(resume)) return [];
+  return Object.values(resume).flatMap((parts) =>
     (Array.isArray(parts) ? (parts as readonly ToolRequestPart[]) : []).map((part) => {
       const known = interruptIdOf(part);
       const ref =
@@ -91,8 +85,9 @@ export function cardRecord(
   agent: string,
   now: number,
 ): Omit<InterruptRecord, 'settledAt' | 'settlement'> {
-  const { part, tool, kind, input, payload, interrupt } = card;
-  const shown = { part, tool, kind, input, payload } as unknown as Json;
+  const { part, tool, kind, interrupt } = card;
+  // The part says everything that is shown: the tool, its input, and what the asker adds.
+  const shown = { part } as unknown as Json;
   return {
     id: key,
     runId,
@@ -111,7 +106,7 @@ export function cardRecord(
 
 /** Covers the id of the question and everything on its card. */
 export function digestOf(key: string, card: Json): string {
-  return createHash('sha256').update(key).update('\n').update(canonical(card)).digest('base64url');
+  return shortHash(`${key}\n${canonical(card)}`);
 }
 
 /** The same text for the same JSON, whatever the order of its keys. */

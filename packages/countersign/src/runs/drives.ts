@@ -143,6 +143,13 @@ export class Drives {
     this.#active.set(id, driving);
   }
 
+  /** Drives on, or leaves the run to another where this process is being stopped. */
+  async goOrLeave(agent: AgentPort, run: Run, journal: Journal, context: Context | undefined): Promise<void> {
+    if (!this.#stopping) return this.go(agent, run, journal, context);
+    await journal.finish();
+    run.close();
+  }
+
   /** How the run stands once this process rests with it; undefined if it does not drive it. */
   rested(runId: string): Promise<Rest> | undefined {
     return this.#active.get(runId);
@@ -185,8 +192,11 @@ export class Drives {
 
   async #stopped(run: Run, journal: Journal, context: Context | undefined, error: unknown): Promise<boolean> {
     const conflict = error instanceof ConflictError ? error.code : undefined;
-    // Taken over by another: it is not ours to say how the run stands.
-    if (conflict === 'claim-lost') return false;
+    if (conflict === 'claim-lost') {
+      // Taken over by another: it is not ours to say how the run stands, but what a tool has come to is the truth.
+      run.onLate?.(journal.unwritten);
+      return false;
+    }
     if (conflict === 'stale-version') {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
@@ -226,7 +236,7 @@ export class Drives {
       journal.attach(run);
       run.record(settled);
       try {
-        await journal.flushed();
+        await journal.recorded();
       } catch (error) {
         if (error instanceof ConflictError && error.code === 'stale-version') continue;
         throw error;

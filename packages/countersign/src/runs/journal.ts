@@ -107,8 +107,20 @@ export class Journal implements Sink {
     this.#settlements.set(key, settlement);
   }
 
-  async flushed(): Promise<void> {
+  /** Resolves once everything queued is on record, whoever holds the claim by then. */
+  async recorded(): Promise<void> {
     await this.#inTurn(() => this.#flush('hold'));
+    this.#throwFailure();
+  }
+
+  /** What could not be written, because another has taken the run over. */
+  get unwritten(): readonly RunEvent[] {
+    return this.#queue;
+  }
+
+  /** As `recorded`, and the claim is still held: what follows may act. */
+  async flushed(): Promise<void> {
+    await this.recorded();
     // Asleep for longer than the claim lasts: somebody else may have taken the run since.
     if (this.#holds && this.#options.clock() > this.#heldUntil) this.#fail(claimLapsed(this.#options.run.id));
     this.#throwFailure();
@@ -165,6 +177,7 @@ export class Journal implements Sink {
     try {
       return await this.#append(events, how, ending);
     } catch (error) {
+      this.#queue.unshift(...events);
       this.#fail(error);
       return false;
     }
@@ -182,7 +195,7 @@ export class Journal implements Sink {
         return true;
       } catch (error) {
         if (isStale(error) && this.#onStale === 'absorb') {
-          await this.#absorb();
+          await this.#absorb(events);
           if (how === 'release') {
             // Somebody decided while this worker was about to stop: it goes on, with the claim it still holds.
             this.#queue.unshift(...events);
@@ -238,25 +251,15 @@ export class Journal implements Sink {
   }
 
   /** Takes in what others recorded since; what waits to be written comes after it. */
-  async #absorb(): Promise<void> {
+  async #absorb(unwritten: readonly StoredEvent[]): Promise<void> {
     const { store, run } = this.#options;
     const loaded = await store.read(run.id, { after: this.#version });
     if (!loaded)
       throw new ConflictError('stale-version', { runId: run.id }, `The run ${run.id} is gone from the store.`);
     this.#advance(loaded.events);
-    this.#absorbInRun(loaded.events);
+    // The store has theirs first: the run sees everything in that order.
+    if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);
     if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));
-  }
-
-  #absorbInRun(events: readonly StoredEvent[]): void {
-    try {
-      this.#run?.absorb(events);
-    } catch (error) {
-      const { id } = this.#options.run;
-      throw new ConflictError('stale-version', { runId: id }, `Others changed run ${id} in another way.`, {
-        cause: error,
-      });
-    }
   }
 
   /** After a store that went away, nobody knows whether the append was written: the chain tells. */

@@ -68,8 +68,8 @@ export class Runs {
     const run = new Run(state, { sink: journal });
     journal.attach(run);
     run.record(event({ type: 'user-spoke', messages }));
-    await journal.flushed();
-    this.#drives.go(agent, run, journal, options.context);
+    await journal.recorded();
+    await this.#drives.goOrLeave(agent, run, journal, options.context);
     return { id: runId };
   }
 
@@ -164,7 +164,7 @@ export class Runs {
       journal.attach(run);
       say(run);
       if (!(await written(journal))) continue;
-      if (journal.holds) this.#drives.go(agent, run, journal, options.context);
+      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, options.context);
       return;
     }
   }
@@ -287,7 +287,7 @@ export class Runs {
     for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
     applyDecisions(run, matched, undefined);
     if (!(await written(journal))) return undefined;
-    if (journal.holds && options.drive !== false) this.#drives.go(agent, run, journal, options.context);
+    if (journal.holds && options.drive !== false) await this.#drives.goOrLeave(agent, run, journal, options.context);
     else if (journal.holds) await journal.finish();
     return at;
   }
@@ -337,7 +337,7 @@ const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 /** False when somebody else wrote first. */
 async function written(journal: Journal): Promise<boolean> {
   try {
-    await journal.flushed();
+    await journal.recorded();
     journal.drives();
     return true;
   } catch (error) {

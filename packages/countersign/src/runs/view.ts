@@ -77,12 +77,12 @@ export function viewOf({ run, events }: LoadedRun): RunView {
 
 export function interruptView(record: InterruptRecord): RunInterrupt {
   const { card, ...rest } = record;
-  const shown = card as unknown as { part: ToolRequestPart; input: Json; payload: Json };
+  const { part } = card as unknown as { part: ToolRequestPart };
   if (digestOf(record.id, card) !== record.digest)
     throw new UsageError(
       'outdated-card',
       { interruptId: record.id },
       `The card of ${record.id} was changed in the store.`,
     );
-  return { ...rest, part: shown.part, input: shown.input, payload: shown.payload };
+  return { ...rest, part, input: part.toolRequest.input, payload: part.metadata?.interrupt as Json };
 }
