@@ -10,6 +10,7 @@ test.each([
   ['approve-edit-reject.ts', 'Sent to eve@fair.test: The fair'],
   ['finish-task.ts', 'Finished: 3 tickets closed.'],
   ['hand-over.ts', 'Paid: $184 to butcher, by process'],
+  ['approved-elsewhere.ts', 'Paid: $184 to butcher, by process'],
   ['prompt-file.ts', 'A party indoors, with cake at four.'],
   ['chat.ts', 'Model: You are welcome. We exchanged 5 messages.'],
   ['sub-agent.ts', 'Paid: $140 to the butcher'],

@@ -23,9 +23,9 @@ import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
-import { type AgentPort, Drives, type DrivesOptions } from './runs/drives.ts';
+import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './runs/drives.ts';
 import { Runs } from './runs/runs.ts';
-import type { RunRecord, Store } from './runs/store.ts';
+import type { Store } from './runs/store.ts';
 import { converse, startRun } from './runs/stored.ts';
 
 /** What an instance brings to everything that is defined on it. */
@@ -47,7 +47,7 @@ export type CountersignOptions = {
   /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
   readonly store?: Store;
   /** The context of stored runs that a worker takes up, where no caller gives one. */
-  readonly contextFor?: (run: RunRecord) => Context | undefined;
+  readonly contextFor?: (run: StartedRun) => Context | undefined;
   /** How long a worker may be silent before another takes its runs over; 15,000 ms unless given. */
   readonly leaseMs?: number;
   /** The time in milliseconds, for deadlines and records; the machine's unless given. */
@@ -104,6 +104,7 @@ export class Countersign {
       newId,
       sleep,
       random: Math.random,
+      clock,
     };
     this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, clock });
   }
@@ -124,9 +125,15 @@ export class Countersign {
   }
 
   /** Lets the model reply, and runs its tools, until it is done or waits for a person. */
-  generate<O extends SchemaInput = any>(
+  async generate<O extends SchemaInput = any>(
     options: string | GenerateOptions<O>,
   ): Promise<GenerateResponse<InferOutput<O>>> {
+    if (typeof options === 'object' && options?.runId !== undefined)
+      throw new UsageError(
+        'invalid-options',
+        { runId: options.runId },
+        '`runId` is for agents: stored runs belong to one. Use agent.generate or agent.chat.',
+      );
     return generate(this.#settings, options);
   }
 

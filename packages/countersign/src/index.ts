@@ -67,9 +67,23 @@ export type { RetryPolicy } from './models/retry.ts';
 export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable.ts';
 export type { PromptTemplate } from './prompts/definition.ts';
 export type { DecisionInput, Settlement } from './runs/decision.ts';
-export type { Rest } from './runs/drives.ts';
+export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
 export type { Decided, DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, Runs } from './runs/runs.ts';
-export type { InterruptRecord, Page, RunRecord, RunStatus, Store, StoredEvent } from './runs/store.ts';
+export type {
+  Append,
+  Appended,
+  InterruptQuery,
+  InterruptRecord,
+  LoadedRun,
+  NewRun,
+  Page,
+  Risk,
+  RunQuery,
+  RunRecord,
+  RunStatus,
+  Store,
+  StoredEvent,
+} from './runs/store.ts';
 export type { RunInterrupt, RunView } from './runs/view.ts';
 export type { Worker, WorkerOptions } from './runs/worker.ts';
 export { memoryStore } from './stores/memory.ts';

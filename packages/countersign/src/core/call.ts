@@ -10,7 +10,7 @@ export type Phase =
   /** A person decided that the body runs. */
   | { readonly at: 'cleared' }
   /** The body was started, at `since`. Seen by `next`, it means that nobody knows how it ended. */
-  | { readonly at: 'started'; readonly since?: number }
+  | { readonly at: 'started'; readonly since?: number; readonly committed?: true }
   | { readonly at: 'waiting'; readonly interrupt: Interrupt; readonly inner?: readonly Message[] }
   | { readonly at: 'settled'; readonly result: Result };
 

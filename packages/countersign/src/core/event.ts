@@ -90,6 +90,8 @@ type Fact =
     }
   | { readonly type: 'step-done'; readonly callId: string; readonly step: string; readonly output: Json }
   | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
+  /** The body is about to do what cannot be undone. */
+  | { readonly type: 'call-committed'; readonly callId: string }
   /** The run stopped for an error; whoever drives it on goes on from here. */
   | { readonly type: 'run-failed'; readonly error: Json }
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string };

@@ -40,6 +40,10 @@ export function fold(state: State, event: RunEvent): State {
         ...call,
         phase: { at: 'started', ...(event.at !== undefined && { since: event.at }) },
       }));
+    case 'call-committed':
+      return changeCall(state, event.callId, (call) =>
+        call.phase.at === 'started' ? { ...call, phase: { ...call.phase, committed: true } } : call,
+      );
     case 'call-interrupted':
       return changeCall(
         state,

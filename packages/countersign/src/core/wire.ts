@@ -22,6 +22,11 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'callId',
   'interrupt',
   'interruptKind',
+  'expiresAt',
+  'onExpiry',
+  'remindAt',
+  'labels',
+  'risk',
   'pauses',
   'inner',
   'path',
@@ -133,6 +138,7 @@ function phaseMetadata(phase: Phase): Metadata {
       return {
         interrupt: phase.interrupt.payload,
         ...(WRITTEN_KINDS.has(phase.interrupt.kind) && { interruptKind: phase.interrupt.kind }),
+        ...waitOf(phase.interrupt),
       };
     case 'settled': {
       const metadata = phase.result.metadata;
@@ -145,6 +151,20 @@ function phaseMetadata(phase: Phase): Metadata {
       };
     }
   }
+}
+
+/** How long and how urgently a question waits, as far as it says. */
+export function waitOf(
+  given: Partial<Interrupt>,
+): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> {
+  const { expiresAt, onExpiry, remindAt, labels, risk } = given;
+  return {
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(onExpiry !== undefined && { onExpiry }),
+    ...(remindAt !== undefined && { remindAt }),
+    ...(labels !== undefined && { labels }),
+    ...(risk !== undefined && { risk }),
+  };
 }
 
 /** Kinds that the message names; without a name, the tool's body asked. */
@@ -254,6 +274,7 @@ function readPhase(metadata: Metadata, id: string, pauses: number): { phase: Pha
           id: interruptId(id, pauses),
           kind: kind !== undefined && WRITTEN_KINDS.has(kind) ? kind : 'interrupt',
           payload,
+          ...waitOf(metadata as Partial<Interrupt>),
         },
       },
     };

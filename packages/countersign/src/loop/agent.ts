@@ -107,6 +107,7 @@ function agentTool(
     spec: () => ({ name, description: description ?? `Asks the agent ${name}.`, inputSchema: input.json() }),
     needsApproval: false,
     idempotent: false,
+    commits: false,
     asks: {},
     metadata: {},
     innerTools,

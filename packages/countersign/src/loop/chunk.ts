@@ -79,6 +79,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'call-started':
     case 'call-held':
     case 'step-done':
+    case 'call-committed':
     case 'run-failed':
     case 'run-ended':
       return [];

@@ -41,10 +41,12 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   /** Replies of the model since the user last spoke, pauses included; then the run ends with `max-turns`. */
   readonly maxTurns?: number;
   /** Stops the run: the response has `finishReason: 'aborted'` and the messages to go on from. */
-  /** The stored conversation that is meant; with it, no messages are given. Agents with a store take it. */
-  readonly runId?: string;
   readonly abortSignal?: AbortSignal;
   /** Hears of everything as it happens. */
+  /** The stored conversation that is meant; with it, no messages are given. Agents with a store take it. */
+  readonly runId?: string;
+  /** Who says or decides this, for the record of a stored run. */
+  readonly by?: string;
   readonly onChunk?: (chunk: Chunk) => void;
   /** Hands the model's calls out instead of running them. */
   readonly returnToolRequests?: boolean;
@@ -65,6 +67,8 @@ export type Settings = {
   readonly newId: () => string;
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: () => number;
+  /** The time in milliseconds. */
+  readonly clock: () => number;
 };
 
 export function checkOptions<O extends SchemaInput>(given: string | GenerateOptions<O>): GenerateOptions<O> {
@@ -111,6 +115,7 @@ export function prepareDriver(settings: Settings, options: GenerateOptions, sche
     ...(abortSignal && { signal: abortSignal }),
     ...(onChunk && { emit: guarded(onChunk) }),
     newId: settings.newId,
+    clock: settings.clock,
     onToolError: options.onToolError ?? 'tell',
   };
 }

@@ -24,6 +24,9 @@ export async function checkResume(
   return matched;
 }
 
+/** Who decides when nobody has decided in time. */
+export const DEADLINE = 'deadline';
+
 /** Records the decisions; those that end a call settle it. */
 export function applyDecisions(run: Run, decisions: readonly Matched[], metadata: unknown): void {
   // A resumption that says nothing of itself does not take back what an earlier one of this turn said.
@@ -60,7 +63,14 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
     case 'reject':
-      return { type: 'rejected', ...refusal(call, 'was rejected by a person', decision.reason) };
+      return {
+        type: 'rejected',
+        ...refusal(
+          call,
+          decision.by === DEADLINE ? 'was rejected, because its deadline passed' : 'was rejected by a person',
+          decision.reason,
+        ),
+      };
     case 'cancel':
       return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
     case 'restart':

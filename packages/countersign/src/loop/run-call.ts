@@ -47,7 +47,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   let found = '';
   try {
     const input = tool ? await validInput(tool, call) : undefined;
-    if (tool?.idempotent && input?.ok) return runBody(run, driver, tool, call, input.value);
+    const harmless = tool?.idempotent || (tool?.commits && call.phase.at === 'started' && !call.phase.committed);
+    if (tool && harmless && input?.ok) return runBody(run, driver, tool, call, input.value);
     if (tool?.verify && input?.ok) {
       const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
       if (verified !== undefined) return settle(run, call, await outputResult(tool, call, verified.output));
@@ -176,6 +177,10 @@ function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContex
     interrupt,
     resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
     step: stepsOf(run, call),
+    commitPoint: async () => {
+      run.record(event({ type: 'call-committed', callId: call.id }));
+      await mustHold(run, call);
+    },
     signal: driver.signal ?? NEVER,
     callId: call.id,
     idempotencyKey: call.id,

@@ -31,6 +31,11 @@ export type ToolContext = {
    * Steps of one name are told apart by their order.
    */
   readonly step: <T>(name: string, work: () => T | Promise<T>) => Promise<T>;
+  /**
+   * Call it just before the irreversible request, in a tool that says `commits: true`: a crash before it is harmless, and
+   * the call is run again; after it, nobody knows, and a person is asked.
+   */
+  readonly commitPoint: () => Promise<void>;
   /** Fires when the run is aborted. */
   readonly signal: AbortSignal;
   /** Our id of the call, unique in the run. */
@@ -69,6 +74,8 @@ export type ToolConfig<I extends SchemaInput = SchemaInput, O extends SchemaInpu
     | ((input: InferOutput<I>, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   /** Running twice is harmless: a call whose outcome is unknown is run again without asking. */
   readonly idempotent?: boolean;
+  /** The body does nothing that matters before it has called `ctx.commitPoint()`. */
+  readonly commits?: boolean;
   /** Looks up whether the call took effect, when nobody knows. */
   readonly verify?: (
     input: InferOutput<I>,
@@ -82,7 +89,7 @@ export type ToolConfig<I extends SchemaInput = SchemaInput, O extends SchemaInpu
 /** How `defineInterrupt` and `interrupt` are told of a question; `outputSchema` is what a person answers. */
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
-  'needsApproval' | 'idempotent' | 'verify' | 'settlesWithin'
+  'needsApproval' | 'idempotent' | 'commits' | 'verify' | 'settlesWithin'
 > & {
   /** What the person is shown beside the input. */
   readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
@@ -135,6 +142,7 @@ export type ToolDefinition = {
   readonly body?: (input: any, ctx: ToolContext, inside: Inside) => unknown;
   readonly needsApproval: boolean | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   readonly idempotent: boolean;
+  readonly commits: boolean;
   readonly verify?: (
     input: any,
     ctx: { readonly idempotencyKey: string; readonly context: Context },
@@ -201,6 +209,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
     ...(body && { body }),
     needsApproval: config.needsApproval ?? false,
     idempotent: config.idempotent === true,
+    commits: config.commits === true,
     ...(config.verify && { verify: config.verify }),
     ...(config.settlesWithin !== undefined && { settlesWithin: config.settlesWithin }),
     asks: askOptionsOf(config),
@@ -299,6 +308,7 @@ async function callDirectly(definition: ToolDefinition, input: unknown, options:
     interrupt: memory.interrupt,
     resumed: options.resumed,
     step: async (_name, work) => work(),
+    commitPoint: async () => undefined,
     signal: options.signal ?? new AbortController().signal,
     callId,
     idempotencyKey: callId,

@@ -5,7 +5,7 @@ import type { Interrupt } from '../core/event.ts';
 import { isObject, type Json } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
-import { requestPart } from '../core/wire.ts';
+import { requestPart, waitOf } from '../core/wire.ts';
 import { shortHash } from './chain.ts';
 import type { InterruptRecord } from './store.ts';
 
@@ -50,7 +50,8 @@ function innerCards(call: Call, without: ReadonlySet<string>): readonly Pending[
     .map((part) => {
       const id = innerId(call, part);
       const kind = (part.metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
-      return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json });
+      const wait = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+      return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json, ...wait });
     })
     .filter((card) => !without.has(card.id));
 }

@@ -1,9 +1,10 @@
 // Decisions on stored questions, as callers say them.
-import type { DecisionPart, Verb } from '../core/decide.ts';
+import { type DecisionPart, interruptIdOf, type Resume, VERBS, type Verb } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
-import { type Json, toJson } from '../core/json.ts';
+import { isObject, type Json, toJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from '../loop/decisions.ts';
+import { interruptKey } from './card.ts';
 
 /** What a person decided. `edit` and `replaceInput` change the input that runs. */
 export type DecisionInput =
@@ -70,4 +71,47 @@ export function decisionOf(input: DecisionInput): Json {
   const json = toJson({ type, ...given });
   if (json.ok) return json.value;
   throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
+}
+
+/** What a resumption of several questions puts on record for each of them. */
+export function resumeSettlements(
+  runId: string,
+  resume: Resume,
+  { by, channel, note }: DecisionOptions,
+): readonly (readonly [key: string, settlement: { readonly [key: string]: Json }])[] {
+  return VERBS.flatMap((verb) =>
+    [resume[verb] ?? []].flat().map((part) => {
+      const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
+      const said = isObject(part.metadata?.decision) ? part.metadata.decision : {};
+      const text = (given: string | undefined, own: unknown) => given ?? (typeof own === 'string' ? own : null);
+      return [
+        interruptKey(runId, interruptIdOf(part) ?? ref),
+        {
+          decision: saidOf(verb, part, said),
+          by: text(by, said.by),
+          channel: text(channel, said.channel),
+          note: text(note, said.note),
+        },
+      ] as const;
+    }),
+  );
+}
+
+function saidOf(verb: Verb, part: DecisionPart, said: Record<string, unknown>): Json {
+  const edited = 'toolRequest' in part && part.metadata !== undefined && 'replacedInput' in part.metadata;
+  switch (verb) {
+    case 'respond':
+      return decisionOf({ type: verb, output: 'toolResponse' in part ? part.toolResponse.output : null });
+    case 'restart':
+      return decisionOf({
+        type: verb,
+        resumed: part.metadata?.resumed,
+        ...(edited && { replaceInput: part.toolRequest.input }),
+      });
+    case 'approve':
+      return decisionOf({ type: verb, ...(edited && { edit: part.toolRequest.input }) });
+    case 'reject':
+    case 'cancel':
+      return decisionOf({ type: verb, ...(typeof said.reason === 'string' && { reason: said.reason }) });
+  }
 }

@@ -1,15 +1,19 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
+import type { Call } from '../core/call.ts';
+import { matchDecisions } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { event, type RunEvent } from '../core/event.ts';
 import { textOf } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
+import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
-import { applyDecisions } from '../loop/resume.ts';
+import { applyDecisions, DEADLINE } from '../loop/resume.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
-import { interruptKey, pendingCards } from './card.ts';
+import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
+import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { errorOutcome } from './outcome.ts';
 import { statusOf } from './projection.ts';
@@ -25,11 +29,17 @@ export type AgentPort = {
   defined(): ReadonlyMap<string, ToolDefinition>;
 };
 
+/** What is known of a run to find its context. */
+export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+
+/** What driving a run in this process takes. */
+export type DriveOptions = { readonly context?: Context; readonly onChunk?: (chunk: Chunk) => void };
+
 export type DrivesOptions = {
   readonly store: Store;
   readonly agents: ReadonlyMap<string, AgentPort>;
   /** The context of runs that are taken up without a caller. */
-  readonly contextFor: (run: RunRecord) => Context | undefined;
+  readonly contextFor: (run: StartedRun) => Context | undefined;
   readonly newId: () => string;
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -51,10 +61,16 @@ function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Re
   return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };
 }
 
+/** How long the store's time is believed without asking again. */
+const TIME_TOLD_MS = 30_000;
+
 export class Drives {
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Promise<Rest>>();
+  readonly #journals = new Map<string, Journal>();
   #stopping = false;
+  #aheadMs = 0;
+  #askAgainAt = 0;
   /** Called when there is room for another run. */
   onFreed: (() => void) | undefined;
 
@@ -62,10 +78,17 @@ export class Drives {
     this.#options = options;
   }
 
-  get clock(): () => number {
-    return this.#options.clock;
-  }
+  /** The time of the store, as far as it was asked lately: the one clock that all who work on it share. */
+  readonly clock = (): number => this.#options.clock() + this.#aheadMs;
 
+  /** Asks the store for its time, now and then; a clock that is off must not decide what is too late. */
+  async tellTime(): Promise<void> {
+    if (performance.now() < this.#askAgainAt) return;
+    const before = this.#options.clock();
+    const now = await this.#options.store.now();
+    this.#aheadMs = Math.round(now - (before + this.#options.clock()) / 2);
+    this.#askAgainAt = performance.now() + TIME_TOLD_MS;
+  }
   /** How many runs are being driven in this process. */
   get active(): number {
     return this.#active.size;
@@ -88,7 +111,7 @@ export class Drives {
     agent: AgentPort,
     how: { readonly create?: NewRun; readonly onStale?: 'absorb' | 'fail'; readonly held?: string },
   ): Journal {
-    const { store, newId, leaseMs, clock, sleep } = this.#options;
+    const { store, newId, leaseMs, sleep } = this.#options;
     return new Journal({
       store,
       run,
@@ -97,7 +120,7 @@ export class Drives {
       token: how.held ?? newId(),
       leaseMs,
       limits: agent.limits,
-      clock,
+      clock: this.clock,
       sleep,
       onStale: how.onStale ?? 'absorb',
       claim: how.held === undefined ? 'take' : 'hold',
@@ -107,6 +130,7 @@ export class Drives {
   /** Takes the run over if nobody holds it, and drives it. False if somebody does, or its agent is not known here. */
   async take(runId: string, context?: Context): Promise<boolean> {
     const { store, newId, leaseMs, agents } = this.#options;
+    await this.tellTime();
     const token = newId();
     const loaded = await store.claim(runId, token, leaseMs);
     if (!loaded) return false;
@@ -125,29 +149,34 @@ export class Drives {
     const journal = this.journal(loaded.run, state, agent, { held: token });
     const run = new Run(state, { sink: journal });
     journal.attach(run);
-    // The store said that a deadline has come: it is its clock that counts.
-    const now = loaded.run.wakeAt === null ? undefined : await store.now();
-    this.go(agent, run, journal, context ?? this.#options.contextFor(loaded.run), now);
+    this.go(agent, run, journal, context ? { context } : {});
     return true;
   }
 
   /** Drives on in the background; `rested` tells when the run has come to rest, `settled` when all have. */
-  go(agent: AgentPort, run: Run, journal: Journal, context: Context | undefined, now?: number): void {
+  go(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): void {
     const id = journal.runId;
-    const driving = this.#drive(agent, run, journal, context, now)
+    this.#journals.set(id, journal);
+    const driving = this.#drive(agent, run, journal, options)
       .then((failed) => restOf(id, run.state, agent, failed))
       .finally(() => {
         if (this.#active.get(id) === driving) this.#active.delete(id);
+        if (this.#journals.get(id) === journal) this.#journals.delete(id);
         this.onFreed?.();
       });
     this.#active.set(id, driving);
   }
 
   /** Drives on, or leaves the run to another where this process is being stopped. */
-  async goOrLeave(agent: AgentPort, run: Run, journal: Journal, context: Context | undefined): Promise<void> {
-    if (!this.#stopping) return this.go(agent, run, journal, context);
+  async goOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
+    if (!this.#stopping) return this.go(agent, run, journal, options);
     await journal.finish();
     run.close();
+  }
+
+  /** Looks at once whether somebody ended a run that is driven here. */
+  look(runId: string): void {
+    void this.#journals.get(runId)?.look();
   }
 
   /** How the run stands once this process rests with it; undefined if it does not drive it. */
@@ -156,25 +185,19 @@ export class Drives {
   }
 
   /** True if the run stopped for an error. */
-  async #drive(
-    agent: AgentPort,
-    run: Run,
-    journal: Journal,
-    context: Context | undefined,
-    now: number | undefined,
-  ): Promise<boolean> {
+  async #drive(agent: AgentPort, run: Run, journal: Journal, { context, onChunk }: DriveOptions): Promise<boolean> {
     const renewal = setInterval(() => void journal.renew(), Math.max(10, this.#options.leaseMs / 3));
-    run.onLate = (events) => void this.#late(agent, journal.runId, events).catch(() => undefined);
+    run.onLate = (events) => void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
     try {
       const driver: Driver = {
-        ...agent.driver(context),
+        ...agent.driver(context ?? this.#options.contextFor(journal.started)),
+        ...(onChunk && { emit: onChunk }),
         signal: journal.lost,
-        clock: this.#options.clock,
+        clock: this.clock,
         stopping: () => this.#stopping,
       };
       for (;;) {
-        this.#expire(run, journal, now ?? this.#options.clock());
-        now = undefined;
+        this.#expire(run, journal, this.clock());
         await drive(run, driver);
         const [failure] = run.failures;
         if (failure) throw failure.error;
@@ -222,15 +245,15 @@ export class Drives {
    * A tool finished after its run was taken away. What it says is the truth, and settles the doubt that was raised about
    * it, unless a person has settled it already.
    */
-  async #late(agent: AgentPort, runId: string, events: readonly RunEvent[]): Promise<void> {
+  async #late(agent: AgentPort, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
     const settled = events.find((event) => event.type === 'call-settled');
     for (let tries = 0; settled && tries < 10; tries++) {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
       const state = stateOf(loaded.events);
       const call = state.turn?.calls.find(({ id }) => id === settled.callId);
-      const doubted = call?.phase.at === 'waiting' && call.phase.interrupt.kind === 'unknown-outcome';
-      if (state.ended || !call || !(doubted || call.phase.at === 'started')) return;
+      const started = known.turn?.calls.find(({ id }) => id === settled.callId);
+      if (state.ended || !call || !started || !isSameTry(started, call)) return;
       const journal = this.journal(loaded.run, state, agent, { onStale: 'fail' });
       const run = new Run(state, { sink: journal });
       journal.attach(run);
@@ -242,29 +265,26 @@ export class Drives {
         throw error;
       }
       journal.drives();
-      if (journal.holds) this.go(agent, run, journal, this.#options.contextFor(loaded.run));
+      if (journal.holds) this.go(agent, run, journal, {});
       return;
     }
   }
 
-  /** A question that nobody decided in time is decided as it said it would be. */
+  /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
   #expire(run: Run, journal: Journal, now: number): void {
-    for (const call of run.state.turn?.calls ?? []) {
-      if (call.phase.at !== 'waiting' || call.phase.interrupt.kind === 'inside') continue;
-      const { id, expiresAt, onExpiry = 'reject' } = call.phase.interrupt;
+    for (const [key, card] of pendingCards(journal.runId, run.state)) {
+      const { expiresAt, onExpiry = 'reject' } = card.interrupt;
       if (expiresAt === undefined || expiresAt > now) continue;
-      const by = 'deadline';
-      const reason = 'Nobody decided in time.';
-      const decision =
-        onExpiry === 'approve' ? ({ type: 'approve', by } as const) : ({ type: onExpiry, reason, by } as const);
-      journal.settle(interruptKey(journal.runId, id), {
-        decision: { type: onExpiry },
-        by,
-        channel: null,
-        note: reason,
-        at: now,
+      const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
+      const note = 'Nobody decided in time.';
+      const { verb, part } = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
+        by: DEADLINE,
+        note,
       });
-      applyDecisions(run, [{ call, interruptId: id, decision }], undefined);
+      const { matched, faults } = matchDecisions(run.state.turn, { [verb]: part }, () => false);
+      if (faults.length > 0) continue;
+      journal.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
+      applyDecisions(run, matched, undefined);
     }
   }
 
@@ -314,4 +334,12 @@ export class Drives {
       },
     };
   }
+}
+
+/** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
+function isSameTry(started: Call, now: Call): boolean {
+  if (now.phase.at === 'started') return now.pauses === started.pauses;
+  return (
+    now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome' && now.pauses === started.pauses + 1
+  );
 }

@@ -1,5 +1,5 @@
 // The journal of one run: takes its events, makes them durable in order, and notices when somebody else was first.
-import { ConflictError, ProviderError } from '../core/errors.ts';
+import { ConflictError, CountersignError, ProviderError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
 import type { Limits } from '../core/next.ts';
@@ -11,7 +11,13 @@ import type { Append, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
 
 export type JournalOptions = {
   readonly store: Store;
-  readonly run: { readonly id: string; readonly agent: string; readonly version: number; readonly hash: string };
+  readonly run: {
+    readonly id: string;
+    readonly agent: string;
+    readonly startedBy: string | null;
+    readonly version: number;
+    readonly hash: string;
+  };
   /** What the store knows of the run. */
   readonly state: State;
   /** Present until the run is created. */
@@ -64,6 +70,15 @@ export class Journal implements Sink {
 
   get runId(): string {
     return this.#options.run.id;
+  }
+
+  get started(): { readonly id: string; readonly agent: string; readonly startedBy: string | null } {
+    return this.#options.run;
+  }
+
+  /** The run as far as this journal has written or read it. */
+  get durable(): State {
+    return this.#durable;
   }
 
   get token(): string {
@@ -156,14 +171,26 @@ export class Journal implements Sink {
     return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
   }
 
+  /** Takes in what others recorded, such as an end, while something long runs. */
+  async look(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!this.#failure && this.#onStale === 'absorb') await this.#absorb([]);
+    }).catch((error: unknown) => {
+      // What does not fit is found with the next write; a store that is away may be back by then.
+      if (!(error instanceof CountersignError)) throw error;
+    });
+  }
+
   /** Keeps the claim while something long runs. */
   async renew(): Promise<void> {
     const { store, run, token, leaseMs, clock } = this.#options;
     if (!this.holds) return;
     const asked = clock();
     try {
-      if (await store.renew(run.id, token, leaseMs)) this.#heldUntil = asked + leaseMs;
-      else this.#fail(claimLapsed(run.id));
+      if (await store.renew(run.id, token, leaseMs)) {
+        this.#heldUntil = asked + leaseMs;
+        await this.look();
+      } else this.#fail(claimLapsed(run.id));
     } catch {
       // A store that is away may be back before the claim lapses; the next write tells.
     }

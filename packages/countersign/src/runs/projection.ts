@@ -21,7 +21,7 @@ export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt
   const cards = pendingCards(run.id, after);
   return {
     status: statusOf(after, limits),
-    wakeAt: wakeAtOf(after),
+    wakeAt: wakeAtOf(cards.values()),
     outcome: outcomeOf(after),
     opened: [...cards]
       .filter(([key]) => !before.has(key))
@@ -40,11 +40,8 @@ export function statusOf(state: State, limits: Limits): RunStatus {
 }
 
 /** The earliest deadline of a question that waits. */
-function wakeAtOf(state: State): number | null {
-  if (state.ended) return null;
-  const deadlines = (state.turn?.calls ?? []).flatMap(({ phase }) =>
-    phase.at === 'waiting' && phase.interrupt.expiresAt !== undefined ? [phase.interrupt.expiresAt] : [],
-  );
+function wakeAtOf(cards: Iterable<{ readonly interrupt: { readonly expiresAt?: number } }>): number | null {
+  const deadlines = [...cards].flatMap(({ interrupt }) => interrupt.expiresAt ?? []);
   return deadlines.length > 0 ? Math.min(...deadlines) : null;
 }
 

@@ -1,6 +1,6 @@
 // Durable runs: start, look, decide, follow, verify. Deciding is independent of driving: what was decided is on record
 // first, then somebody drives.
-import { interruptIdOf, type Resume, VERBS } from '../core/decide.ts';
+import type { Resume } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { loadMessages } from '../core/history.ts';
@@ -8,27 +8,33 @@ import { type Json, sameJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
+import type { Chunk } from '../loop/chunk.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
-import { interruptKey, pendingCards, runIdOf } from './card.ts';
+import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, CHAIN_START, checkChain } from './chain.ts';
-import { type DecisionInput, decisionOf, decisionPart, type Settlement } from './decision.ts';
-import type { AgentPort, Drives, Rest } from './drives.ts';
+import { type DecisionInput, decisionOf, decisionPart, resumeSettlements, type Settlement } from './decision.ts';
+import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import type { Journal } from './journal.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
+/** Who decides, through what, and on which card. */
 export type DecideOptions = {
   /** Who decides. */
   readonly by?: string;
   /** Through what: an inbox, a chat, a terminal. */
   readonly channel?: string;
+  /** What the person wants kept beside the decision. */
   readonly note?: string;
   /** Of the card that the decision was made on; a decision on another card is refused. */
   readonly digest?: string;
+  /** What tools get while this process drives the run on. It is not stored. */
   readonly context?: Context;
+  /** Hears of what happens while this process drives the run. */
+  readonly onChunk?: (chunk: Chunk) => void;
   /** False: somebody else drives the run on. */
   readonly drive?: boolean;
 };
@@ -36,11 +42,15 @@ export type DecideOptions = {
 /** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
 export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
 
+/** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
+/** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
 
+/** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
 export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
 
+/** The runs of a store; `ai.runs`. */
 export class Runs {
   readonly #store: Store;
   readonly #drives: Drives;
@@ -54,22 +64,18 @@ export class Runs {
   async start(
     agent: AgentPort,
     messages: readonly Message[],
-    options: StartOptions = {},
+    options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
+    await this.#drives.tellTime();
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
     const state = loadMessages([]).state;
-    const journal = this.#drives.journal(
-      { id: runId, agent: agent.name, version: 0, hash: CHAIN_START },
-      state,
-      agent,
-      { create },
-    );
-    const run = new Run(state, { sink: journal });
+    const journal = this.#drives.journal({ ...create, version: 0, hash: CHAIN_START }, state, agent, { create });
+    const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
     journal.attach(run);
     run.record(event({ type: 'user-spoke', messages }));
     await journal.recorded();
-    await this.#drives.goOrLeave(agent, run, journal, options.context);
+    await this.#drives.goOrLeave(agent, run, journal, options);
     return { id: runId };
   }
 
@@ -78,6 +84,7 @@ export class Runs {
     return viewOf(await this.#load(runId));
   }
 
+  /** Runs, the newest first unless said otherwise, without their events. */
   async list({ cursor, limit = 50, ...query }: RunListOptions = {}): Promise<Page<RunRecord>> {
     return this.#store.listRuns({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
   }
@@ -88,6 +95,7 @@ export class Runs {
     return { ...page, items: page.items.map(interruptView) };
   }
 
+  /** One question, pending or settled. Throws `unknown-interrupt` if there is none. */
   async interrupt(interruptId: string): Promise<RunInterrupt> {
     const record = await this.#store.interrupt(interruptId);
     if (!record) throw unknownInterrupt(interruptId);
@@ -100,6 +108,7 @@ export class Runs {
    */
   async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
     const runId = runIdOf(interruptId);
+    await this.#drives.tellTime();
     for (;;) {
       const loaded = await this.#store.read(runId);
       if (!loaded) throw unknownInterrupt(interruptId);
@@ -128,43 +137,28 @@ export class Runs {
 
   /** Decides several questions of one run as a whole, and drives it on. For chats. */
   async resume(runId: string, resume: Resume, options: DecideOptions = {}): Promise<void> {
+    await this.#drives.tellTime();
     for (;;) {
       const loaded = await this.#load(runId);
       checkChain(loaded);
       const state = stateOf(loaded.events);
-      const settlements = new Map(
-        VERBS.flatMap((verb) =>
-          [resume[verb] ?? []].flat().map((part) => {
-            const ref = 'toolRequest' in part ? part.toolRequest.ref : part.toolResponse.ref;
-            const key = interruptKey(runId, interruptIdOf(part) ?? ref);
-            return [
-              key,
-              {
-                decision: { type: verb },
-                by: options.by ?? null,
-                channel: options.channel ?? null,
-                note: options.note ?? null,
-              },
-            ] as const;
-          }),
-        ),
-      );
+      const settlements = new Map(resumeSettlements(runId, resume, options));
       if ((await this.#advance(loaded, state, resume, settlements, options)) !== undefined) return;
     }
   }
 
   /** The user says something in a stored conversation, and the run goes on. */
-  async speak(runId: string, say: (run: Run) => void, options: { readonly context?: Context } = {}): Promise<void> {
+  async speak(runId: string, say: (run: Run) => void, options: DriveOptions = {}): Promise<void> {
     for (;;) {
       const { run: record, events } = await this.#load(runId);
       const agent = this.#drives.agent(record.agent);
       const state = stateOf(events);
       const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-      const run = new Run(state, { sink: journal });
+      const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
       journal.attach(run);
       say(run);
       if (!(await written(journal))) continue;
-      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, options.context);
+      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, options);
       return;
     }
   }
@@ -181,9 +175,17 @@ export class Runs {
       journal.attach(run);
       const by = options.by === undefined ? '' : ` by ${options.by}`;
       const reason = options.reason === undefined ? '' : `: ${options.reason}`;
+      for (const key of pendingCards(runId, state).keys())
+        journal.settle(key, {
+          withdrawn: true,
+          by: options.by ?? null,
+          note: options.reason ?? null,
+          at: this.#drives.clock(),
+        });
       run.record(event({ type: 'run-ended', reason: 'aborted', message: `Cancelled${by}${reason}` }));
       if (!(await written(journal))) continue;
       if (journal.holds) await journal.finish();
+      else this.#drives.look(runId);
       return this.get(runId);
     }
   }
@@ -281,13 +283,13 @@ export class Runs {
     const tools = agent.tools();
     const matched = await checkResume(state, resume, tools, agent.defined());
     const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-    const run = new Run(state, { sink: journal });
+    const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
     journal.attach(run);
     const at = this.#drives.clock();
     for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
     applyDecisions(run, matched, undefined);
     if (!(await written(journal))) return undefined;
-    if (journal.holds && options.drive !== false) await this.#drives.goOrLeave(agent, run, journal, options.context);
+    if (journal.holds && options.drive !== false) await this.#drives.goOrLeave(agent, run, journal, options);
     else if (journal.holds) await journal.finish();
     return at;
   }

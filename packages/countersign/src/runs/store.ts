@@ -26,8 +26,10 @@ export type RunRecord = {
   readonly outcome: Json;
 };
 
+/** A run with its events, or with those that were asked for. */
 export type LoadedRun = { readonly run: RunRecord; readonly events: readonly StoredEvent[] };
 
+/** How much is at stake, as the one who asks sees it. */
 export type Risk = 'low' | 'medium' | 'high';
 
 /** A question that waits, or waited, for a person. It never changes but for its settlement. */
@@ -51,6 +53,7 @@ export type InterruptRecord = {
   readonly settlement: Json;
 };
 
+/** What a run is created with. */
 export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
 /** One change of a run. All of it becomes durable, or nothing. */
@@ -85,6 +88,7 @@ export type Appended = { readonly claimed: boolean };
 /** A page: `after` is the `cursor` of the page before. */
 export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
 
+/** Which runs, and which page of them. */
 export type RunQuery = {
   readonly status?: RunStatus;
   readonly agent?: string;
@@ -95,6 +99,7 @@ export type RunQuery = {
   readonly limit: number;
 };
 
+/** Which questions, and which page of them. */
 export type InterruptQuery = {
   /** Those that wait, unless given. */
   readonly settled?: boolean;

@@ -33,26 +33,21 @@ export async function converse(
   agent: AgentPort,
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
-  const { runId, prompt, context, whilePending = 'cancel', abortSignal } = options;
+  const { runId, prompt, context, by, onChunk, whilePending = 'cancel', abortSignal } = options;
+  const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
   const known = await exists(runs, runId);
   const resume = resumeOf(options);
   if (!known) {
     if (prompt === undefined) await runs.get(runId);
-    await startRun(
-      runs,
-      agent,
-      options,
-      { ...(prompt !== undefined && { prompt }) },
-      { runId, ...(context && { context }) },
-    );
+    await startRun(runs, agent, options, { ...(prompt !== undefined && { prompt }) }, { runId, ...driving });
   } else {
     await runs.wait(runId, signal);
-    if (hasDecisions(resume)) await runs.resume(runId, resume, { ...(context && { context }) });
+    if (hasDecisions(resume)) await runs.resume(runId, resume, driving);
     if (prompt !== undefined) {
       await runs.wait(runId, signal);
       const says = [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
-      await runs.speak(runId, (run) => hear(run, says, whilePending, new Set()), { ...(context && { context }) });
+      await runs.speak(runId, (run) => hear(run, says, whilePending, new Set()), driving);
     }
   }
   const view = await runs.wait(runId, signal);

@@ -2,6 +2,7 @@
 import type { Drives } from './drives.ts';
 import type { Store } from './store.ts';
 
+/** How much a worker takes on, and how eagerly it looks. */
 export type WorkerOptions = {
   /** How many runs are driven at once; 8 unless given. */
   readonly concurrency?: number;
@@ -11,6 +12,7 @@ export type WorkerOptions = {
   readonly onError?: (error: unknown) => void;
 };
 
+/** What takes up runs in this process, until it is stopped. */
 export type Worker = {
   /** Takes up nothing more, lets what runs come to its next rest, and hands it over. */
   stop(): Promise<void>;

@@ -24,20 +24,20 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
   const value = (given: string | number): string => dialect.value(values.push(given));
 
   /** Where in the list, whose order is in an index of the table. */
-  function places(createdAt: string, id: string): string[] {
+  function places(createdAt: string, seq: string): string[] {
     const conditions: string[] = [];
     if (query.createdBefore !== undefined) conditions.push(`${createdAt} < ${value(query.createdBefore)}`);
     if (query.createdAfter !== undefined) conditions.push(`${createdAt} > ${value(query.createdAfter)}`);
     if (after !== undefined) {
-      const place = `(${value(after.createdAt)}, ${value(after.id)})`;
-      conditions.push(`(${createdAt}, ${id}) ${newest ? '<' : '>'} ${place}`);
+      const place = `(${value(after.createdAt)}, ${value(after.seq)})`;
+      conditions.push(`(${createdAt}, ${seq}) ${newest ? '<' : '>'} ${place}`);
     }
     return conditions;
   }
 
   /**
-   * What else is asked for. A planner that believes a filter to leave little reads everything and sorts it. It is not to
-   * know what is compared, and walks along the list: as costly in the worst case, and next to nothing in the usual one.
+   * What else is asked for. A planner that believes a filter to leave little reads everything and sorts it. It is not
+   * to know what is compared, and walks along the list: as costly in the worst case, next to nothing in the usual one.
    */
   function filters(): string[] {
     const columns = ['agent', 'tool', 'kind', 'risk'] as const;
@@ -48,9 +48,9 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
     return query.runId === undefined ? asked : [...asked, dialect.ofRun(value(query.runId))];
   }
 
-  function ordered(createdAt: string, id: string, limited: boolean): string {
+  function ordered(createdAt: string, seq: string, limited: boolean): string {
     const direction = newest ? 'DESC' : 'ASC';
-    const order = `ORDER BY ${createdAt} ${direction}, ${id} ${direction}`;
+    const order = `ORDER BY ${createdAt} ${direction}, ${seq} ${direction}`;
     return limited ? `${order} LIMIT ${value(limit + 1)}` : order;
   }
 
@@ -58,19 +58,19 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
   const settled = query.settled === true;
   if (query.label === undefined) {
     const state = settled ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
-    const conditions = [state, ...places('i.created_at', 'i.id'), ...filters()];
+    const conditions = [state, ...places('i.created_at', 'i.seq'), ...filters()];
     const text = `SELECT ${columns} FROM ${interrupts} i WHERE ${conditions.join(' AND ')}
-      ${ordered('i.created_at', 'i.id', true)}`;
+      ${ordered('i.created_at', 'i.seq', true)}`;
     return { text, values };
   }
 
   // The labels have the order of the list in their own index. Unless more is asked for, a page of them is the page.
   const state = [`label = ${value(query.label)}`, `waiting = ${dialect.waiting(!settled)}`];
-  const conditions = [...state, ...places('created_at', 'interrupt_id')];
+  const conditions = [...state, ...places('created_at', 'seq')];
   const others = filters();
-  const page = `SELECT created_at, interrupt_id FROM ${labels} WHERE ${conditions.join(' AND ')}
-    ${ordered('created_at', 'interrupt_id', others.length === 0)}`;
+  const page = `SELECT created_at, seq, interrupt_id FROM ${labels} WHERE ${conditions.join(' AND ')}
+    ${ordered('created_at', 'seq', others.length === 0)}`;
   const text = `SELECT ${columns} FROM (${page}) l JOIN ${interrupts} i ON i.id = l.interrupt_id
-    ${others.length === 0 ? '' : `WHERE ${others.join(' AND ')}`} ${ordered('l.created_at', 'l.interrupt_id', true)}`;
+    ${others.length === 0 ? '' : `WHERE ${others.join(' AND ')}`} ${ordered('l.created_at', 'l.seq', true)}`;
   return { text, values };
 }

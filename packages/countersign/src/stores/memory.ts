@@ -28,6 +28,7 @@ type Claim = { readonly token: string; readonly until: number };
 
 /** A run as it is kept: its record, each of its events as JSON text, and what the claims and `due` need. */
 type KeptRun = Place & {
+  readonly id: string;
   record: RunRecord;
   readonly events: string[];
   claim: Claim | undefined;
@@ -35,13 +36,15 @@ type KeptRun = Place & {
   dueAt: number | null;
 };
 
+type KeptInterrupt = Place & { readonly record: InterruptRecord };
+
 class MemoryStore implements Store {
   readonly #now: () => number;
   readonly #runs = new Map<string, KeptRun>();
   readonly #sortedRuns = new SortedList<KeptRun>();
-  readonly #interrupts = new Map<string, InterruptRecord>();
-  readonly #waiting = new SortedList<InterruptRecord>();
-  readonly #settled = new SortedList<InterruptRecord>();
+  readonly #interrupts = new Map<string, KeptInterrupt>();
+  readonly #waiting = new SortedList<KeptInterrupt>();
+  readonly #settled = new SortedList<KeptInterrupt>();
   readonly #watchers: Watchers = createWatchers();
 
   constructor(now: () => number) {
@@ -61,7 +64,8 @@ class MemoryStore implements Store {
     const record = copy(recordAfter(append, before?.record, now));
 
     const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
-    const run = before ?? { id: runId, createdAt: now, record, events: [], claim: undefined, dueAt };
+    const place = { createdAt: now, seq: this.#runs.size };
+    const run = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
     if (before === undefined) {
       this.#runs.set(runId, run);
       this.#sortedRuns.add(run);
@@ -114,21 +118,18 @@ class MemoryStore implements Store {
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const found = collect(this.#sortedRuns, query.order ?? 'newest', query, ({ record }) => isAskedRun(record, query));
-    return makePage(
-      found.map(({ record }) => copy(record)),
-      query.limit,
-    );
+    return makePage(found, query.limit, recordOf, placeOf);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const list = query.settled === true ? this.#settled : this.#waiting;
-    const found = collect(list, query.order ?? 'oldest', query, (interrupt) => isAskedInterrupt(interrupt, query));
-    return makePage(found.map(copy), query.limit);
+    const found = collect(list, query.order ?? 'oldest', query, ({ record }) => isAskedInterrupt(record, query));
+    return makePage(found, query.limit, recordOf, placeOf);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
     const interrupt = this.#interrupts.get(id);
-    return interrupt === undefined ? undefined : copy(interrupt);
+    return interrupt === undefined ? undefined : recordOf(interrupt);
   }
 
   async now(): Promise<number> {
@@ -142,7 +143,7 @@ class MemoryStore implements Store {
   async migrate(): Promise<void> {}
 
   async close(): Promise<void> {
-    this.#watchers.clear();
+    await this.#watchers.clear();
   }
 
   #refuse(append: Append, run: KeptRun | undefined): void {
@@ -162,22 +163,23 @@ class MemoryStore implements Store {
     }
     const settled = new Set<string>();
     for (const { id } of append.settled) {
-      const interrupt = this.#interrupts.get(id);
+      const interrupt = this.#interrupts.get(id)?.record;
       const waits = interrupt?.runId === runId && interrupt.settledAt === null && !settled.has(id);
       if (!waits) throw notWaiting(runId, id);
       settled.add(id);
     }
   }
 
-  #open(interrupt: InterruptRecord): void {
-    this.#interrupts.set(interrupt.id, interrupt);
+  #open(record: InterruptRecord): void {
+    const interrupt = { createdAt: record.createdAt, seq: this.#interrupts.size, record };
+    this.#interrupts.set(record.id, interrupt);
     this.#waiting.add(interrupt);
   }
 
   #settle(id: string, settlement: Json, now: number): void {
     const waiting = this.#interrupts.get(id);
     if (waiting === undefined) return;
-    const interrupt = { ...waiting, settledAt: now, settlement };
+    const interrupt = { ...waiting, record: { ...waiting.record, settledAt: now, settlement } };
     this.#interrupts.set(id, interrupt);
     this.#waiting.remove(waiting);
     this.#settled.add(interrupt);
@@ -235,6 +237,14 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter
   );
+}
+
+function recordOf<T>({ record }: { readonly record: T }): T {
+  return copy(record);
+}
+
+function placeOf({ createdAt, seq }: Place): Place {
+  return { createdAt, seq };
 }
 
 function fits<T>(value: T, asked: T | undefined): boolean {

@@ -1,9 +1,9 @@
-// Pages of a list in the order of (createdAt, id): the cursor is the place of the last item, opaque to callers.
+// Pages of a list in the order of (createdAt, seq): the cursor is the place of the last item, opaque to callers.
 import { UsageError } from '../core/errors.ts';
 import type { Page } from '../runs/store.ts';
 
-/** Where an item stands in a list. Two items of one millisecond are told apart by their ids. */
-export type Place = { readonly createdAt: number; readonly id: string };
+/** Where an item stands in a list. Two of one millisecond stand in the order in which they came, which `seq` counts. */
+export type Place = { readonly createdAt: number; readonly seq: number };
 
 export type Order = 'newest' | 'oldest';
 
@@ -18,21 +18,27 @@ export function readPageRequest(query: { readonly after?: string; readonly limit
   return { after: query.after === undefined ? undefined : readCursor(query.after), limit };
 }
 
-/** `found` holds one item more than `limit` when there is a page after this one. */
-export function makePage<T extends Place>(found: readonly T[], limit: number): Page<T> {
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  return { items, cursor: found.length > limit && last !== undefined ? writeCursor(last) : null };
+/** `found` holds one more than `limit` when there is a page after this one. */
+export function makePage<Found, T>(
+  found: readonly Found[],
+  limit: number,
+  itemOf: (found: Found) => T,
+  placeOf: (found: Found) => Place,
+): Page<T> {
+  const onPage = found.slice(0, limit);
+  const last = onPage.at(-1);
+  const isLast = found.length <= limit || last === undefined;
+  return { items: onPage.map(itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
 }
 
-function writeCursor({ createdAt, id }: Place): string {
-  return Buffer.from(JSON.stringify([createdAt, id])).toString('base64url');
+function writeCursor({ createdAt, seq }: Place): string {
+  return Buffer.from(JSON.stringify([createdAt, seq])).toString('base64url');
 }
 
 function readCursor(cursor: string): Place {
   try {
-    const [createdAt, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Number.isSafeInteger(createdAt) && typeof id === 'string') return { createdAt, id };
+    const [createdAt, seq] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Number.isSafeInteger(createdAt) && Number.isSafeInteger(seq)) return { createdAt, seq };
   } catch {
     // Not what `writeCursor` wrote: the same mistake as a wrong shape.
   }

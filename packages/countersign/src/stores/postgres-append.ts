@@ -1,183 +1,293 @@
-// One append on PostgreSQL, as one statement: it compares the version, and writes all or nothing without a BEGIN.
+// Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
 import type { Append } from '../runs/store.ts';
+import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 
-/** The time of the database, in milliseconds. */
-export const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
+export type AppendedRow = { readonly id: string; readonly claimed: boolean; readonly watched: boolean };
 
-/** True when the token `token` may take the claim of the run `r`. */
-export const mayTake = (token: string): string =>
-  `(r.claim_token IS NULL OR r.claim_token = ${token} OR r.claim_until <= ${NOW})`;
+export type Prepared = { readonly statement: Statement; readonly values: unknown[] };
 
 /**
- * Makes statements that answer with one row if the append happened, and with none if it was refused: `claimed`, and
- * `watched` if another process than `watcherId` wants to hear of it. Each shape of an append has its own statement, so
- * that nobody pays for what most appends do not have.
+ * Makes statements that answer with one row for each append that happened: `id`, `claimed`, and `watched` if another
+ * process than `watcherId` wants to hear of it. An append without a row was refused, and has changed nothing.
  */
-export function appendStatements(
-  tables: Tables,
-  watcherId: number,
-): (append: Append) => { readonly statement: Statement; readonly values: unknown[] } {
-  const statements = new Map<string, Statement>();
-  return (append) => {
-    const shape = shapeOf(append);
-    const key = JSON.stringify(shape);
-    const known = statements.get(key) ?? statement(appendText(tables, shape));
-    statements.set(key, known);
-    return { statement: known, values: appendValues(append, shape, watcherId) };
-  };
-}
-
-type Shape = {
-  readonly creates: boolean;
-  readonly opens: 'none' | 'plain' | 'labelled';
-  readonly settles: 'none' | 'one' | 'several';
+export type AppendStatements = {
+  /** Each shape of an append has its own statement, so that nobody pays for what most appends do not have. */
+  readonly one: (append: EncodedAppend) => Prepared;
+  /** Appends to different runs. Some may be refused and the rest happens; if one fails, none has happened. */
+  readonly several: (appends: readonly EncodedAppend[]) => Prepared;
 };
 
-function shapeOf({ create, opened, settled }: Append): Shape {
-  const labelled = opened.some(({ labels }) => labels.length > 0);
+export function appendStatements(tables: Tables, watcherId: number): AppendStatements {
+  const known = new Map<string, Composed>();
+  function prepare(shape: Shape, appends: readonly EncodedAppend[]): Prepared {
+    const key = Object.values(shape).join();
+    const composed = known.get(key) ?? compose(tables, shape, watcherId);
+    known.set(key, composed);
+    return { statement: composed.statement, values: composed.values.map((value) => value(appends)) };
+  }
   return {
-    creates: create !== undefined,
-    opens: opened.length === 0 ? 'none' : labelled ? 'labelled' : 'plain',
-    settles: settled.length === 0 ? 'none' : settled.length === 1 ? 'one' : 'several',
+    one: (append) => prepare(append.shape, [append]),
+    several: (appends) => prepare(ANY_SHAPE, appends),
   };
 }
 
-/** In the order in which `appendText` numbers them. */
-function appendValues(append: Append, { creates, opens, settles }: Shape, watcherId: number): unknown[] {
-  const { create, claim } = append;
-  const events = JSON.stringify(append.events);
-  const lease = claim === undefined ? null : Math.ceil(claim.leaseMs);
-  const values: unknown[] = [append.runId, append.expectedVersion, append.events.length, events, append.hash];
-  values.push(append.status, append.wakeAt, JSON.stringify(append.outcome));
-  values.push(claim?.how ?? null, claim?.token ?? null, lease, watcherId);
-  if (creates) values.push(create?.agent, create?.startedBy ?? null);
-  if (opens !== 'none') {
-    values.push(JSON.stringify(append.opened.map(openedRow)), JSON.stringify(append.opened.map(({ id }) => id)));
-  }
-  if (settles === 'none') return values;
-  const ids = append.settled.map(({ id }) => id);
-  const settlements = append.settled.map(({ settlement }) => JSON.stringify(settlement));
-  return settles === 'one' ? [...values, ids[0], settlements[0]] : [...values, ids, settlements];
+/** An append as it travels: what the caller changes afterwards is no matter. */
+export type EncodedAppend = {
+  readonly shape: Shape;
+  readonly runId: string;
+  readonly fields: Readonly<Record<Field, string | number | null>>;
+  readonly opened: readonly ReturnType<typeof openedRow>[];
+  readonly settled: readonly { readonly id: string; readonly settlement: string }[];
+};
+
+export function encodeAppend(append: Append): EncodedAppend {
+  const { runId, create, claim, events, opened, settled } = append;
+  return {
+    shape: shapeOf(append),
+    runId,
+    fields: {
+      run_id: runId,
+      expected: append.expectedVersion,
+      added: events.length,
+      events: JSON.stringify(events),
+      hash: append.hash,
+      status: append.status,
+      wake_at: append.wakeAt,
+      outcome: JSON.stringify(append.outcome),
+      how: claim?.how ?? null,
+      token: claim?.token ?? null,
+      lease_ms: claim === undefined ? null : Math.ceil(claim.leaseMs),
+      agent: create?.agent ?? null,
+      started_by: create?.startedBy ?? null,
+      opened_ids: opened.length === 0 ? null : JSON.stringify(opened.map(({ id }) => id)),
+    },
+    opened: opened.map(openedRow),
+    settled: settled.map(({ id, settlement }) => ({ id, settlement: JSON.stringify(settlement) })),
+  };
 }
 
-/** The columns that `json_to_recordset` reads. Values that are JSON themselves travel as text. */
-function openedRow(interrupt: Append['opened'][number]): Record<string, unknown> {
-  const { id, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest, labels, card } = interrupt;
+/** What an append consists of, beside interrupts, by the names in the statement. */
+const FIELD_TYPES = {
+  ...{ run_id: 'text', expected: 'int', added: 'int', events: 'text', hash: 'text', status: 'text', wake_at: 'bigint' },
+  ...{ outcome: 'text', how: 'text', token: 'text', lease_ms: 'bigint', agent: 'text', started_by: 'text' },
+  opened_ids: 'text',
+} as const;
+
+type Field = keyof typeof FIELD_TYPES;
+const FIELDS = Object.keys(FIELD_TYPES) as readonly Field[];
+
+/** What a statement has to be able to do. */
+type Shape = {
+  readonly takes: 'one' | 'several';
+  readonly writes: 'new' | 'old' | 'both';
+  readonly opens: 'none' | 'plain' | 'labelled';
+  readonly settles: 'none' | 'one' | 'several';
+  /** Whether the runs are due afterwards, now or later. */
+  readonly due: 'yes' | 'no' | 'both';
+};
+
+const ANY_SHAPE: Shape = { takes: 'several', writes: 'both', opens: 'labelled', settles: 'several', due: 'both' };
+
+function shapeOf({ create, opened, settled, status, wakeAt }: Append): Shape {
+  const labelled = opened.some(({ labels }) => labels.length > 0);
   return {
-    ...{ id, agent, tool, kind, risk, digest, created_at: createdAt, expires_at: expiresAt, remind_at: remindAt },
-    labels: labels.length === 0 ? null : JSON.stringify(labels),
+    takes: 'one',
+    writes: create === undefined ? 'old' : 'new',
+    opens: opened.length === 0 ? 'none' : labelled ? 'labelled' : 'plain',
+    settles: settled.length === 0 ? 'none' : settled.length === 1 ? 'one' : 'several',
+    due: status === 'running' || (status === 'waiting' && wakeAt !== null) ? 'yes' : 'no',
+  };
+}
+
+type Value = (appends: readonly EncodedAppend[]) => unknown;
+type Composed = { readonly statement: Statement; readonly values: readonly Value[] };
+
+/** Numbers the values in the order in which the text asks for them, each once. */
+function compose(tables: Tables, shape: Shape, watcherId: number): Composed {
+  const values: Value[] = [];
+  const numbers = new Map<string, number>();
+  const value = (name: string, type: string, given: Value): string => {
+    const number = numbers.get(name) ?? values.push(given);
+    numbers.set(name, number);
+    return `$${number}::${type}`;
+  };
+  const settled = (name: string, of: (append: EncodedAppend) => readonly string[]): string =>
+    shape.settles === 'one'
+      ? value(name, 'text', (appends) => appends.flatMap(of)[0])
+      : value(name, 'text[]', (appends) => appends.flatMap(of));
+  const text = appendText(tables, shape, {
+    of: (field) =>
+      shape.takes === 'several' ? `g.${field}` : value(field, FIELD_TYPES[field], ([append]) => append?.fields[field]),
+    all: (field) => value(field, `${FIELD_TYPES[field]}[]`, (appends) => appends.map(({ fields }) => fields[field])),
+    opened: () => value('opened', 'json', (appends) => JSON.stringify(appends.flatMap(({ opened }) => opened))),
+    settledIds: () => settled('settled ids', (append) => append.settled.map(({ id }) => id)),
+    settledRuns: () => settled('settled runs', (append) => append.settled.map(() => append.runId)),
+    settlements: () => settled('settlements', (append) => append.settled.map(({ settlement }) => settlement)),
+    watcher: () => value('watcher', 'bigint', () => watcherId),
+  });
+  return { statement: statement(text), values };
+}
+
+/** How the values are written into the text. */
+type Given = {
+  /** Of the append at hand. */
+  readonly of: (field: Field) => string;
+  /** Of all appends, as an array. */
+  readonly all: (field: Field) => string;
+  readonly opened: () => string;
+  readonly settledIds: () => string;
+  readonly settledRuns: () => string;
+  readonly settlements: () => string;
+  readonly watcher: () => string;
+};
+
+function appendText(tables: Tables, shape: Shape, given: Given): string {
+  const parts = writing(tables, shape, given);
+  const openedIds = shape.opens === 'none' ? 'NULL' : given.of('opened_ids');
+  parts.push(`batch AS (
+    INSERT INTO ${tables.event} (run_seq, version, events, opened)
+    SELECT g.seq, g.version, ${given.of('events')}, ${openedIds} FROM written g
+  )`);
+  if (shape.due !== 'no') parts.push(becomingDue(tables));
+  if (shape.due !== 'yes' && shape.writes !== 'new') parts.push(endingDue(tables));
+  if (shape.opens !== 'none') parts.push(opening(tables, given));
+  if (shape.opens === 'labelled') parts.push(labelling(tables));
+  if (shape.settles !== 'none') parts.push(settling(tables, shape, given), unlabelling(tables));
+  return `WITH ${parts.join(', ')}
+    SELECT g.id, coalesce(g.claim_token = ${given.of('token')}, false) AS claimed,
+      EXISTS (SELECT FROM ${tables.watcher} WHERE until > ${NOW} AND id <> ${given.watcher()}) AS watched
+    FROM written g`;
+}
+
+/**
+ * The rows of the runs, as `written`. They are looked up and locked in the order in which the appends are given, so
+ * that no two statements wait for each other in a circle.
+ */
+function writing(tables: Tables, shape: Shape, given: Given): string[] {
+  if (shape.takes === 'one') {
+    return [`written AS (${shape.writes === 'new' ? creating(tables, shape, given) : changing(tables, shape, given)})`];
+  }
+  return [
+    `given AS MATERIALIZED (
+      SELECT * FROM unnest(${FIELDS.map(given.all).join(', ')}) g (${FIELDS.join(', ')})
+      WHERE ${asOneRow('g.expected')}
+    )`,
+    `changed AS (${changing(tables, shape, given)})`,
+    `created AS (${creating(tables, shape, given)})`,
+    'written AS (SELECT * FROM (TABLE changed UNION ALL TABLE created) w JOIN given g ON g.run_id = w.id)',
+  ];
+}
+
+const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.due_at';
+
+function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
+  return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
+      claim_until, claim_token, status, hash, outcome)
+    SELECT ${NOW}, ${of('run_id')}, ${of('agent')}, ${of('started_by')}, ${of('expected')} + ${of('added')}, ${NOW},
+      ${of('wake_at')}, CASE ${of('status')} WHEN 'running' THEN ${NOW} WHEN 'waiting' THEN ${of('wake_at')} END,
+      ${NOW} + ${of('lease_ms')}, ${of('token')}, ${of('status')}, ${of('hash')}, ${of('outcome')}
+    ${takes === 'one' ? '' : 'FROM given g WHERE g.agent IS NOT NULL'}
+    RETURNING ${WRITTEN}`;
+}
+
+/** A run that was running before has been due since then: an append does not send it to the end of the queue. */
+function changing(tables: Tables, shape: Shape, given: Given): string {
+  const { of } = given;
+  const holds = `(${of('how')} = 'hold' OR ${of('how')} = 'take' AND ${mayTake(of('token'))})`;
+  return `UPDATE ${tables.run} r SET
+      version = r.version + ${of('added')}, hash = ${of('hash')}, status = ${of('status')}, updated_at = ${NOW},
+      wake_at = ${of('wake_at')}, outcome = ${of('outcome')},
+      due_at = CASE ${of('status')}
+        WHEN 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
+        WHEN 'waiting' THEN ${of('wake_at')}
+      END,
+      claim_token = CASE WHEN ${holds} THEN ${of('token')}
+        WHEN ${of('how')} = 'release' THEN NULL ELSE r.claim_token END,
+      claim_until = CASE WHEN ${holds} THEN ${NOW} + ${of('lease_ms')}
+        WHEN ${of('how')} = 'release' THEN NULL ELSE r.claim_until END
+    ${shape.takes === 'one' ? 'WHERE' : 'FROM given g WHERE g.agent IS NULL AND'}
+      r.id = ${of('run_id')} AND r.version = ${of('expected')}
+      AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')})
+      ${shape.settles === 'none' ? '' : `AND ${allWait(tables, shape, given)}`}
+    RETURNING ${WRITTEN}`;
+}
+
+/** Whoever settled one of them in the meantime has also changed the version. */
+function allWait({ interrupt }: Tables, { settles }: Shape, given: Given): string {
+  const waiting = waitsIn('r.id');
+  if (settles === 'one') return `EXISTS (SELECT FROM ${interrupt} i WHERE i.id = ${given.settledIds()} AND ${waiting})`;
+  return `(SELECT count(DISTINCT i.id) FROM unnest(${given.settledIds()}, ${given.settledRuns()}) s (id, run_id)
+      JOIN ${interrupt} i ON i.id = s.id WHERE s.run_id = r.id AND ${waiting})
+    = (SELECT count(*) FROM unnest(${given.settledRuns()}) s (run_id) WHERE s.run_id = r.id)`;
+}
+
+/** Most appends leave it as it is, and then nothing is written. */
+function becomingDue({ due }: Tables): string {
+  return `due AS (
+    INSERT INTO ${due} AS d (run_id, due_at) SELECT g.id, g.due_at FROM written g WHERE g.due_at IS NOT NULL
+    ON CONFLICT (run_id) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <> excluded.due_at
+  )`;
+}
+
+function endingDue({ due }: Tables): string {
+  return `undue AS (DELETE FROM ${due} d USING written g WHERE d.run_id = g.id AND g.due_at IS NULL)`;
+}
+
+const OPENED_COLUMNS = {
+  ...{ id: 'text', agent: 'text', tool: 'text', kind: 'text', risk: 'text', digest: 'text', created_at: 'bigint' },
+  ...{ expires_at: 'bigint', remind_at: 'bigint', labels: 'text[]', card: 'text' },
+};
+
+/** The columns that `json_to_recordset` reads. The card travels, and stays, as text. */
+function openedRow(interrupt: Append['opened'][number]): Record<keyof typeof OPENED_COLUMNS | 'run_id', unknown> {
+  const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest, labels, card } = interrupt;
+  return {
+    ...{ id, run_id: runId, agent, tool, kind, risk, digest },
+    ...{ created_at: createdAt, expires_at: expiresAt, remind_at: remindAt },
+    labels: labels.length === 0 ? null : [...labels],
     card: JSON.stringify(card),
   };
 }
 
-const OPENED_COLUMNS = `id text, agent text, tool text, kind text, risk text, digest text, created_at bigint,
-  expires_at bigint, remind_at bigint, labels text, card text`;
-
-function appendText(tables: Tables, { creates, opens, settles }: Shape): string {
-  let used = 12;
-  const next = (): string => `$${++used}`;
-  const parts: string[] = [];
-  const [agent, startedBy] = creates ? [next(), next()] : [];
-  const [opened, openedIds] = opens === 'none' ? [] : [next(), next()];
-  const [settledIds, settlements] = settles === 'none' ? [] : [next(), next()];
-
-  parts.push(creates ? creating(tables, `${agent}`, `${startedBy}`) : changing(tables, settles, settledIds));
-  parts.push(`batch AS (
-    INSERT INTO ${tables.event} (run_seq, version, events, opened)
-    SELECT seq, version, $4, ${openedIds ?? 'NULL'} FROM changed
-  )`);
-  parts.push(...becomingDue(tables));
-  if (opened !== undefined) parts.push(opening(tables, opened));
-  if (opens === 'labelled') parts.push(labelling(tables, `${opened}`));
-  if (settledIds !== undefined) parts.push(...settling(tables, settles, settledIds, `${settlements}`));
-  return `WITH ${parts.join(', ')}
-    SELECT coalesce(claim_token = $10, false) AS claimed,
-      EXISTS (SELECT FROM ${tables.watcher} WHERE until > ${NOW} AND id <> $12::bigint) AS watched
-    FROM changed`;
-}
-
-function creating({ run }: Tables, agent: string, startedBy: string): string {
-  return `changed AS (
-    INSERT INTO ${run} (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
-      claim_until, claim_token, status, hash, outcome)
-    VALUES (${NOW}, $1, ${agent}, ${startedBy}, $2::int + $3::int, ${NOW}, $7::bigint,
-      CASE $6::text WHEN 'running' THEN ${NOW} WHEN 'waiting' THEN $7::bigint END,
-      CASE WHEN $9::text IS NOT NULL THEN ${NOW} + $11::bigint END, $10::text, $6::text, $5, $8)
-    RETURNING seq, version, claim_token, due_at
-  )`;
-}
-
-/** A run that was running before has been due since then: an append does not send it to the end of the queue. */
-function changing(tables: Tables, settles: Shape['settles'], settledIds: string | undefined): string {
-  const holds = `($9::text = 'hold' OR $9::text = 'take' AND ${mayTake('$10')})`;
-  return `changed AS (
-    UPDATE ${tables.run} r SET version = r.version + $3::int, hash = $5, status = $6::text, updated_at = ${NOW},
-      wake_at = $7::bigint, outcome = $8,
-      due_at = CASE $6::text
-        WHEN 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
-        WHEN 'waiting' THEN $7::bigint
-      END,
-      claim_token = CASE WHEN ${holds} THEN $10::text WHEN $9::text = 'release' THEN NULL ELSE r.claim_token END,
-      claim_until = CASE WHEN ${holds} THEN ${NOW} + $11::bigint
-        WHEN $9::text = 'release' THEN NULL ELSE r.claim_until END
-    WHERE r.id = $1 AND r.version = $2::int AND ($9::text IS NULL OR $9::text = 'take' OR r.claim_token = $10)
-      ${settledIds === undefined ? '' : `AND ${allWait(tables, settles, settledIds)}`}
-    RETURNING r.seq, r.version, r.claim_token, r.due_at
-  )`;
-}
-
-/** Whoever settled one of them in the meantime has also changed the version. */
-function allWait({ interrupt }: Tables, settles: Shape['settles'], ids: string): string {
-  const [matches, count] =
-    settles === 'one' ? [`id = ${ids}`, '1'] : [`id = ANY (${ids}::text[])`, `cardinality(${ids}::text[])`];
-  return `(SELECT count(*) FROM ${interrupt} WHERE ${matches} AND run_id = $1 AND settled_at IS NULL) = ${count}`;
-}
-
-/** Most appends leave it as it is, and then nothing is written. */
-function becomingDue({ due }: Tables): string[] {
-  return [
-    `due AS (
-      INSERT INTO ${due} AS d (run_id, due_at) SELECT $1, due_at FROM changed WHERE due_at IS NOT NULL
-      ON CONFLICT (run_id) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <> excluded.due_at
-    )`,
-    `undue AS (DELETE FROM ${due} d USING changed WHERE d.run_id = $1 AND changed.due_at IS NULL)`,
-  ];
-}
-
-function opening({ interrupt }: Tables, opened: string): string {
-  const columns = 'id, agent, tool, kind, risk, digest, created_at, expires_at, remind_at, labels, card';
+function opening({ interrupt }: Tables, given: Given): string {
+  const columns = Object.keys(OPENED_COLUMNS);
+  const types = Object.entries(OPENED_COLUMNS).map(([column, type]) => `${column} ${type}`);
   return `opened AS (
-    INSERT INTO ${interrupt} (run_id, ${columns})
-    SELECT $1, ${columns.replaceAll(/(\w+)/g, 'o.$1')}
-    FROM changed, json_to_recordset(${opened}::json) AS o (${OPENED_COLUMNS})
+    INSERT INTO ${interrupt} AS i (run_id, ${columns.join(', ')})
+    SELECT g.id, ${columns.map((column) => `o.${column}`).join(', ')}
+    FROM written g JOIN json_to_recordset(${given.opened()}) AS o (run_id text, ${types.join(', ')}) ON o.run_id = g.id
+    RETURNING i.id, i.seq, i.created_at, i.labels
   )`;
 }
 
-function labelling({ label }: Tables, opened: string): string {
+function labelling({ label }: Tables): string {
   return `labelled AS (
-    INSERT INTO ${label} (label, waiting, created_at, interrupt_id)
-    SELECT DISTINCT name, true, o.created_at, o.id
-    FROM changed, json_to_recordset(${opened}::json) AS o (${OPENED_COLUMNS}),
-      json_array_elements_text(o.labels::json) AS name
+    INSERT INTO ${label} (label, waiting, created_at, seq, interrupt_id)
+    SELECT DISTINCT name, true, o.created_at, o.seq, o.id FROM opened o, unnest(o.labels) AS name
   )`;
 }
 
-function settling({ interrupt, label }: Tables, settles: Shape['settles'], ids: string, settlements: string): string[] {
-  const [matches, settlement] =
+function settling({ interrupt }: Tables, { settles }: Shape, given: Given): string {
+  const [settlement, from, matches] =
     settles === 'one'
-      ? [`i.id = ${ids}`, settlements]
-      : [`i.id = ANY (${ids}::text[])`, `(${settlements}::text[])[array_position(${ids}::text[], i.id)]`];
-  return [
-    `settled AS (
-      UPDATE ${interrupt} i SET settled_at = ${NOW}, settlement = ${settlement} FROM changed WHERE ${matches}
-      RETURNING i.id, i.created_at, i.labels
-    )`,
-    `unlabelled AS (
-      UPDATE ${label} l SET waiting = false
-      FROM settled s, json_array_elements_text(s.labels::json) AS name
-      WHERE l.label = name AND l.waiting AND l.created_at = s.created_at AND l.interrupt_id = s.id
-    )`,
-  ];
+      ? [given.settlements(), 'written g', `i.id = ${given.settledIds()}`]
+      : [
+          's.settlement',
+          `written g JOIN unnest(${given.settledIds()}, ${given.settledRuns()}, ${given.settlements()})
+            s (id, run_id, settlement) ON s.run_id = g.id`,
+          'i.id = s.id',
+        ];
+  return `settled AS (
+    UPDATE ${interrupt} i SET settled_at = ${NOW}, settlement = ${settlement} FROM ${from} WHERE ${matches}
+    RETURNING i.seq, i.created_at, i.labels
+  )`;
+}
+
+function unlabelling({ label }: Tables): string {
+  return `unlabelled AS (
+    UPDATE ${label} l SET waiting = false FROM settled s, unnest(s.labels) AS name
+    WHERE l.label = name AND l.waiting AND l.created_at = s.created_at AND l.seq = s.seq AND ${asOneRow('length(name)')}
+  )`;
 }

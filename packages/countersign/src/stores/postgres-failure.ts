@@ -6,7 +6,7 @@ export function postgresFailure(error: unknown): CountersignError {
   if (error instanceof CountersignError) return error;
   const code = errorCode(error);
   const said = error instanceof Error ? error.message : String(error);
-  const retryable = isRetryable(code, said);
+  const retryable = !(error instanceof TypeError) && isRetryable(code, said);
   return new ProviderError(
     'store-failed',
     { postgresCode: code ?? null },
@@ -22,6 +22,12 @@ export function errorCode(error: unknown): string | undefined {
   if (typeof code === 'string') return code;
   // When a name has several addresses, each attempt to connect has its own error.
   return error instanceof AggregateError ? errorCode(error.errors[0]) : undefined;
+}
+
+/** The server itself refused the statement, and so has done nothing. Otherwise nobody knows. */
+export function hasAnswered(error: unknown): boolean {
+  const code = errorCode(error);
+  return isSqlState(code) && !/^(08|57P|58)/.test(code);
 }
 
 /** The statement lost against another at a stricter isolation level than the default: as if it had found no row. */
@@ -41,9 +47,13 @@ const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '58'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
   // Without a SQLSTATE the server has not answered: the connection failed, or was lost.
-  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]{4}$/.test(code))
-    return !said.includes('after calling end');
+  if (!isSqlState(code)) return !said.includes('after calling end');
   return RETRYABLE.some((start) => code.startsWith(start));
+}
+
+/** Codes of the connection, like EPIPE, begin with an E. */
+function isSqlState(code: string | undefined): code is string {
+  return code !== undefined && /^(?!E)[0-9A-Z]{5}$/.test(code);
 }
 
 function adviceOn(code: string | undefined, retryable: boolean): string {

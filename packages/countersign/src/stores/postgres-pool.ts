@@ -8,7 +8,8 @@ export type PostgresResult = { readonly rows: readonly any[] };
 /**
  * What a pool must be able to do: a `Pool` of `pg`, or anything that takes a text with `$1` and values.
  * With `connect`, as `pg` has it, statements are prepared once for each connection and changes that other processes
- * make are heard at once; without, they are looked for now and then.
+ * make are heard at once, on a connection of the pool that is kept while somebody watches; without, they are looked for
+ * now and then.
  */
 export type PostgresPool = {
   query(text: string, values: unknown[]): Promise<PostgresResult>;
@@ -51,15 +52,17 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
   const { Pool, Client } = await loadPg();
   const options = { connectionString: url, connectionTimeoutMillis: CONNECT_MS, keepAlive: true };
   const pool = new Pool({ ...options, max, allowExitOnIdle: true });
-  // An idle connection was lost. The next query gets another one, or fails and says so.
-  pool.on('error', () => {});
+  // A connection was lost that is idle, or about to be closed. The next query gets another one, or fails and says so.
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
   return {
     pool: {
       query: (...given: [string, unknown[]]) => pool.query(...given),
       connect: async () => {
         const client = new Client(options);
+        client.on('error', ignore);
         await client.connect();
-        return Object.assign(client, { release: () => void client.end().catch(() => {}) }) as PostgresClient;
+        return Object.assign(client, { release: () => void client.end().catch(ignore) }) as PostgresClient;
       },
     },
     close: () => pool.end(),
@@ -67,6 +70,8 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
 }
 
 const CONNECT_MS = 10_000;
+
+function ignore(): void {}
 
 async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client'>> {
   try {

@@ -79,10 +79,10 @@ function migrationBlock(tables: Tables): string {
 const ADVISORY_LOCK = '7165065861927432051';
 
 /**
- * Names are compared byte by byte. No index has a column that an append changes, and each page of runs keeps room: then
- * a change of a run touches neither another page nor an index. The columns that change most often stand last, since only
- * what is between the first and the last change goes to the log. No foreign keys: whatever refers to a run is written in
- * the same statement as its row.
+ * Names are compared byte by byte. No index of the runs has a column that an append changes, and half of each page stays
+ * free: then a change touches neither an index nor another page, also when an interrupt is settled long after it was
+ * opened. The columns that change most often stand last, since only what is between the first and the last change goes
+ * to the log. No foreign keys: whatever refers to a run is written in the same statement as its row.
  */
 const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
   ({ migration, run, due, event, interrupt, label, watcher }) => `
@@ -106,19 +106,19 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     updated_at bigint NOT NULL,
     version integer NOT NULL,
     hash text COLLATE "C" NOT NULL
-  ) WITH (fillfactor = 70);
-  CREATE INDEX countersign_run_list ON ${run} (created_at, id);
+  ) WITH (fillfactor = 50);
+  CREATE INDEX countersign_run_list ON ${run} (created_at, seq);
 
-  -- The runs that have a due_at, in its order. It is not logged: after a crash it is empty, and made anew from the runs.
-  -- So a row here says only where to look; the run has the last word.
+  -- The runs that have a due_at, in its order. It is not logged: after a crash it is empty, and made anew from the
+  -- runs. So a row here says only where to look; the run has the last word.
   CREATE UNLOGGED TABLE ${due} (
     run_id text COLLATE "C" PRIMARY KEY,
     due_at bigint NOT NULL
   );
   CREATE INDEX countersign_due_list ON ${due} (due_at);
 
-  -- One row for each append; version is that of the run after it. The interrupts that it opened, as a JSON array of ids,
-  -- are here so that those of a run are found without an index of their own.
+  -- One row for each append; version is that of the run after it. The interrupts that it opened, as a JSON array of
+  -- ids, are here so that those of a run are found without an index of their own.
   CREATE TABLE ${event} (
     run_seq bigint NOT NULL,
     version integer NOT NULL,
@@ -128,6 +128,7 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
   );
 
   CREATE TABLE ${interrupt} (
+    seq bigint GENERATED ALWAYS AS IDENTITY,
     created_at bigint NOT NULL,
     expires_at bigint,
     remind_at bigint,
@@ -137,22 +138,23 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     tool text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
     risk text COLLATE "C",
-    labels text,
+    labels text[] COLLATE "C",
     digest text NOT NULL,
     card text NOT NULL,
     settled_at bigint,
     settlement text
-  ) WITH (fillfactor = 85);
-  CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, id) WHERE settled_at IS NULL;
-  CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, id) WHERE settled_at IS NOT NULL;
+  ) WITH (fillfactor = 50);
+  CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, seq) WHERE settled_at IS NULL;
+  CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, seq) WHERE settled_at IS NOT NULL;
 
   -- The labels of the interrupts that wait, and of those that do not, each in the order of the lists.
   CREATE TABLE ${label} (
     label text COLLATE "C" NOT NULL,
     waiting boolean NOT NULL,
     created_at bigint NOT NULL,
+    seq bigint NOT NULL,
     interrupt_id text COLLATE "C" NOT NULL,
-    PRIMARY KEY (label, waiting, created_at, interrupt_id)
+    PRIMARY KEY (label, waiting, created_at, seq)
   );
 
   -- The processes that watch, and until when they are believed to: only for them changes are announced.

@@ -2,23 +2,24 @@
 import type { RunQuery } from '../runs/store.ts';
 import type { Dialect, Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
-import { mayTake, NOW } from './postgres-append.ts';
+import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
 
-export type PostgresSql = { readonly dialect: Dialect } & {
-  readonly [name in
-    | 'read'
-    | 'claim'
-    | 'renew'
-    | 'release'
-    | 'due'
-    | 'completeDue'
-    | 'interrupt'
-    | 'now'
-    | 'refusal']: Statement;
-};
+type Name =
+  | 'read'
+  | 'readSeveral'
+  | 'claim'
+  | 'renew'
+  | 'release'
+  | 'due'
+  | 'completeDue'
+  | 'interrupt'
+  | 'now'
+  | 'refusal';
+
+export type PostgresSql = { readonly dialect: Dialect } & { readonly [name in Name]: Statement };
 
 export function postgresSql({ run, due, event, interrupt, label }: Tables): PostgresSql {
   const batches = (after: string): string => `(
@@ -27,6 +28,9 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
   ) AS batches`;
   return {
     read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1`),
+    readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
+      FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
+      WHERE ${asOneRow('g.after')}`),
     claim: statement(`WITH r AS (
         UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
         WHERE r.id = $1 AND ${mayTake('$2')} RETURNING r.*
@@ -46,7 +50,8 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
     refusal: statement(`SELECT version, claim_token, ARRAY(
-        SELECT id::text FROM ${interrupt} WHERE id = ANY ($2::text[]) AND run_id = $1 AND settled_at IS NULL
+        SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
+        WHERE ${asOneRow('length(s.id)')} AND ${waitsIn('$1')}
       ) AS waiting FROM ${run} WHERE id = $1`),
     dialect: {
       columns: INTERRUPT_FIELDS,
@@ -73,11 +78,11 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
   }
   const oldest = query.order === 'oldest';
   if (after !== undefined) {
-    conditions.push(`(r.created_at, r.id) ${oldest ? '>' : '<'} (${value(after.createdAt)}, ${value(after.id)})`);
+    conditions.push(`(r.created_at, r.seq) ${oldest ? '>' : '<'} (${value(after.createdAt)}, ${value(after.seq)})`);
   }
   const direction = oldest ? 'ASC' : 'DESC';
   const text = `SELECT ${RUN_FIELDS} FROM ${run} r WHERE ${conditions.join(' AND ')}
-    ORDER BY r.created_at ${direction}, r.id ${direction} LIMIT ${value(limit + 1)}`;
+    ORDER BY r.created_at ${direction}, r.seq ${direction} LIMIT ${value(limit + 1)}`;
   return { text, values };
 }
 
@@ -87,11 +92,13 @@ const NEVER = '9223372036854775807';
 const RUN_FIELDS = fields('r', RUN_COLUMNS);
 const INTERRUPT_FIELDS = fields('i', INTERRUPT_COLUMNS);
 
-function fields(table: string, columns: string): string {
-  return columns
-    .split(', ')
-    .map((column) => (column.endsWith('_at') ? `${table}.${column}::float8 AS ${column}` : `${table}.${column}`))
-    .join(', ');
+function fields(table: string, columns: readonly string[]): string {
+  return columns.map((column) => `${field(`${table}.${column}`)} AS ${column}`).join(', ');
+}
+
+function field(column: string): string {
+  if (column.endsWith('.labels')) return `array_to_json(${column})::text`;
+  return column.endsWith('.seq') || column.endsWith('_at') ? `${column}::float8` : column;
 }
 
 /**

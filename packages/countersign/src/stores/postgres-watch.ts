@@ -1,9 +1,10 @@
 // How processes hear of each other's appends on PostgreSQL, while somebody watches. Otherwise nothing is announced,
 // connected or timed.
 import { setTimeout as delay } from 'node:timers/promises';
-import { NOW } from './postgres-append.ts';
+import { NOW } from './postgres-conditions.ts';
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
 import { quoted, type Tables } from './postgres-schema.ts';
+import type { StopListening } from './watchers.ts';
 
 export type WatchConnection = {
   readonly pool: () => Promise<PostgresPool>;
@@ -67,11 +68,14 @@ export class PostgresAnnouncer {
   }
 }
 
-/** Calls `changed` with the runs that other processes append to, soon after. Returns how to stop. */
-export function watchPostgres(connection: WatchConnection, changed: (runId: string) => void): () => void {
+/** Calls `changed` with the runs that other processes append to, soon after. */
+export function watchPostgres(connection: WatchConnection, changed: (runId: string) => void): StopListening {
   const stopping = new AbortController();
-  void follow(connection, changed, stopping.signal);
-  return () => stopping.abort();
+  const following = follow(connection, changed, stopping.signal);
+  return () => {
+    stopping.abort();
+    return following;
+  };
 }
 
 /** Listens until told to stop. Whenever it begins, at first or after the connection was lost, it looks back. */
@@ -115,6 +119,7 @@ async function listen(
     for (const runId of runIdsFromOthers(payload, watcherId)) changed(runId);
   });
   stop.addEventListener('abort', () => end(), { once: true });
+  if (stop.aborted) end();
   client.unref?.();
   const sayThatWeWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${BELIEVED_MS})
     ON CONFLICT (id) DO UPDATE SET until = excluded.until`;

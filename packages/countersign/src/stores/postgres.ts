@@ -14,18 +14,26 @@ import type {
 } from '../runs/store.ts';
 import { interruptsSql } from './list-query.ts';
 import { makePage } from './page.ts';
-import { appendStatements } from './postgres-append.ts';
-import { isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
+import {
+  type AppendedRow,
+  appendStatements,
+  type EncodedAppend,
+  encodeAppend,
+  type Prepared,
+} from './postgres-append.ts';
+import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
-import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, type RunRow, runOf } from './rows.ts';
+import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import { createTogether, type Together } from './together.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
 
 export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-pool.ts';
 
+/** Where the database is: an address, or a pool of yours. */
 export type PostgresStoreOptions = {
   /** The schema of the tables; it is made if it is not there. The first one of the search path unless given. */
   readonly schema?: string;
@@ -54,7 +62,8 @@ class PostgresStore implements Store {
   readonly #tables: Tables;
   readonly #sql: PostgresSql;
   readonly #watcherId = randomInt(2 ** 47);
-  readonly #appendStatement: ReturnType<typeof appendStatements>;
+  readonly #append: Together<EncodedAppend, AppendedRow>;
+  readonly #read: Together<Reading, LoadedRow>;
   readonly #watchers: Watchers;
   readonly #announcer: PostgresAnnouncer;
   #ownPool: OwnPool | undefined;
@@ -65,7 +74,19 @@ class PostgresStore implements Store {
     this.#options = options;
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
-    this.#appendStatement = appendStatements(this.#tables, this.#watcherId);
+    const { one, several } = appendStatements(this.#tables, this.#watcherId);
+    // In the order of their ids: that is the order in which every process locks the runs.
+    this.#append = this.#together((appends) => {
+      const [first, second] = appends;
+      return first !== undefined && second === undefined ? one(first) : several(appends);
+    });
+    this.#read = this.#together((readings) => {
+      const [runIds, after] = [readings.map(({ runId }) => runId), readings.map(({ after }) => after)];
+      const { read, readSeveral } = this.#sql;
+      return runIds.length === 1
+        ? { statement: read, values: [runIds[0], after[0]] }
+        : { statement: readSeveral, values: [runIds, after] };
+    });
     const connection = { pool: () => this.#pool(), tables: this.#tables, watcherId: this.#watcherId };
     this.#announcer = new PostgresAnnouncer(connection);
     this.#watchers = createWatchers(() => watchPostgres(connection, (runId) => this.#watchers.notify(runId)));
@@ -73,16 +94,14 @@ class PostgresStore implements Store {
 
   async append(append: Append): Promise<Appended> {
     checkAppend(append);
-    const { statement, values } = this.#appendStatement(append);
-    const rows = await this.#rows<AppendedRow>(statement, values, (error) => {
+    const row = await this.#append(encodeAppend(append)).catch((error: unknown) => {
       const constraint = violatedConstraint(error);
       if (constraint === 'countersign_run_pkey') throw runExists(append.runId);
       if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
       // Others wrote at the same moment: what there is now says why this one was refused.
-      if (isSerializationFailure(error)) return [];
+      if (isSerializationFailure(error)) return undefined;
       throw postgresFailure(error);
     });
-    const [row] = rows;
     if (row === undefined) throw await this.#refusalOf(append);
     this.#watchers.notify(append.runId);
     if (row.watched) this.#announcer.announce(append.runId);
@@ -91,7 +110,9 @@ class PostgresStore implements Store {
 
   async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
     const after = options?.after ?? 0;
-    const [row] = await this.#rows<LoadedRow>(this.#sql.read, [runId, after]);
+    const row = await this.#read({ runId, after }).catch((error: unknown) => {
+      throw postgresFailure(error);
+    });
     return row === undefined ? undefined : loadedOf(row, after);
   }
 
@@ -123,13 +144,13 @@ class PostgresStore implements Store {
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const { text, values } = runsSql(query, this.#tables);
     const rows = await this.#rows<RunRow>({ text }, [...values]);
-    return makePage(rows.map(runOf), query.limit);
+    return makePage(rows, query.limit, runOf, placeOf);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const { text, values } = interruptsSql(query, this.#sql.dialect);
     const rows = await this.#rows<InterruptRow>({ text }, [...values]);
-    return makePage(rows.map(interruptOf), query.limit);
+    return makePage(rows, query.limit, interruptOf, placeOf);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -155,7 +176,7 @@ class PostgresStore implements Store {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    this.#watchers.clear();
+    await this.#watchers.clear();
     await this.#announcer.close();
     this.#closed = true;
     await this.#ownPool?.close();
@@ -180,19 +201,28 @@ class PostgresStore implements Store {
     return pool;
   }
 
-  async #rows<Row = any>(
-    statement: Statement | { readonly text: string },
-    values: unknown[],
-    onError = (error: unknown): readonly Row[] => {
-      throw postgresFailure(error);
-    },
-  ): Promise<readonly Row[]> {
+  #together<Job extends { readonly runId: string }, Row extends { readonly id: string }>(
+    prepare: (jobs: readonly Job[]) => Prepared,
+  ): Together<Job, Row> {
+    return createTogether({
+      keyOf: ({ runId }) => runId,
+      canBeSentAlone: hasAnswered,
+      send: async (jobs) => {
+        const { statement, values } = prepare(jobs);
+        const { rows } = await run(await this.#pool(), statement, values);
+        const byRun = new Map<string, Row>(rows.map((row) => [row.id, row]));
+        return jobs.map(({ runId }) => byRun.get(runId));
+      },
+    });
+  }
+
+  async #rows<Row = any>(statement: Statement | { readonly text: string }, values: unknown[]): Promise<readonly Row[]> {
     try {
       const pool = await this.#pool();
       const result = 'name' in statement ? run(pool, statement, values) : pool.query(statement.text, values);
       return (await result).rows;
     } catch (error) {
-      return onError(error);
+      throw postgresFailure(error);
     }
   }
 
@@ -212,9 +242,9 @@ class PostgresStore implements Store {
   }
 }
 
-type DueRow = { readonly complete: boolean; readonly ids: readonly string[] };
+type Reading = { readonly runId: string; readonly after: number };
 
-type AppendedRow = { readonly claimed: boolean; readonly watched: boolean };
+type DueRow = { readonly complete: boolean; readonly ids: readonly string[] };
 
 function openedIds({ opened }: Append): string {
   return opened.map(({ id }) => id).join(' or ');

@@ -1,7 +1,9 @@
 // The rows that both SQL stores have, and the records they stand for. JSON is kept as text, byte for byte.
 import type { InterruptRecord, LoadedRun, Risk, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
+import type { Place } from './page.ts';
 
 export type RunRow = {
+  readonly seq: number;
   readonly id: string;
   readonly agent: string;
   readonly status: RunStatus;
@@ -18,6 +20,7 @@ export type RunRow = {
 export type LoadedRow = RunRow & { readonly batches: string | null };
 
 export type InterruptRow = {
+  readonly seq: number;
   readonly id: string;
   readonly run_id: string;
   readonly agent: string;
@@ -35,10 +38,13 @@ export type InterruptRow = {
   readonly settlement: string | null;
 };
 
-export const RUN_COLUMNS = 'id, agent, status, version, hash, started_by, created_at, updated_at, wake_at, outcome';
+export const RUN_COLUMNS: readonly string[] =
+  'seq id agent status version hash started_by created_at updated_at wake_at outcome'.split(' ');
 
-export const INTERRUPT_COLUMNS =
-  'id, run_id, agent, tool, kind, risk, labels, created_at, expires_at, remind_at, card, digest, settled_at, settlement';
+export const INTERRUPT_COLUMNS: readonly string[] =
+  'seq id run_id agent tool kind risk labels created_at expires_at remind_at card digest settled_at settlement'.split(
+    ' ',
+  );
 
 export function runOf(row: RunRow): RunRecord {
   return {
@@ -53,6 +59,10 @@ export function runOf(row: RunRow): RunRecord {
     wakeAt: row.wake_at,
     outcome: JSON.parse(row.outcome),
   };
+}
+
+export function placeOf(row: { readonly created_at: number; readonly seq: number }): Place {
+  return { createdAt: row.created_at, seq: row.seq };
 }
 
 /** The events after the first `after`; the oldest batch of the row may begin before it. */

@@ -1,4 +1,4 @@
-// A list that stays in the order of (createdAt, id), so that a page of it costs the same however long it is.
+// A list that stays in the order of (createdAt, seq), so that a page of it costs the same however long it is.
 import type { Order, Place } from './page.ts';
 
 export class SortedList<T extends Place> {
@@ -39,7 +39,5 @@ export class SortedList<T extends Place> {
 }
 
 function compare(a: Place, b: Place): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
-  if (a.id === b.id) return 0;
-  return a.id < b.id ? -1 : 1;
+  return a.createdAt === b.createdAt ? a.seq - b.seq : a.createdAt - b.createdAt;
 }

@@ -24,14 +24,15 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
       const labels = [...new Set(interrupt.labels)];
       const labelsText = labels.length === 0 ? null : JSON.stringify(interrupt.labels);
       const card = texts.cards[index] ?? 'null';
-      prepare(OPEN).run(id, runId, agent, tool, kind, risk, labelsText, createdAt, expiresAt, remindAt, digest, card);
-      for (const label of labels) prepare(ADD_LABEL).run(label, createdAt, id);
+      const values = [id, runId, agent, tool, kind, risk, labelsText, createdAt, expiresAt, remindAt, digest, card];
+      const { lastInsertRowid: seq } = prepare(OPEN).run(...values);
+      for (const label of labels) prepare(ADD_LABEL).run(label, createdAt, seq, id);
     }
     for (const [index, { id }] of append.settled.entries()) {
       const settled = prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', id);
-      const { labels, created_at: createdAt } = settled as { labels: string | null; created_at: number };
+      const { labels, created_at: createdAt, seq } = settled as Settled;
       const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
-      for (const label of new Set(names)) prepare(SETTLE_LABEL).run(label, createdAt, id);
+      for (const label of new Set(names)) prepare(SETTLE_LABEL).run(label, createdAt, seq);
     }
     return { claimed: append.claim !== undefined && claim.token === append.claim.token };
   };
@@ -45,6 +46,8 @@ type Before = {
   readonly claim_token: string | null;
   readonly claim_until: number | null;
 };
+
+type Settled = { readonly seq: number; readonly labels: string | null; readonly created_at: number };
 
 type Claim = { readonly token: string | null; readonly until: number | null };
 
@@ -122,9 +125,10 @@ const OPEN = `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, 
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE id = ?
-  RETURNING labels, created_at`;
+  RETURNING seq, labels, created_at`;
 
-const ADD_LABEL = 'INSERT INTO countersign_label (label, waiting, created_at, interrupt_id) VALUES (?, 1, ?, ?)';
+const ADD_LABEL =
+  'INSERT INTO countersign_label (label, waiting, created_at, seq, interrupt_id) VALUES (?, 1, ?, ?, ?)';
 
 const SETTLE_LABEL = `UPDATE countersign_label SET waiting = 0
-  WHERE label = ? AND waiting = 1 AND created_at = ? AND interrupt_id = ?`;
+  WHERE label = ? AND waiting = 1 AND created_at = ? AND seq = ?`;

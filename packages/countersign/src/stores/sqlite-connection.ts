@@ -17,7 +17,7 @@ type QueuedJob = {
 };
 
 /** SQLite itself waits this long for a lock, during which nothing else happens in this process; then we wait. */
-const BLOCKING_WAIT_MS = 20;
+const BLOCKING_WAIT_MS = 10;
 /** How many jobs become durable together at most, so that other processes get their turn. */
 const GROUP = 64;
 
@@ -185,9 +185,14 @@ export class SqliteConnection {
   /** After most failures the file is opened anew by the next call: what was wrong with it may have been put right. */
   #failure(error: unknown): CountersignError {
     if (opensAnew(error) && this.#options.path !== ':memory:') {
-      this.#database?.close();
+      const database = this.#database;
       this.#database = undefined;
       this.#migrated = undefined;
+      try {
+        database?.close();
+      } catch {
+        // The file is given up in any case.
+      }
     }
     return sqliteFailure(error, this.#options.path);
   }

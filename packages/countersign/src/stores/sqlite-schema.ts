@@ -32,6 +32,8 @@ const MIGRATIONS: readonly string[] = [
     applied_at INTEGER NOT NULL
   ) STRICT;
 
+  -- Each page that a transaction touches is written anew, so there are no more indexes than the store needs. Runs are
+  -- listed in the order of seq, in which they were created.
   CREATE TABLE countersign_run (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -48,8 +50,6 @@ const MIGRATIONS: readonly string[] = [
     claim_until INTEGER,
     outcome TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX countersign_run_list ON countersign_run (created_at, id);
-  CREATE INDEX countersign_run_status ON countersign_run (status, created_at, id);
   CREATE INDEX countersign_run_due ON countersign_run (due_at) WHERE due_at IS NOT NULL;
 
   -- One row for each append; version is that of the run after it.
@@ -78,8 +78,8 @@ const MIGRATIONS: readonly string[] = [
     settlement TEXT,
     card TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX countersign_interrupt_waiting ON countersign_interrupt (created_at, id) WHERE settled_at IS NULL;
-  CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at, id) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_interrupt_waiting ON countersign_interrupt (created_at) WHERE settled_at IS NULL;
+  CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_run ON countersign_interrupt (run_id);
 
   -- The labels of the interrupts that wait, and of those that do not, each in the order of the lists.
@@ -87,8 +87,9 @@ const MIGRATIONS: readonly string[] = [
     label TEXT NOT NULL,
     waiting INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
     interrupt_id TEXT NOT NULL,
-    PRIMARY KEY (label, waiting, created_at, interrupt_id)
+    PRIMARY KEY (label, waiting, created_at, seq)
   ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -20,14 +20,16 @@ import {
   interruptOf,
   type LoadedRow,
   loadedOf,
+  placeOf,
   RUN_COLUMNS,
   type RunRow,
   runOf,
 } from './rows.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
-import { createWatchers, type Watchers } from './watchers.ts';
+import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
 
+/** Where the file is, and how patient the store is. */
 export type SqliteStoreOptions = {
   /** The file; it is made if it is not there. Its folder must exist, on a disk of this computer. */
   readonly path: string;
@@ -104,12 +106,12 @@ class SqliteStore implements Store {
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const rows = await this.#connection.read(allOf<RunRow>(runsSql(query)));
-    return makePage(rows.map(runOf), query.limit);
+    return makePage(rows, query.limit, runOf, placeOf);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const rows = await this.#connection.read(allOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)));
-    return makePage(rows.map(interruptOf), query.limit);
+    return makePage(rows, query.limit, interruptOf, placeOf);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -132,12 +134,12 @@ class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    this.#watchers.clear();
+    await this.#watchers.clear();
     await this.#connection.close();
   }
 
   /** Events are only ever added, so the last one that was seen says which are new. */
-  #listen(): () => void {
+  #listen(): StopListening {
     let seen = this.#connection.peek(lastEvent);
     let dataVersion = this.#connection.peek(readDataVersion);
     const timer = setInterval(() => {
@@ -154,11 +156,11 @@ class SqliteStore implements Store {
       for (const runId of new Set(changes.map(({ id }) => id))) this.#watchers.notify(runId);
     }, POLL_MS);
     timer.unref();
-    return () => clearInterval(timer);
+    return async () => clearInterval(timer);
   }
 }
 
-const READ = `SELECT ${RUN_COLUMNS}, (
+const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
     SELECT group_concat(events, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
   ) AS batches
   FROM countersign_run r WHERE id = ?`;
@@ -173,14 +175,14 @@ const RELEASE = 'UPDATE countersign_run SET claim_token = NULL, claim_until = NU
 const DUE = `SELECT id FROM countersign_run
   WHERE due_at <= ? AND (claim_until IS NULL OR claim_until <= ?) ORDER BY due_at LIMIT ?`;
 
-const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS} FROM countersign_interrupt WHERE id = ?`;
+const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`;
 
 const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
   WHERE e.seq > ? ORDER BY e.seq`;
 
 /** How the lists of interrupts are written for SQLite. */
 export const SQLITE_DIALECT = {
-  columns: INTERRUPT_COLUMNS.replaceAll(/(\w+)/g, 'i.$1'),
+  columns: INTERRUPT_COLUMNS.map((column) => `i.${column}`).join(', '),
   interrupts: 'countersign_interrupt',
   labels: 'countersign_label',
   value: () => '?',
@@ -200,12 +202,11 @@ function runsSql(query: RunQuery): Sql {
     values.push(value);
   }
   if (after !== undefined) {
-    conditions.push(`(created_at, id) ${oldest ? '>' : '<'} (?, ?)`);
-    values.push(after.createdAt, after.id);
+    conditions.push(`seq ${oldest ? '>' : '<'} ?`);
+    values.push(after.seq);
   }
-  const direction = oldest ? 'ASC' : 'DESC';
-  const text = `SELECT ${RUN_COLUMNS} FROM countersign_run WHERE ${conditions.join(' AND ')}
-    ORDER BY created_at ${direction}, id ${direction} LIMIT ?`;
+  const text = `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE ${conditions.join(' AND ')}
+    ORDER BY seq ${oldest ? 'ASC' : 'DESC'} LIMIT ?`;
   return { text, values: [...values, limit + 1] };
 }
 

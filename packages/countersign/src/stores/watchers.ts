@@ -5,26 +5,30 @@ export type Watchers = {
   add(changed: (runId: string) => void): () => void;
   /** Tells everybody, soon but not within the call. */
   notify(runId: string): void;
-  /** Nobody watches any more. */
-  clear(): void;
+  /** Nobody watches any more. Resolves when nothing listens any more. */
+  clear(): Promise<void>;
 };
 
-/** `listen` is called when the first one begins to watch and returns how to stop listening. */
-export function createWatchers(listen: () => () => void = () => () => {}): Watchers {
+/** How to stop listening; resolves when that is done. */
+export type StopListening = () => Promise<void>;
+
+/** `listen` is called when the first one begins to watch. */
+export function createWatchers(listen: () => StopListening = () => async () => {}): Watchers {
   const watching = new Set<{ readonly changed: (runId: string) => void }>();
-  let unlisten: (() => void) | undefined;
+  let stopListening: StopListening | undefined;
+  let stopped: Promise<void> = Promise.resolve();
 
   function stopIfNobody(): void {
-    if (watching.size > 0) return;
-    unlisten?.();
-    unlisten = undefined;
+    if (watching.size > 0 || stopListening === undefined) return;
+    stopped = stopListening();
+    stopListening = undefined;
   }
 
   return {
     add(changed) {
       const watcher = { changed };
       watching.add(watcher);
-      unlisten ??= listen();
+      stopListening ??= listen();
       return () => {
         watching.delete(watcher);
         stopIfNobody();
@@ -36,9 +40,10 @@ export function createWatchers(listen: () => () => void = () => () => {}): Watch
         for (const watcher of watching) tell(watcher.changed, runId);
       });
     },
-    clear() {
+    async clear() {
       watching.clear();
       stopIfNobody();
+      await stopped;
     },
   };
 }

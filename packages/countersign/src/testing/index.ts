@@ -1,5 +1,16 @@
 // The door for tests: a scripted model, so that users test their own agents without a provider, and the contract of stores.
 export {
+  type CrashDecision,
+  type CrashEffect,
+  type CrashOptions,
+  type CrashPoint,
+  type CrashProcess,
+  type CrashReport,
+  type CrashResult,
+  type CrashScenario,
+  crashEverywhere,
+} from './crash-kit.ts';
+export {
   type RecordedRequest,
   type ScriptedModel,
   type ScriptedTurn,

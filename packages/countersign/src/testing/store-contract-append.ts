@@ -113,6 +113,29 @@ export function appendContract(check: Check): void {
     }
   });
 
+  check('of many appends at once each is refused or happens by itself', async ({ store }) => {
+    await pausedRun(store, 'old', [interrupt('asked', 'old')]);
+    await pausedRun(store, 'other', [interrupt('answered', 'other')]);
+    await store.append(addition('other', 1, { settled: [{ id: 'answered', settlement: 'so' }] }));
+    const good = Array.from({ length: 12 }, (_, index) => creation(`good-${index}`));
+    const bad = [
+      ...[creation('old'), addition('none', 1), addition('other', 1)],
+      addition('other', 2, { settled: [{ id: 'answered', settlement: 'again' }] }),
+      creation('new', { opened: [interrupt('asked', 'new')] }),
+      addition('old', 1, { claim: { how: 'hold', token: 'me', leaseMs: LONG_MS } }),
+    ];
+    const results = await Promise.allSettled([...good, ...bad].map((append) => store.append(append)));
+    const codes = results.map((result) => (result.status === 'fulfilled' ? 'done' : result.reason.code));
+    deepStrictEqual(codes, [
+      ...good.map(() => 'done'),
+      ...['run-exists', 'stale-version', 'stale-version', 'invariant', 'invariant', 'claim-lost'],
+    ]);
+    for (const { runId } of good) strictEqual((await load(store, runId)).events.length, 1);
+    strictEqual((await load(store, 'old')).run.version, 1);
+    strictEqual((await load(store, 'other')).run.version, 2);
+    strictEqual(await store.read('new'), undefined);
+  });
+
   check('an interrupt waits from the append that opens it to the one that settles it', async ({ store }) => {
     const given = { tool: 'pay', kind: 'question', risk: 'high', labels: ['b', 'a', 'b'], createdAt: 5 } as const;
     const opened = interrupt('question', 'run', { ...given, expiresAt: 8, remindAt: 7, card: { to: ['ann'] } });

@@ -283,3 +283,144 @@ describe('a stored run', () => {
     expect(() => countersign().runs).toThrow('Runs live in a store');
   });
 });
+
+describe('a stored run, further', () => {
+  test('cancelling tells a tool that runs to stop, and nothing is asked of the model any more', async () => {
+    const store = memoryStore();
+    const model = scriptedModel([{ calls: [{ name: 'slow' }] }, 'Never said.']);
+    const ai = countersign({ model, store, retry: false });
+    const heard: unknown[] = [];
+    const slow = ai.defineTool(
+      { name: 'slow', description: '' },
+      (_input, { signal }) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve(void heard.push('stop')), { once: true }),
+        ),
+    );
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [slow] });
+    const { id } = await clerk.start('Go.');
+    for await (const event of ai.runs.events(id)) if (event.type === 'call-started') break;
+    expect(await ai.runs.cancel(id, { by: 'ann' })).toMatchObject({ status: 'cancelled' });
+    await ai.runs.settled();
+    expect(heard).toHaveLength(1);
+    expect(model.requests).toHaveLength(1);
+    expect((await ai.runs.get(id)).status).toBe('cancelled');
+  });
+
+  test('a question inside a sub-agent keeps its risk and labels, and its deadline counts', async () => {
+    let now = 1_000;
+    const store = memoryStore({ now: () => now });
+    const ai = countersign({ store, clock: () => now, retry: false });
+    const paid: number[] = [];
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', needsApproval: true, risk: 'high', labels: ['money'], expiresIn: 500 },
+      () => paid.push(1),
+    );
+    const payer = ai.defineAgent({
+      name: 'payer',
+      model: scriptedModel([{ calls: [{ name: 'pay' }] }, 'Not paid.']),
+      tools: [pay],
+    });
+    const clerk = ai.defineAgent({
+      name: 'clerk',
+      model: scriptedModel([{ calls: [{ name: 'payer', input: { prompt: 'Pay.' } }] }, 'Sorry.']),
+      tools: [payer],
+    });
+    const { id } = await clerk.start('Pay.');
+    await ai.runs.rested(id);
+    expect(only((await ai.runs.interrupts()).items)).toMatchObject({
+      tool: 'pay',
+      risk: 'high',
+      labels: ['money'],
+      expiresAt: 1_500,
+    });
+    now = 2_000;
+    const worker = ai.runs.work({ pollMs: 5 });
+    expect((await ai.runs.wait(id, { until: 'end' })).text).toBe('Sorry.');
+    await worker.stop();
+    expect(paid).toEqual([]);
+  });
+
+  test('what a chat decides is on record as it was decided, and its stream shows what happens', async () => {
+    const { clerk, runs, payments } = bank([asksToPay(5), 'Paid.']);
+    const chat = clerk.chat({ runId: 'talk', by: 'ann' });
+    const first = chat.sendStream('Pay 5.');
+    const chunks: string[] = [];
+    for await (const chunk of first.stream) chunks.push(chunk.type);
+    expect(chunks).toContain('interrupt');
+    const [part] = (await first.response).interrupts;
+    if (!part) throw new Error('a question');
+    await chat.send({ resume: { approve: approve(part, { edit: { amount: 7 }, by: 'bob', note: 'less' }) } });
+    expect(payments).toHaveLength(1);
+    const card = only((await runs.interrupts({ settled: true })).items);
+    expect(card.settlement).toMatchObject({
+      decision: { type: 'approve', edit: { amount: 7 } },
+      by: 'ann',
+      note: 'less',
+    });
+    expect((await runs.get('talk')).startedBy).toBe('ann');
+    await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
+  });
+
+  test('a decision without a context uses the one that the instance finds for the run', async () => {
+    const store = memoryStore();
+    const seen: unknown[] = [];
+    const ai = countersign({
+      model: scriptedModel([asksToPay(5), 'Done.']),
+      store,
+      contextFor: ({ startedBy }) => ({ user: startedBy }),
+    });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', needsApproval: true },
+      (_input, { context }) => void seen.push(context),
+    );
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+    const { id } = await clerk.start('Pay.', { by: 'ann' });
+    await ai.runs.decide(only((await ai.runs.rested(id)).pending), 'approve');
+    await ai.runs.rested(id);
+    expect(seen).toEqual([{ user: 'ann' }]);
+  });
+
+  test('a run id given to something that is no agent is refused', async () => {
+    const { ai } = bank([]);
+    await expect(ai.generate({ prompt: 'Hi.', runId: 'x' })).rejects.toMatchObject({ code: 'invalid-options' });
+  });
+
+  test.each([
+    ['before its commit point is run again', false, ['tried', 'tried', 'paid'], 'Done.'],
+    ['after its commit point is asked about', true, ['tried'], undefined],
+  ])('a tool that commits and dies %s', async (_name, committed, expected, text) => {
+    let now = 1_000;
+    const store = memoryStore({ now: () => now });
+    const log: string[] = [];
+    const open = (dies: boolean) => {
+      const ai = countersign({
+        model: scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? 'Done.' : asksToPay(5))),
+        store,
+        clock: () => now,
+        retry: false,
+      });
+      const pay = ai.defineTool({ name: 'pay', description: '', commits: true }, async (_input, { commitPoint }) => {
+        log.push('tried');
+        if (dies && !committed) await new Promise(() => undefined);
+        await commitPoint();
+        if (dies) await new Promise(() => undefined);
+        log.push('paid');
+        return 'paid';
+      });
+      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+    };
+    const dead = open(true);
+    const { id } = await dead.clerk.start('Pay.');
+    const last = committed ? 'call-committed' : 'call-started';
+    for await (const event of dead.runs.events(id)) if (event.type === last) break;
+    now += 60_000;
+    const { runs } = open(false);
+    await runs.drive(id);
+    await runs.settled();
+    expect(log).toEqual(expected);
+    const view = await runs.get(id);
+    if (text === undefined) expect(only((await runs.interrupts()).items).kind).toBe('unknown-outcome');
+    else expect(view.text).toBe(text);
+  });
+});

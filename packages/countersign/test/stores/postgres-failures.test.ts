@@ -5,7 +5,7 @@ import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/store.ts';
 import { addition, countDone, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
-import { onServer, type TestServer, testServer } from './postgres-server.ts';
+import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer();
 const { server, freshDatabase } = postgres ?? ({} as TestServer);
@@ -77,15 +77,14 @@ describe.runIf(postgres)('a server that crashes', () => {
 describe.runIf(postgres)('a connection', () => {
   test('that is cut while an append is under way fails, and is not tried again by itself', async () => {
     const url = await freshDatabase();
-    const pool = new pg.Pool({ connectionString: url, max: 1 });
-    pool.on('error', () => {});
+    const pool = poolOn(url, 1);
     const store = postgresStore(pool);
     await store.append(creation('run'));
     const lock = new pg.Client(url);
     await lock.connect();
     await lock.query("BEGIN; SELECT FROM countersign_run WHERE id = 'run' FOR UPDATE");
     const append = store.append(addition('run', 1)).catch((error: unknown) => error);
-    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH changed%'";
+    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH written%'";
     await until(async () => (await onServer(server.url(), waiting)).length === 1);
     await onServer(server.url(), `SELECT pg_terminate_backend(pid) FROM (${waiting}) w`);
     expect(await append).toMatchObject({ code: 'store-failed', retryable: true });

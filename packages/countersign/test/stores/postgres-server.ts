@@ -35,6 +35,14 @@ export async function testServer(): Promise<TestServer | undefined> {
   };
 }
 
+/** A pool that survives the end of the server. */
+export function poolOn(url: string, max = 4): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max });
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
 /** Runs one text on a connection of its own. */
 export async function onServer(url: string, text: string, values: unknown[] = []): Promise<readonly any[]> {
   const client = new pg.Client(url);

@@ -1,9 +1,8 @@
-// The store in PostgreSQL keeps the contract of stores: by an address, on a pool, and on the least that is called a pool.
+// The store in PostgreSQL keeps the contract of stores: by an address, on a pool, and on the least that can be a pool.
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { type StoreUnderTest, storeContract } from 'countersign/testing';
-import pg from 'pg';
 import { describe, test } from 'vitest';
-import { testServer } from './postgres-server.ts';
+import { poolOn, testServer } from './postgres-server.ts';
 
 const postgres = await testServer();
 let schemas = 0;
@@ -12,32 +11,37 @@ describe.runIf(postgres)('postgresStore', () => {
   describe('on an address', () => {
     storeContract(
       onFreshDatabase((url) => ({ open: () => postgresStore({ url, poolMax: 4 }) })),
-      { describe, test },
+      { describe, test: patientTest },
     );
   });
 
   describe('on a pool, in a schema', () => {
     storeContract(
       onFreshDatabase((url) => {
-        const pool = new pg.Pool({ connectionString: url, max: 4 });
+        const pool = poolOn(url);
         const schema = `Odd "schema" ${++schemas}`;
         return { open: () => postgresStore({ pool, schema }), close: () => pool.end() };
       }),
-      { describe, test },
+      { describe, test: patientTest },
     );
   });
 
   describe('on something with a query', () => {
     storeContract(
       onFreshDatabase((url) => {
-        const pool = new pg.Pool({ connectionString: url, max: 4 });
+        const pool = poolOn(url);
         const least: PostgresPool = { query: (text, values) => pool.query(text, values) };
         return { open: () => postgresStore(least), close: () => pool.end() };
       }),
-      { describe, test },
+      { describe, test: patientTest },
     );
   });
 });
+
+/** A busy computer takes its time to make connections. */
+function patientTest(name: string, body: () => Promise<void>): void {
+  test(name, { timeout: 30_000 }, body);
+}
 
 type Opening = { readonly open: () => StoreUnderTest['store']; readonly close?: () => Promise<void> };
 

@@ -1,0 +1,21 @@
+// Conditions that the statements on PostgreSQL share. Some are said in a way that leaves the planner one choice.
+
+/** The time of the database, in milliseconds. */
+export const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
+
+/** True when the token `token` may take the claim of the run `r`. */
+export const mayTake = (token: string): string =>
+  `(r.claim_token IS NULL OR r.claim_token = ${token} OR r.claim_until <= ${NOW})`;
+
+/**
+ * True when the interrupt `i` is one of the run and waits. Said so that the planner finds no other way to `i` than by
+ * its id: not through all those that wait, nor through all there are while it believes them to be few.
+ */
+export const waitsIn = (runId: string): string =>
+  `coalesce(i.run_id = ${runId}, false) AND coalesce(i.settled_at IS NULL, false)`;
+
+/**
+ * True for every number that is not negative. The planner believes that it leaves one row of any list that is given as
+ * an array, and so looks up each of them by an index, also when it makes its plan while the tables are still small.
+ */
+export const asOneRow = (number: string): string => `${number} >= 0 AND ${number} < 2147483647`;

@@ -1,0 +1,69 @@
+// Sends jobs to a database: at once while little is under way, together while much is. That costs the database and this
+// process far less than one by one, and what is written together becomes durable together.
+
+export type Together<Job, Result> = (job: Job) => Promise<Result | undefined>;
+
+export type TogetherOptions<Job, Result> = {
+  /** One job, or several. A result for each, undefined for those that have none. */
+  readonly send: (jobs: readonly Job[]) => Promise<readonly (Result | undefined)[]>;
+  /** Two of the same key never go together. Those that do are in the order of their keys. */
+  readonly keyOf: (job: Job) => string;
+  /** After this error of several it is certain that none has happened, so that each can be sent alone. */
+  readonly canBeSentAlone: (error: unknown) => boolean;
+};
+
+type Waiting<Job, Result> = {
+  readonly job: Job;
+  readonly resolve: (result: Result | undefined) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** How often something is under way at once: while one waits for the disk, the next is at work. */
+const UNDER_WAY = 2;
+/** How many jobs go together at most. */
+const MOST = 32;
+
+export function createTogether<Job, Result>(options: TogetherOptions<Job, Result>): Together<Job, Result> {
+  const { send, keyOf, canBeSentAlone } = options;
+  let waiting: Waiting<Job, Result>[] = [];
+  let underWay = 0;
+
+  function sendWaiting(): void {
+    while (underWay < UNDER_WAY && waiting.length > 0) {
+      underWay += 1;
+      void sendAll(takeWaiting()).finally(() => {
+        underWay -= 1;
+        sendWaiting();
+      });
+    }
+  }
+
+  function takeWaiting(): readonly Waiting<Job, Result>[] {
+    const taken = new Map<string, Waiting<Job, Result>>();
+    const left: Waiting<Job, Result>[] = [];
+    for (const one of waiting) {
+      const key = keyOf(one.job);
+      if (taken.size < MOST && !taken.has(key)) taken.set(key, one);
+      else left.push(one);
+    }
+    waiting = left;
+    return [...taken].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  }
+
+  async function sendAll(all: readonly Waiting<Job, Result>[]): Promise<void> {
+    try {
+      const results = await send(all.map(({ job }) => job));
+      for (const [index, { resolve }] of all.entries()) resolve(results[index]);
+    } catch (error) {
+      if (all.length > 1 && canBeSentAlone(error)) for (const one of all) await sendAll([one]);
+      else for (const { reject } of all) reject(error);
+    }
+  }
+
+  return (job) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ job, resolve, reject });
+      // Others that are about to ask in this turn of the event loop go along.
+      if (waiting.length === 1) setImmediate(sendWaiting);
+    });
+}

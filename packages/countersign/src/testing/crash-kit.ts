@@ -1,0 +1,123 @@
+// The crash kit: runs a scenario, stops it before and after every write and every effect, drives on, and compares.
+import type { CrashPlan, CrashPoint } from './crash-process.ts';
+import { type CrashResult, type CrashScenario, CrashTrial } from './crash-trial.ts';
+import type { StoreUnderTest } from './store-contract-check.ts';
+
+export type { CrashEffect, CrashPoint } from './crash-process.ts';
+export type { CrashDecision, CrashProcess, CrashResult, CrashScenario } from './crash-trial.ts';
+
+/** What is run, on which store, and how often it dies on the way. */
+export type CrashOptions = {
+  readonly scenario: CrashScenario;
+  /** Makes a fresh store; every run of the scenario gets an id of its own in it. */
+  readonly makeStore: () => Promise<StoreUnderTest>;
+  /** 2: after each crash, the way on is stopped before and after each of its own writes and effects as well. */
+  readonly crashes?: 1 | 2;
+};
+
+/** What came of all the crashes. */
+export type CrashReport = {
+  /** The scenario without a crash: what the others are compared with. */
+  readonly undisturbed: CrashResult;
+  /** One result for each place where a process can die. */
+  readonly results: readonly CrashResult[];
+  /** What must not be, with the place of the crash in front; empty if all is well. */
+  readonly problems: readonly string[];
+};
+
+/**
+ * Stops a scenario before and after every single write to the store and every effect, starts it anew on the same data,
+ * drives on until the run has ended, and looks at what happened outside. For each of these crashes:
+ *
+ * - no effect happened more often than without a crash, unless its receiver knows its key;
+ * - no effect is missing, unless a person was asked about a call in doubt;
+ * - every decision that was acknowledged is on record, and nothing was asked again;
+ * - the run ended as without a crash, in the same words unless a person was asked about a call in doubt;
+ * - its record is whole, and whoever looks for work would have found it.
+ * @example
+ * const { problems } = await crashEverywhere({
+ *   makeStore: async () => ({ store: memoryStore(), close: async () => {} }),
+ *   scenario: {
+ *     open({ runId, store, clock, leaseMs, effect }) {
+ *       const ai = countersign({ model: scriptedModel(script), store, clock, leaseMs });
+ *       const pay = ai.defineTool({ name: 'pay', description: 'Pays.', needsApproval: true }, (_input, ctx) =>
+ *         effect('pay', ctx.idempotencyKey, 'paid'),
+ *       );
+ *       const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+ *       return { runs: ai.runs, begin: () => clerk.start('Pay.', { runId }) };
+ *     },
+ *     decide: () => 'approve',
+ *   },
+ * });
+ */
+export async function crashEverywhere({ scenario, makeStore, crashes = 1 }: CrashOptions): Promise<CrashReport> {
+  const subject = await makeStore();
+  const results: CrashResult[] = [];
+  const problems: string[] = [];
+  let trials = 0;
+
+  const attempt = (plan: CrashPlan) => new CrashTrial(subject, scenario, `crash-${++trials}`, plan).run();
+
+  /** Every place from `from` on at which one more process can die after those of `before`. */
+  async function extend(before: CrashPlan, from: number): Promise<void> {
+    for (let index = from; ; index++) {
+      for (const when of ['before', 'after'] as const) {
+        const plan = [...before, { when, index }];
+        const result = await attempt(plan);
+        if (result.acts <= index) return;
+        results.push(result);
+        for (const problem of compare(result, undisturbed)) problems.push(`${placesOf(result.crashes)}: ${problem}`);
+        if (plan.length < crashes) await extend(plan, index + 1);
+      }
+    }
+  }
+
+  const undisturbed = await attempt([]);
+  try {
+    for (const problem of undisturbed.problems) problems.push(`without a crash: ${problem}`);
+    await extend([], 0);
+    return { undisturbed, results, problems };
+  } finally {
+    await subject.close();
+  }
+}
+
+function compare(result: CrashResult, undisturbed: CrashResult): readonly string[] {
+  const problems = [...result.problems];
+  const wasInDoubt = result.decisions.some(({ card }) => card.kind === 'unknown-outcome');
+  for (const [name, usual] of countEffects(undisturbed)) {
+    const happened = countEffects(result).get(name) ?? 0;
+    if (happened < usual && !wasInDoubt) problems.push(`${name} happened ${happened} times instead of ${usual}`);
+  }
+  for (const [name, happened] of countEffects(result)) {
+    const usual = countEffects(undisturbed).get(name) ?? 0;
+    if (happened > usual) problems.push(`${name} happened ${happened} times instead of ${usual}`);
+  }
+  const asked = countQuestions(result);
+  const usuallyAsked = countQuestions(undisturbed);
+  if (asked > usuallyAsked) problems.push(`${asked} questions were asked instead of ${usuallyAsked}`);
+  if (result.run.status !== undisturbed.run.status)
+    problems.push(`the run ended ${result.run.status} instead of ${undisturbed.run.status}`);
+  if (result.run.text !== undisturbed.run.text && !wasInDoubt)
+    problems.push(`it ended with ${JSON.stringify(result.run.text)}, not ${JSON.stringify(undisturbed.run.text)}`);
+  return problems;
+}
+
+/** How often each happened. Where the receiver knows the key, what has the same key is one. */
+function countEffects({ effects }: CrashResult): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const known = new Set<string>();
+  for (const { name, key, repeatable } of effects) {
+    const place = `${name} ${key}`;
+    if (!repeatable || !known.has(place)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    known.add(place);
+  }
+  return counts;
+}
+
+function countQuestions({ decisions }: CrashResult): number {
+  return decisions.filter(({ card }) => card.kind !== 'unknown-outcome').length;
+}
+
+const placesOf = (crashes: readonly CrashPoint[]): string =>
+  crashes.map(({ when, index, what }) => `crash ${when} ${index} (${what})`).join(', ');

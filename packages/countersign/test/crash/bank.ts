@@ -1,0 +1,173 @@
+// A bank for processes that are killed: its agent, its tools, and the file in which everything that happened is a line.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Tool, z } from '../../src/index.ts';
+import type { Store } from '../../src/runs/store.ts';
+import { postgresStore } from '../../src/stores/postgres.ts';
+import { sqliteStore } from '../../src/stores/sqlite.ts';
+import { type ScriptedTurn, scriptedModel } from '../../src/testing/scripted-model.ts';
+
+/** Where the runs are. */
+export type Place = { readonly sqlite: string } | { readonly postgres: string };
+
+export const openStore = (place: Place): Store =>
+  'sqlite' in place ? sqliteStore(place.sqlite) : postgresStore({ url: place.postgres, poolMax: 4 });
+
+/** One line of the file: something that happened and cannot be taken back. */
+export type Line = { readonly run: string; readonly name: string; readonly key: string; readonly pid: number };
+
+/** A line is written at once and whole, by however many processes. */
+export class Ledger<T> {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  write(line: T): void {
+    appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
+  }
+
+  read(): readonly T[] {
+    if (!existsSync(this.#path)) return [];
+    const lines = readFileSync(this.#path, 'utf8').split('\n').filter(Boolean);
+    return lines.map((line): T => JSON.parse(line));
+  }
+}
+
+/** What a run is about; it is the first word of its id. */
+export const KINDS = ['pay', 'reject', 'two', 'chain', 'book', 'trip', 'late', 'look', 'sure', 'ask'] as const;
+export type Kind = (typeof KINDS)[number] | 'rush' | 'half';
+
+export const kindOf = (runId: string): Kind => runId.split('-')[0] as Kind;
+
+/** How long a question of the kind `rush` waits. */
+export const RUSH_MS = 400;
+
+/** What the model asks for in a run of each kind, turn by turn. */
+const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
+  pay: [['pay']],
+  reject: [['pay']],
+  two: [['pay', 'pay']],
+  chain: [['pay'], ['pay']],
+  book: [['book']],
+  trip: [['trip']],
+  late: [['late']],
+  look: [['look']],
+  sure: [['sure']],
+  ask: [['ask']],
+  rush: [['rush']],
+  half: [['pay', 'ask']],
+};
+
+export type BankOptions = {
+  readonly store: Store;
+  readonly ledger: Ledger<Line>;
+  readonly leaseMs: number;
+  /** Called at each place where it matters whether the process dies. It may take its time. */
+  readonly at?: (place: BankPlace, run: string) => Promise<void> | void;
+};
+
+export type BankPlace = 'model' | 'uncommitted' | 'body' | 'step' | 'effect';
+
+export function openBank({ store, ledger, leaseMs, at = () => undefined }: BankOptions) {
+  const model = scriptedModel(async ({ messages }): Promise<ScriptedTurn> => {
+    const said = messages.find(({ role }) => role === 'user')?.content[0];
+    const run = said && 'text' in said ? said.text : '';
+    await at('model', run);
+    const turn = messages.filter(({ role }) => role === 'tool').length;
+    const names = TURNS[kindOf(run)][turn];
+    if (!names) return { text: `Done ${run}` };
+    return { calls: names.map((name, index) => ({ name, ref: `${name}-${turn}-${index}`, input: { run } })) };
+  });
+  const ai = countersign({ model, store, leaseMs, retry: false });
+  const happens = async (name: string, run: string, key: string): Promise<string> => {
+    await at('body', run);
+    ledger.write({ run, name, key, pid: process.pid });
+    await at('effect', run);
+    return `${name} of ${run}`;
+  };
+  const agent = ai.defineAgent({ name: 'clerk', tools: [...bankTools(ai, ledger, happens, at)] });
+  return { ai, runs: ai.runs, start: (runId: string) => agent.start(runId, { runId, by: 'ann' }) };
+}
+
+function bankTools(
+  ai: Countersign,
+  ledger: Ledger<Line>,
+  happens: (name: string, run: string, key: string) => Promise<string>,
+  at: NonNullable<BankOptions['at']>,
+): readonly Tool[] {
+  const base = { description: '', inputSchema: z.object({ run: z.string() }), outputSchema: z.string() };
+  const find = (name: string, key: string) => ledger.read().find((line) => line.name === name && line.key === key);
+  return [
+    ai.defineTool({ ...base, name: 'pay', needsApproval: true }, ({ run }, ctx) =>
+      happens('pay', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool({ ...base, name: 'rush', needsApproval: true, expiresIn: RUSH_MS }, ({ run }, ctx) =>
+      happens('rush', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool({ ...base, name: 'look', idempotent: true }, ({ run }, ctx) =>
+      happens('look', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool(
+      {
+        ...base,
+        name: 'sure',
+        needsApproval: true,
+        verify: ({ run }, { idempotencyKey }) =>
+          find('sure', idempotencyKey) ? { output: `sure of ${run}` } : undefined,
+        // Nothing of a process that was killed happens later.
+        settlesWithin: 1,
+      },
+      ({ run }, ctx) => happens('sure', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool({ ...base, name: 'book' }, async ({ run }, ctx) => {
+      await ctx.step('reserve', () => happens('reserve', run, ctx.idempotencyKey));
+      await at('step', run);
+      if (ctx.resumed === undefined) ctx.interrupt('Shall I?');
+      return happens('book', run, ctx.idempotencyKey);
+    }),
+    ai.defineTool({ ...base, name: 'trip' }, async ({ run }, ctx) => {
+      await ctx.step('flight', () => happens('flight', run, ctx.idempotencyKey));
+      await at('step', run);
+      await ctx.step('hotel', () => happens('hotel', run, ctx.idempotencyKey));
+      return `trip of ${run}`;
+    }),
+    ai.defineTool({ ...base, name: 'late', needsApproval: true, commits: true }, async ({ run }, ctx) => {
+      await at('uncommitted', run);
+      await ctx.commitPoint();
+      return happens('late', run, ctx.idempotencyKey);
+    }),
+    ai.defineInterrupt({ ...base, name: 'ask' }),
+  ];
+}
+
+/** What the person decides on what is not in doubt. */
+export function decisionOn({ tool, runId }: RunInterrupt): DecisionInput {
+  if (tool === 'ask') return { type: 'respond', output: 'blue' };
+  if (tool === 'book') return { type: 'restart', resumed: 'yes' };
+  return kindOf(runId) === 'reject' ? { type: 'reject', reason: 'no' } : 'approve';
+}
+
+/** What a person says who looks into the file: it happened, or it did not and is to be run, or it is half done. */
+export function truthOn({ part, tool, runId }: RunInterrupt, lines: readonly Line[]): DecisionInput {
+  const { callId, steps = {} } = (part.metadata ?? {}) as { readonly callId?: string; readonly steps?: object };
+  const done = lines.filter(({ key }) => key === callId).map(({ name }) => name);
+  if (done.includes(tool === 'trip' ? 'hotel' : tool)) return { type: 'respond', output: `${tool} of ${runId}` };
+  const isWhole = done.length === Object.keys(steps).length;
+  return isWhole ? 'approve' : { type: 'respond', output: 'finished by hand' };
+}
+
+/** A little while, so that something can happen in it. */
+export const aWhile = (random: () => number, mostMs: number): Promise<void> => delay(random() * mostMs);
+
+/** Numbers from 0 to 1 that are the same for the same seed. */
+export function randomOf(seed: number): () => number {
+  let state = (seed ^ 0x9e3779b9) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

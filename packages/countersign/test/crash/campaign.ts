@@ -1,0 +1,124 @@
+// A campaign of kills: processes work on one store and are killed at random moments; then everything is brought to its
+// end and held against the file of what happened.
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { decisionOn, Ledger, type Line, openBank, openStore, type Place, randomOf, truthOn } from './bank.ts';
+import type { Ack, BusyOptions, DeathPlace } from './busy-child.ts';
+import { type Figures, inspect } from './campaign-check.ts';
+import { startChild } from './children.ts';
+
+export type CampaignOptions = {
+  readonly place: Place;
+  /** For the files of the campaign. */
+  readonly folder: string;
+  readonly kills: number;
+  readonly seed: number;
+  /** How many processes work at the same time; 4 unless given. */
+  readonly atOnce?: number;
+  /** No new process is started after so long; for ever unless given. */
+  readonly mostMs?: number;
+};
+
+const LEASE_MS = 1_500;
+const DEATH_PLACES: readonly DeathPlace[] = ['started', 'decided', 'model', 'uncommitted', 'body', 'step', 'effect'];
+
+export async function campaign(options: CampaignOptions): Promise<Figures> {
+  const { place, folder, atOnce = 4, seed } = options;
+  const startedAt = performance.now();
+  const ledger = new Ledger<Line>(join(folder, 'happened'));
+  const acks = new Ledger<Ack>(join(folder, 'acknowledged'));
+  const problems: string[] = [];
+  await warmUp(options);
+  let left = options.kills;
+  let kills = 0;
+  const random = randomOf(seed);
+  const isOver = () => left <= 0 || performance.now() - startedAt > (options.mostMs ?? Number.POSITIVE_INFINITY);
+  const lane = async () => {
+    while (!isOver()) {
+      left -= 1;
+      const problem = await killOne(options, seed * 100_000 + left, random);
+      if (problem === undefined) kills += 1;
+      else problems.push(problem);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+  const killedAt = performance.now();
+  const store = openStore(place);
+  try {
+    const { doubts, happened } = await recover(store, ledger);
+    const found = await inspect(store, openBank({ store, ledger, leaseMs: LEASE_MS }).runs, ledger.read(), acks.read());
+    const seconds = (from: number, to: number) => Math.round((to - from) / 100) / 10;
+    return {
+      ...found,
+      problems: [...problems, ...found.problems],
+      kills,
+      doubts,
+      happened,
+      killingSeconds: seconds(startedAt, killedAt),
+      recoverySeconds: seconds(killedAt, performance.now()),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Makes the tables, and leaves compiled code for the others. */
+async function warmUp(options: CampaignOptions): Promise<void> {
+  const child = startChild('busy-child.ts', busyOptions(options, 0, 0), join(options.folder, 'cache'));
+  if ((await child.line()) === undefined) throw new Error((await child.ended).errors);
+  child.kill('SIGTERM');
+  await child.ended;
+}
+
+function busyOptions({ place, folder }: CampaignOptions, seed: number, runs: number): BusyOptions {
+  const files = { ledger: join(folder, 'happened'), acks: join(folder, 'acknowledged') };
+  return { place, ...files, seed, leaseMs: LEASE_MS, runs };
+}
+
+/** Half of them die at a chosen place, the others at any moment. Says what went wrong other than being killed. */
+async function killOne(options: CampaignOptions, seed: number, random: () => number): Promise<string | undefined> {
+  const chosen = random() < 0.5 ? DEATH_PLACES[Math.floor(random() * DEATH_PLACES.length)] : undefined;
+  const dieAt = chosen && { dieAt: { place: chosen, times: 1 + Math.floor(random() * 6) } };
+  const busy = { ...busyOptions(options, seed, 12), ...dieAt };
+  const afterMs = random() * 350;
+  const child = startChild('busy-child.ts', busy, join(options.folder, 'cache'));
+  const isReady = (await child.line()) !== undefined;
+  const patience = new AbortController();
+  const tooLong = delay(dieAt ? 1_000 : afterMs, undefined, { signal: patience.signal }).catch(() => undefined);
+  if (isReady) await Promise.race([child.ended, tooLong]);
+  patience.abort();
+  child.kill('SIGKILL');
+  const { signal, code, errors } = await child.ended;
+  return signal === 'SIGKILL' ? undefined : `a process ended by itself with ${code}: ${errors}`;
+}
+
+/** A fresh process and a person who looks into the file bring everything to its end. */
+async function recover(store: ReturnType<typeof openStore>, ledger: Ledger<Line>) {
+  const { runs } = openBank({ store, ledger, leaseMs: LEASE_MS });
+  const worker = runs.work({ concurrency: 32, pollMs: 20 });
+  let doubts = 0;
+  let happened = 0;
+  const isOpen = async () =>
+    (await runs.list({ status: 'running', limit: 1 })).items.length > 0 ||
+    (await runs.list({ status: 'waiting', limit: 1 })).items.length > 0;
+  try {
+    const until = performance.now() + 120_000;
+    while ((await isOpen()) && performance.now() < until) {
+      const { items } = await runs.interrupts({ limit: 100 });
+      const lines = ledger.read();
+      await Promise.all(
+        items.map((card) => {
+          const isDoubt = card.kind === 'unknown-outcome';
+          const decision = isDoubt ? truthOn(card, lines) : decisionOn(card);
+          if (isDoubt) doubts += 1;
+          if (isDoubt && decision !== 'approve') happened += 1;
+          return runs.decide(card.id, decision, { by: 'auditor', digest: card.digest });
+        }),
+      );
+      if (items.length === 0) await delay(20);
+    }
+  } finally {
+    await worker.stop();
+  }
+  return { doubts, happened };
+}

@@ -1,0 +1,47 @@
+// A process that decides what it is told to, at the moment it is told, and says what it was answered.
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CountersignError, type DecisionInput } from '../../src/index.ts';
+import { Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
+
+export type DeciderOptions = { readonly place: Place; readonly ledger: string };
+
+export type Volley = {
+  /** When all processes decide, in milliseconds. */
+  readonly at: number;
+  readonly decisions: readonly { readonly id: string; readonly decision: DecisionInput; readonly by: string }[];
+};
+
+export type Answer = { readonly id: string; readonly by: string; readonly decision: DecisionInput } & (
+  | { readonly told: { readonly by: string | null; readonly decision: unknown; readonly at: number } }
+  | { readonly refused: { readonly name: string; readonly code: string; readonly message: string } }
+);
+
+const options: DeciderOptions = JSON.parse(process.argv[2] ?? '{}');
+const { runs } = openBank({
+  store: openStore(options.place),
+  ledger: new Ledger<Line>(options.ledger),
+  leaseMs: 30_000,
+});
+await runs.list({ limit: 1 });
+// Deadlines are kept by whoever works.
+runs.work({ pollMs: 10 });
+process.stdout.write('ready\n');
+for await (const line of createInterface({ input: process.stdin })) {
+  const { at, decisions }: Volley = JSON.parse(line);
+  await delay(Math.max(0, at - Date.now()));
+  const answers = await Promise.all(decisions.map(decide));
+  await runs.settled();
+  process.stdout.write(`${JSON.stringify(answers)}\n`);
+}
+
+async function decide(given: Volley['decisions'][number]): Promise<Answer> {
+  const { id, decision, by } = given;
+  try {
+    const told = await runs.decide(id, decision, { by });
+    return { ...given, told: { by: told.by, decision: told.decision, at: told.at } };
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    return { ...given, refused: { name: error.name, code: error.code, message: error.message } };
+  }
+}

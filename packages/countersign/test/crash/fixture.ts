@@ -1,0 +1,82 @@
+// Stored runs as this release writes them, kept as files: every later release has to go on from them.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CrashEffect, CrashProcess, CrashScenario } from 'countersign/testing';
+import type { DecisionInput } from '../../src/runs/decision.ts';
+import type { Runs } from '../../src/runs/runs.ts';
+import type { Append, Store } from '../../src/runs/store.ts';
+import type { RunInterrupt, RunView } from '../../src/runs/view.ts';
+
+export type Fixture = {
+  /** The version of the events. */
+  readonly v: number;
+  readonly scenario: string;
+  readonly runId: string;
+  /** Everything that was written, in order, without claims. */
+  readonly appends: readonly Omit<Append, 'claim'>[];
+  /** What had happened outside. */
+  readonly effects: readonly CrashEffect[];
+  /** How it ends for a person who goes on as the scenario says. */
+  readonly text: string;
+};
+
+const FOLDER = join(import.meta.dirname, 'fixtures');
+
+export const fixturePath = (name: string): string => join(FOLDER, `${name.replaceAll(/[^a-z]+/g, '-')}.v1.json`);
+
+export function readFixtures(): readonly (readonly [string, Fixture])[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => [name, JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))]);
+}
+
+export async function writeInto(store: Store, { appends }: Fixture): Promise<void> {
+  for (const append of appends) await store.append(append);
+}
+
+/** A process of the scenario, at a time when every claim has lapsed. */
+export function processOn(store: Store, runId: string, clock: () => number, effects: CrashEffect[]): CrashProcess {
+  return {
+    runId,
+    store,
+    clock,
+    leaseMs: 10_000,
+    effects,
+    effect: async (name, key, output, { repeatable = false } = {}) => {
+      effects.push({ runId, name, key, output, repeatable });
+      return output;
+    },
+  };
+}
+
+/** The person decides whatever waits, until the run has ended. */
+export async function finish(
+  runs: Runs,
+  runId: string,
+  says: (card: RunInterrupt) => DecisionInput | undefined,
+  letExpire: (card: RunInterrupt) => void,
+): Promise<RunView> {
+  for (let round = 0; round < 20; round++) {
+    await runs.drive(runId);
+    await runs.settled();
+    const view = await runs.get(runId);
+    if (view.status !== 'running' && view.status !== 'waiting') return view;
+    for (const card of (await runs.interrupts({ runId })).items) {
+      const decision = says(card);
+      if (decision === undefined) letExpire(card);
+      else await runs.decide(card.id, decision, { by: 'bob', digest: card.digest });
+      await runs.settled();
+    }
+  }
+  return runs.get(runId);
+}
+
+/** What the person of the scenario says, with the truth where something is in doubt. */
+export function personOf(scenario: CrashScenario, effects: readonly CrashEffect[]) {
+  return (card: RunInterrupt): DecisionInput | undefined => {
+    if (card.kind !== 'unknown-outcome') return scenario.decide(card, effects);
+    if (scenario.settleDoubt) return scenario.settleDoubt(card, effects);
+    const happened = effects.find(({ key }) => key === card.part.metadata?.callId);
+    return happened ? { type: 'respond', output: happened.output } : 'approve';
+  };
+}

@@ -1,0 +1,497 @@
+// What the crash tests found in the runs, each as a small test of its own on the memory store.
+import { countersign, memoryStore, type RunInterrupt, type Runs, type Store, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test, vi } from 'vitest';
+
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+test('a reply that comes while the result before it is being written is not overtaken by the release', async () => {
+  const real = memoryStore();
+  let held = 0;
+  // A pool of connections: what is sent later may arrive earlier. The second write while the first is out is slow.
+  const store: Store = Object.assign(Object.create(real) as Store, {
+    ...bound(real),
+    append: async (append: Parameters<Store['append']>[0]) => {
+      if (append.events.some(({ type }) => type === 'call-settled')) await delay(20);
+      if (append.events.some(({ type }) => type === 'model-replied') && held++ > 0) await delay(20);
+      return real.append(append);
+    },
+  });
+  let asked = 0;
+  const model = scriptedModel(async () => {
+    asked += 1;
+    if (asked === 1) return { calls: [{ name: 'look', input: {} }] };
+    await delay(5);
+    return 'Done.';
+  });
+  const ai = countersign({ model, store, retry: false });
+  const look = ai.defineTool({ name: 'look', description: '', inputSchema: z.object({}) }, () => 'seen');
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [look] });
+  const { id } = await clerk.start('Look.');
+  await ai.runs.settled();
+  expect((await ai.runs.get(id)).status).toBe('done');
+  expect(asked).toBe(2);
+});
+
+test('a stop lets go of a run even if somebody decides at the same moment', async () => {
+  const real = memoryStore();
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  let slow = false;
+  const store: Store = {
+    ...bound(real),
+    append: async (append) => {
+      if (slow && append.claim?.how === 'release') {
+        slow = false;
+        reached.resolve();
+        await gate.promise;
+      }
+      return real.append(append);
+    },
+  };
+  const make = (on: Store) => {
+    const ai = countersign({
+      model: scriptedModel(({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? 'Done.'
+          : {
+              calls: [
+                { name: 'pay', input: {} },
+                { name: 'pay', input: {} },
+              ],
+            },
+      ),
+      store: on,
+      retry: false,
+    });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true },
+      () => 'paid',
+    );
+    return { ai, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const first = make(store);
+  const second = make(real);
+  const { id } = await first.clerk.start('Pay.');
+  await first.ai.runs.wait(id);
+  await first.ai.runs.settled();
+  const [one, two] = (await second.ai.runs.interrupts()).items;
+  if (!one || !two) throw new Error('two questions');
+  slow = true;
+  await first.ai.runs.decide(one.id, 'approve');
+  await reached.promise;
+  const stopping = first.ai.runs.stop();
+  await second.ai.runs.decide(two.id, 'approve', { drive: false });
+  gate.resolve();
+  await stopping;
+  expect(await real.due(10)).toEqual([id]);
+});
+
+test('runs of agents that are not known here do not keep the others waiting', async () => {
+  const store = memoryStore();
+  const other = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  const stranger = other.defineAgent({ name: 'stranger' });
+  await other.runs.stop();
+  for (let n = 0; n < 8; n++) await stranger.start('Hello.');
+  await other.runs.settled();
+  const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  const clerk = ai.defineAgent({ name: 'clerk' });
+  const starter = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  const same = starter.defineAgent({ name: 'clerk' });
+  await starter.runs.stop();
+  const { id } = await same.start('Hello.');
+  await starter.runs.settled();
+  expect(clerk.name).toBe('clerk');
+  const worker = ai.runs.work({ pollMs: 5 });
+  await vi.waitFor(async () => expect((await ai.runs.get(id)).status).toBe('done'), { timeout: 1_000 });
+  await worker.stop();
+});
+
+test('a worker that drives one run at a time takes the next as soon as it is free', async () => {
+  const store = memoryStore();
+  const starter = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  const same = starter.defineAgent({ name: 'clerk' });
+  await starter.runs.stop();
+  for (let n = 0; n < 20; n++) await same.start('Hello.');
+  await starter.runs.settled();
+  const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  ai.defineAgent({ name: 'clerk' });
+  const worker = ai.runs.work({ concurrency: 1, pollMs: 500 });
+  await vi.waitFor(async () => expect((await ai.runs.list({ status: 'done' })).items).toHaveLength(20), {
+    timeout: 2_000,
+  });
+  await worker.stop();
+});
+
+test('a worker that was stopped can be followed by another on the same instance', async () => {
+  const store = memoryStore();
+  const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  const clerk = ai.defineAgent({ name: 'clerk' });
+  await ai.runs.work({ pollMs: 5 }).stop();
+  const worker = ai.runs.work({ pollMs: 5 });
+  const { id } = await clerk.start('Hello.');
+  await vi.waitFor(async () => expect((await ai.runs.get(id)).status).toBe('done'), { timeout: 500 });
+  await worker.stop();
+});
+
+test('a run whose agent cannot be driven here fails, and says why; the process goes on', async () => {
+  const store = memoryStore();
+  const ai = countersign({ store });
+  const clerk = ai.defineAgent({ name: 'clerk', model: 'nobody/nothing' });
+  const { id } = await clerk.start('Hello.');
+  await ai.runs.settled();
+  expect(await ai.runs.get(id)).toMatchObject({ status: 'failed' });
+});
+
+test('a worker whose clock is behind that of the store does not spin on a deadline', async () => {
+  let claims = 0;
+  const real = memoryStore({ now: () => Date.now() + 5_000 });
+  const store: Store = {
+    ...bound(real),
+    claim: (...given) => {
+      claims += 1;
+      return real.claim(...given);
+    },
+  };
+  const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'ask' }] }, 'Done.']), store, retry: false });
+  const ask = ai.defineInterrupt({ name: 'ask', description: '', outputSchema: z.string(), expiresIn: 4_000 });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [ask] });
+  const { id } = await clerk.start('Ask.');
+  await ai.runs.wait(id);
+  await ai.runs.settled();
+  const worker = ai.runs.work({ pollMs: 50 });
+  await delay(300);
+  await worker.stop();
+  expect(claims).toBeLessThan(20);
+});
+
+type Step = (name: string, work: () => string) => Promise<string>;
+
+/** Processes on one store, with a clock that all of them share. Each call of `act` runs `body`. */
+function oneStore(body: (step: Step) => Promise<string>) {
+  let now = 1_800_000_000_000;
+  const store = memoryStore({ now: () => now });
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  const open = (on: Store = store, leaseMs = 60_000) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'act' }] },
+    );
+    const ai = countersign({ model, store: on, clock: () => now, leaseMs, retry: false });
+    const act = ai.defineTool({ name: 'act', description: '' }, (_input, { step }) => body(step));
+    const gated = ai.defineTool({ name: 'ask', description: '', needsApproval: true }, () => 'acted');
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [act, gated] }) };
+  };
+  return { store, open, pass };
+}
+
+test('a start and a decision that were recorded are acknowledged, however long the store took', async () => {
+  const { store, open, pass } = oneStore(async (step) => {
+    await step('nothing', () => '');
+    return 'acted';
+  });
+  const slow: Store = {
+    ...bound(store),
+    append: async (append) => {
+      const appended = await store.append(append);
+      pass(120_000);
+      return appended;
+    },
+  };
+  expect(await open(slow).clerk.start('Act.', { runId: 'slow' })).toEqual({ id: 'slow' });
+
+  // A doubt to decide on: the process that started the call is gone.
+  const gone = open();
+  await gone.runs.stop();
+  await gone.clerk.start('Act.', { runId: 'decided' });
+  await open({
+    ...bound(store),
+    append: (append) => (isSettled(append) ? forever() : store.append(append)),
+  }).runs.drive('decided');
+  await vi.waitFor(async () => expect((await store.read('decided'))?.events.at(-1)?.type).toBe('step-done'));
+  pass(120_000);
+  const other = open();
+  await other.runs.drive('decided');
+  await other.runs.settled();
+  const [card] = (await other.runs.interrupts({ runId: 'decided' })).items;
+  if (!card) throw new Error('a doubt');
+  expect(await open(slow).runs.decide(card.id, { type: 'respond', output: 'acted' }, { by: 'bob' })).toMatchObject({
+    by: 'bob',
+  });
+});
+
+const forever = () => new Promise<never>(() => undefined);
+const isSettled = ({ events }: Parameters<Store['append']>[0]): boolean =>
+  events.some(({ type }) => type === 'call-settled');
+
+test('a result that comes after the doubt was raised settles it', async () => {
+  const gate = Promise.withResolvers<string>();
+  const { open, pass } = oneStore(() => gate.promise);
+  const zombie = open();
+  const other = open();
+  const { id } = await zombie.clerk.start('Act.');
+  await vi.waitFor(async () =>
+    expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('call-started'),
+  );
+  pass(120_000);
+  await other.runs.drive(id);
+  await other.runs.settled();
+  expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  gate.resolve('acted');
+  await vi.waitFor(async () => expect((await other.runs.get(id)).status).toBe('done'));
+});
+
+test('who has lost the claim starts no further step', async () => {
+  const gate = Promise.withResolvers<void>();
+  const effects: string[] = [];
+  let bodies = 0;
+  const { open, pass } = oneStore(async (step) => {
+    const isFirst = bodies++ === 0;
+    const happens = (name: string) =>
+      step(name, () => {
+        effects.push(name);
+        return name;
+      });
+    await happens('flight');
+    if (isFirst) await gate.promise;
+    return happens('hotel');
+  });
+  const zombie = open();
+  const other = open();
+  const { id } = await zombie.clerk.start('Act.');
+  await vi.waitFor(async () => expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('step-done'));
+  pass(120_000);
+  await other.runs.drive(id);
+  await other.runs.settled();
+  const [card] = (await other.runs.interrupts({ runId: id })).items;
+  if (!card) throw new Error('a doubt');
+  await other.runs.decide(card.id, 'approve');
+  await other.runs.settled();
+  gate.resolve();
+  await zombie.runs.settled();
+  expect(effects).toEqual(['flight', 'hotel']);
+});
+
+test('a step that is done is on record before the body goes on', async () => {
+  const { store, open } = oneStore(async (step) => {
+    await step('flight', () => 'flight');
+    recorded.push(...((await store.read('trip'))?.events ?? []).map(({ type }) => type));
+    return 'acted';
+  });
+  const recorded: string[] = [];
+  const { clerk, runs } = open();
+  await clerk.start('Act.', { runId: 'trip' });
+  await runs.settled();
+  expect(recorded).toContain('step-done');
+});
+
+/** An agent whose sub-agent wants to pay ann and bob, each with approval. Paying ann takes until `gate` says so. */
+function twoQuestionsInside(gate: () => Promise<void>) {
+  let now = 1_800_000_000_000;
+  const store = memoryStore({ now: () => now });
+  const paid: string[] = [];
+  const once = (calls: { readonly name: string; readonly input: unknown }[]) =>
+    scriptedModel(({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls }));
+  const open = () => {
+    const ai = countersign({ store, clock: () => now, leaseMs: 60_000, retry: false });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', inputSchema: z.object({ to: z.string() }), needsApproval: true },
+      async ({ to }) => {
+        if (to === 'ann') await gate();
+        paid.push(to);
+        return 'paid';
+      },
+    );
+    const asks = once(['ann', 'bob'].map((to) => ({ name: 'pay', input: { to } })));
+    const payer = ai.defineAgent({ name: 'payer', model: asks, tools: [pay] });
+    const delegates = once([{ name: 'payer', input: { prompt: 'Pay.' } }]);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', model: delegates, tools: [payer] }) };
+  };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { open, pass, paid };
+}
+
+async function questionOf(runs: Runs, to: string): Promise<RunInterrupt> {
+  const card = (await runs.interrupts()).items.find(({ input }) => JSON.stringify(input) === JSON.stringify({ to }));
+  if (!card) throw new Error(`There is no question about ${to}.`);
+  return card;
+}
+
+test('of two questions inside a sub-agent, the second can be decided while the first goes on', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { open, paid } = twoQuestionsInside(() => gate.promise);
+  const { runs, clerk } = open();
+  const { id } = await clerk.start('Pay.');
+  await runs.settled();
+  const ann = await questionOf(runs, 'ann');
+  const bob = await questionOf(runs, 'bob');
+  await runs.decide(ann.id, 'approve');
+  // It is shown as waiting, so it can be decided.
+  const shown = (await runs.interrupts()).items.map((card) => card.id);
+  const deciding = shown.includes(bob.id) ? runs.decide(bob.id, 'approve') : undefined;
+  gate.resolve();
+  await deciding;
+  await runs.settled();
+  if (!deciding) await runs.decide(bob.id, 'approve');
+  await vi.waitFor(async () => expect((await runs.get(id)).status).toBe('done'));
+  expect(paid.sort()).toEqual(['ann', 'bob']);
+});
+
+test('after a doubt about a sub-agent, what still waits inside it is asked, decided and done', async () => {
+  const reached = Promise.withResolvers<void>();
+  let tries = 0;
+  const { open, pass, paid } = twoQuestionsInside(async () => {
+    reached.resolve();
+    if (tries++ === 0) await forever();
+  });
+  const dead = open();
+  const { id } = await dead.clerk.start('Pay.');
+  await dead.runs.settled();
+  await dead.runs.decide((await questionOf(dead.runs, 'ann')).id, 'approve');
+  await reached.promise;
+  pass(120_000);
+  const { runs } = open();
+  for (let round = 0; round < 5; round++) {
+    await runs.drive(id);
+    await runs.settled();
+    for (const card of (await runs.interrupts()).items) {
+      await runs.decide(card.id, 'approve');
+      await runs.settled();
+    }
+  }
+  expect(await runs.get(id)).toMatchObject({ status: 'done', error: null });
+  expect(paid).toEqual(['ann', 'bob']);
+});
+
+test('a late result settles the doubt also if the loss of the claim is noticed while it is being written', async () => {
+  const gate = Promise.withResolvers<string>();
+  const { store, open, pass } = oneStore(() => gate.promise);
+  const renewed: boolean[] = [];
+  const slow: Store = {
+    ...bound(store),
+    append: async (append) => {
+      if (isSettled(append)) await vi.waitFor(() => expect(renewed).toContain(false));
+      if (isSettled(append)) await delay(20);
+      return store.append(append);
+    },
+    renew: async (...given) => {
+      const isHeld = await store.renew(...given);
+      renewed.push(isHeld);
+      return isHeld;
+    },
+  };
+  const zombie = open(slow, 90);
+  const other = open();
+  const { id } = await zombie.clerk.start('Act.');
+  await vi.waitFor(async () =>
+    expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('call-started'),
+  );
+  pass(120_000);
+  gate.resolve('acted');
+  await other.runs.drive(id);
+  await other.runs.settled();
+  await vi.waitFor(async () => expect((await other.runs.get(id)).status).toBe('done'));
+});
+
+test('the late result of a first try does not stand for the second, which a person ordered', async () => {
+  const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  let tries = 0;
+  const { open, pass } = oneStore(() => gates[tries++]?.promise ?? forever());
+  const zombie = open();
+  const other = open();
+  const { id } = await zombie.clerk.start('Act.');
+  await vi.waitFor(() => expect(tries).toBe(1));
+  pass(120_000);
+  await other.runs.drive(id);
+  await other.runs.settled();
+  const [card] = (await other.runs.interrupts({ runId: id })).items;
+  if (!card) throw new Error('a doubt');
+  await other.runs.decide(card.id, 'approve', { by: 'bob' });
+  await vi.waitFor(() => expect(tries).toBe(2));
+  gates[0]?.resolve('first');
+  await zombie.runs.settled();
+  await delay(20);
+  gates[1]?.resolve('second');
+  await vi.waitFor(async () => expect((await other.runs.get(id)).status).toBe('done'));
+  const results = (await other.runs.recorded(id)).flatMap((event) =>
+    event.type === 'call-settled' && event.result.type === 'output' ? [event.result.output] : [],
+  );
+  expect(results).toEqual(['second']);
+  expect(await other.runs.verify(id)).toMatchObject({ ok: true });
+});
+
+/** A process whose clock is `skewMs` ahead of that of the store. */
+function skewed(store: Store, storeNow: () => number, skewMs: number, config: object, body: () => Promise<string>) {
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'act' }] },
+  );
+  const ai = countersign({ model, store, clock: () => storeNow() + skewMs, leaseMs: 60_000, retry: false });
+  const act = ai.defineTool({ name: 'act', description: '', ...config }, body);
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [act] }) };
+}
+
+test('that enough time has passed for a rerun is not believed of a clock that is ahead', async () => {
+  let now = 1_800_000_000_000;
+  let tries = 0;
+  const store = memoryStore({ now: () => now });
+  const config = { verify: () => undefined, settlesWithin: 600_000 };
+  const body = () => (tries++ === 0 ? forever() : Promise.resolve('acted'));
+  const zombie = skewed(store, () => now, 0, config, body);
+  const other = skewed(store, () => now, 3_600_000, config, body);
+  const { id } = await zombie.clerk.start('Act.');
+  await vi.waitFor(() => expect(tries).toBe(1));
+  now += 120_000;
+  await other.runs.drive(id);
+  await other.runs.settled();
+  expect(tries).toBe(1);
+  expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+});
+
+test.each([-86_400_000, 86_400_000])(
+  'a deadline is that of the store, for a clock that is off by %i ms',
+  async (skewMs) => {
+    let now = 1_800_000_000_000;
+    const store = memoryStore({ now: () => now });
+    const config = { needsApproval: true, expiresIn: 60_000 };
+    const { runs, clerk } = skewed(
+      store,
+      () => now,
+      skewMs,
+      config,
+      async () => 'acted',
+    );
+    const [first, second] = [await clerk.start('Act.'), await clerk.start('Act.')];
+    await runs.settled();
+    const cardOf = async (runId: string) => (await runs.interrupts({ runId })).items[0]?.id ?? '';
+    const [inTime, late] = [await cardOf(first.id), await cardOf(second.id)];
+    now += 59_000;
+    const worker = runs.work({ pollMs: 5 });
+    await delay(30);
+    expect(await runs.decide(inTime, 'approve', { by: 'bob' })).toMatchObject({ by: 'bob' });
+    now += 2_000;
+    await vi.waitFor(async () => expect((await runs.get(second.id)).status).toBe('done'));
+    await expect(runs.decide(late, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
+    await worker.stop();
+  },
+);
+
+function bound(store: Store): Store {
+  return {
+    append: (append) => store.append(append),
+    read: (...given) => store.read(...given),
+    claim: (...given) => store.claim(...given),
+    renew: (...given) => store.renew(...given),
+    release: (...given) => store.release(...given),
+    due: (limit) => store.due(limit),
+    listRuns: (query) => store.listRuns(query),
+    listInterrupts: (query) => store.listInterrupts(query),
+    interrupt: (id) => store.interrupt(id),
+    now: () => store.now(),
+    watch: (changed) => store.watch(changed),
+    migrate: () => store.migrate(),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,84 @@
+// The crash kit finds what it is made to find: each of these scenarios or stores breaks one of its promises.
+import { countersign, type Store, z } from 'countersign';
+import { type CrashScenario, crashEverywhere, type StoreUnderTest, scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+import { onMemory } from './subjects.ts';
+
+/** A payment that a person approves; `config` is what its tool says of itself. */
+function payment(config: object, changes: Partial<CrashScenario> = {}): CrashScenario {
+  return {
+    open({ runId, store, clock, leaseMs, effect }) {
+      const model = scriptedModel(({ messages }) =>
+        messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
+      );
+      const ai = countersign({ model, store, clock, leaseMs, retry: false });
+      const pay = ai.defineTool(
+        { name: 'pay', description: '', inputSchema: z.object({ amount: z.number() }), ...config },
+        async (_input, { idempotencyKey }) => effect('pay', idempotencyKey, 'paid'),
+      );
+      const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+      return { runs: ai.runs, begin: () => clerk.start('Pay.', { runId }) };
+    },
+    decide: () => 'approve',
+    ...changes,
+  };
+}
+
+/** The memory store with something wrong. */
+async function broken(change: (store: Store) => Partial<Store>): Promise<StoreUnderTest> {
+  const subject = await onMemory();
+  const { store } = subject;
+  const names = [
+    'append',
+    'read',
+    'claim',
+    'renew',
+    'release',
+    'due',
+    'listRuns',
+    'listInterrupts',
+    'interrupt',
+  ] as const;
+  const bound = Object.fromEntries(
+    [...names, 'now' as const, 'watch' as const].map((name) => [
+      name,
+      (...given: never[]) => (store[name] as (...all: never[]) => unknown)(...given),
+    ]),
+  );
+  return { ...subject, store: { ...bound, ...change(store) } as Store };
+}
+
+test('a payment of a tool that declares nothing is well', async () => {
+  const { problems, results } = await crashEverywhere({
+    scenario: payment({ needsApproval: true }),
+    makeStore: onMemory,
+  });
+  expect(problems).toEqual([]);
+  expect(results.map(({ crashes }) => crashes[0]?.what)).toContain('effect pay');
+});
+
+test('a tool that says it may run twice, and may not', async () => {
+  const { problems } = await crashEverywhere({ scenario: payment({ idempotent: true }), makeStore: onMemory });
+  expect(problems.join('\n')).toContain('pay happened 2 times instead of 1');
+});
+
+test('a person who has a call run again that had happened', async () => {
+  const scenario = payment({ needsApproval: true }, { settleDoubt: () => 'approve' });
+  const { problems } = await crashEverywhere({ scenario, makeStore: onMemory });
+  expect(problems.join('\n')).toContain('pay happened 2 times instead of 1');
+});
+
+test('a store that says it has written, and has not', async () => {
+  const makeStore = () =>
+    broken((store) => ({
+      append: async (append) => (append.settled.length > 0 ? { claimed: false } : store.append(append)),
+    }));
+  const { problems } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
+  expect(problems.join('\n')).toContain('was decided, and is asked again');
+});
+
+test('a store that forgets who has work to do', async () => {
+  const makeStore = () => broken(() => ({ due: async () => [] }));
+  const { problems } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
+  expect(problems.join('\n')).toContain('nobody who looks for work finds it');
+});

@@ -1,0 +1,237 @@
+// The scenarios of the crash tests: each a run with its tools, its model and the person who decides.
+import { type Countersign, countersign, type Message, type Part, type RunInterrupt, type Tool, z } from 'countersign';
+import { type CrashProcess, type CrashScenario, type ScriptedTurn, scriptedModel } from 'countersign/testing';
+
+type Calls = NonNullable<ScriptedTurn['calls']>;
+
+/** The model asks for `turns` one after the other, and at the end says what came of them. */
+function model(...turns: readonly Calls[]) {
+  return scriptedModel(({ messages }) => {
+    const results = messages.filter(({ role }) => role === 'tool');
+    const calls = turns[results.length];
+    return calls ? { calls } : `Done: ${JSON.stringify(results.map(outputsOf))}`;
+  });
+}
+
+const outputsOf = ({ content }: Message): readonly unknown[] =>
+  content.map((part: Part) => ('toolResponse' in part ? part.toolResponse.output : null));
+
+/** A scenario of one agent with these tools. */
+function scenario(
+  turns: readonly Calls[],
+  tools: (ai: Countersign, process: CrashProcess) => readonly Tool[],
+  rest: Omit<CrashScenario, 'open'>,
+): CrashScenario {
+  return {
+    open(process) {
+      const { runId, store, clock, leaseMs } = process;
+      const ai = countersign({ model: model(...turns), store, clock, leaseMs, retry: false });
+      const clerk = ai.defineAgent({ name: 'clerk', system: 'You are a clerk.', tools: [...tools(ai, process)] });
+      return { runs: ai.runs, begin: () => clerk.start('Please.', { runId, by: 'ann' }) };
+    },
+    ...rest,
+  };
+}
+
+const amount = { inputSchema: z.object({ amount: z.number() }) };
+
+/** Pays after a person approved, once. */
+const payTool = (ai: Countersign, { effect }: CrashProcess, config: object = {}): Tool =>
+  ai.defineTool(
+    { name: 'pay', description: 'Pays.', ...amount, needsApproval: true, ...config },
+    async (input, { idempotencyKey }) => effect(`pay ${input.amount}`, idempotencyKey, { paid: input.amount }),
+  );
+
+/** Looks something up, without asking anybody. */
+const lookTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
+  ai.defineTool({ name: 'look', description: 'Looks.', idempotent: true }, async (_input, { idempotencyKey }) =>
+    effect('look', idempotencyKey, 0, { repeatable: true }),
+  );
+
+const askTool = (ai: Countersign, config: object = {}): Tool =>
+  ai.defineInterrupt({ name: 'ask', description: 'Asks.', outputSchema: z.string(), ...config });
+
+/** Reserves in a step, asks, and books. */
+const bookTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
+  ai.defineTool(
+    { name: 'book', description: 'Books.' },
+    async (_input, { step, interrupt, resumed, idempotencyKey }) => {
+      const seat = await step('reserve', () => effect('reserve', idempotencyKey, '12A'));
+      if (resumed === undefined) interrupt({ seat });
+      return effect('book', idempotencyKey, `booked ${seat}`);
+    },
+  );
+
+/** Asks twice before it acts. */
+const twiceTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
+  ai.defineTool({ name: 'transfer', description: 'Transfers.' }, async (_input, ctx) => {
+    if (ctx.resumed === undefined) ctx.interrupt('Really?');
+    if (ctx.resumed === 'yes') ctx.interrupt('Really, really?');
+    return effect('transfer', ctx.idempotencyKey, 'transferred');
+  });
+
+const pay = (n: number): Calls[number] => ({ name: 'pay', ref: `pay-${n}`, input: { amount: n } });
+
+const subAgent = (inner: readonly Calls[], rest: Omit<CrashScenario, 'open'>): CrashScenario => ({
+  open(process) {
+    const { runId, store, clock, leaseMs } = process;
+    const ai = countersign({ store, clock, leaseMs, retry: false });
+    const payer = ai.defineAgent({ name: 'payer', model: model(...inner), tools: [payTool(ai, process)] });
+    const clerk = ai.defineAgent({
+      name: 'clerk',
+      model: model([{ name: 'payer', ref: 'sub', input: { prompt: 'Pay.' } }]),
+      tools: [payer],
+    });
+    return { runs: ai.runs, begin: () => clerk.start('Please.', { runId }) };
+  },
+  ...rest,
+});
+
+/** How the bank looks up whether it was paid. */
+const verify = ({ effects }: CrashProcess) => ({
+  verify: (_input: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+    const found = effects.find(({ key }) => key === idempotencyKey);
+    return found && { output: found.output };
+  },
+});
+
+const approves = { decide: () => 'approve' as const };
+
+export const scenarios: ReadonlyMap<string, CrashScenario> = new Map<string, CrashScenario>([
+  [
+    'question',
+    scenario([[{ name: 'ask', ref: 'q' }]], (ai) => [askTool(ai)], {
+      decide: () => ({ type: 'respond', output: 'blue' }),
+    }),
+  ],
+  ['approval', scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], approves)],
+  [
+    'edit',
+    scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], {
+      decide: () => ({ type: 'approve', edit: { amount: 3 } }),
+    }),
+  ],
+  [
+    'reject',
+    scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], {
+      decide: () => ({ type: 'reject', reason: 'too much' }),
+    }),
+  ],
+  ['several calls, decided one by one', severalCalls({})],
+  ['several calls, decided at once', severalCalls({ atOnce: true })],
+  [
+    'step inside a tool',
+    scenario([[{ name: 'book', ref: 'b' }]], (ai, process) => [bookTool(ai, process)], {
+      decide: () => ({ type: 'restart', resumed: 'yes' }),
+      // Half of it may be done: only if nothing is, it can just be run.
+      settleDoubt: ({ part }, effects) => {
+        const done = effects.filter(({ key }) => key === part.metadata?.callId).map(({ name }) => name);
+        const known = Object.keys((part.metadata?.steps ?? {}) as object);
+        return done.length === known.length ? 'approve' : { type: 'respond', output: `by hand after ${done.join()}` };
+      },
+    }),
+  ],
+  [
+    'asking again',
+    scenario([[{ name: 'transfer', ref: 't' }]], (ai, process) => [twiceTool(ai, process)], {
+      decide: ({ payload }) => ({ type: 'restart', resumed: payload === 'Really?' ? 'yes' : 'yes, yes' }),
+    }),
+  ],
+  ['sub-agent', subAgent([[pay(7)]], { ...approves, settleDoubt: insideDoubt })],
+  ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], { ...approves, settleDoubt: insideDoubt })],
+  [
+    'deadline',
+    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs })], {
+      decide: () => undefined,
+    }),
+  ],
+  [
+    'deadline that approves',
+    scenario(
+      [[pay(5)]],
+      (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs, onExpiry: 'approve' })],
+      {
+        decide: () => undefined,
+      },
+    ),
+  ],
+  [
+    'idempotent tool',
+    scenario(
+      [[{ name: 'look', ref: 'l' }], [{ name: 'look', ref: 'm' }]],
+      (ai, process) => [lookTool(ai, process)],
+      approves,
+    ),
+  ],
+  [
+    'idempotent tool behind a gate',
+    scenario(
+      [[{ name: 'send', ref: 's' }]],
+      (ai, { effect }) => [
+        ai.defineTool(
+          { name: 'send', description: 'Sends.', idempotent: true, needsApproval: true },
+          async (_input, { idempotencyKey }) => effect('send', idempotencyKey, 'sent', { repeatable: true }),
+        ),
+      ],
+      approves,
+    ),
+  ],
+  [
+    'commit point',
+    scenario(
+      [[{ name: 'send', ref: 's' }]],
+      (ai, { effect }) => [
+        ai.defineTool(
+          { name: 'send', description: 'Sends.', commits: true, needsApproval: true },
+          async (_input, { idempotencyKey, commitPoint }) => {
+            await effect('prepare', idempotencyKey, 'prepared', { repeatable: true });
+            await commitPoint();
+            return effect('send', idempotencyKey, 'sent');
+          },
+        ),
+      ],
+      {
+        ...approves,
+        settleDoubt: (_card, effects) =>
+          effects.some(({ name }) => name === 'send') ? { type: 'respond', output: 'sent' } : 'approve',
+      },
+    ),
+  ],
+  [
+    'verify, long after',
+    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { ...verify(process), settlesWithin: 60_000 })], {
+      ...approves,
+      restartAfterMs: 120_000,
+    }),
+  ],
+  [
+    'verify, too soon to be sure',
+    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { ...verify(process), settlesWithin: 600_000 })], {
+      ...approves,
+      restartAfterMs: 120_000,
+    }),
+  ],
+  [
+    'verify, nobody knows how long',
+    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, verify(process))], approves),
+  ],
+]);
+
+function severalCalls(options: Partial<CrashScenario>): CrashScenario {
+  return scenario(
+    [[pay(1), pay(2), { name: 'ask', ref: 'q' }, { name: 'look', ref: 'l' }], [pay(3)]],
+    (ai, process) => [payTool(ai, process), askTool(ai), lookTool(ai, process)],
+    {
+      decide: ({ tool, input }) => {
+        if (tool === 'ask') return { type: 'respond', output: 'blue' };
+        return (input as { amount: number }).amount === 2 ? { type: 'reject', reason: 'no' } : 'approve';
+      },
+      ...options,
+    },
+  );
+}
+
+/** The effects inside have keys of their own: what is not wholly done or wholly undone is settled by hand. */
+function insideDoubt(_card: RunInterrupt, effects: readonly unknown[]) {
+  return effects.length === 0 ? ('approve' as const) : { type: 'respond' as const, output: 'by hand' };
+}

@@ -1,0 +1,94 @@
+// A process that works on its runs until each of them has come to a certain place, and stays there until it finds that
+// its clock has jumped: it was stopped, and woke up. Then it goes on as if nothing had happened.
+import { writeSync } from 'node:fs';
+import type { Store } from '../../src/runs/store.ts';
+import { type BankPlace, decisionOn, Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
+
+/** In a tool or in the model, or right before or after something is written. */
+export type StallPlace =
+  | BankPlace
+  | `${'before' | 'after'} ${'model-replied' | 'call-started' | 'call-committed' | 'call-settled'}`;
+
+export type ZombieOptions = {
+  readonly place: Place;
+  readonly ledger: string;
+  readonly leaseMs: number;
+  readonly runs: readonly string[];
+  readonly stallAt: StallPlace;
+};
+
+const options: ZombieOptions = JSON.parse(process.argv[2] ?? '{}');
+const stalled = new Set<string>();
+const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+let isAnnounced = false;
+/** Calls that the store has not answered. */
+let open = 0;
+
+let seen = performance.now();
+const looking = setInterval(() => {
+  const now = performance.now();
+  if (isAnnounced && now - seen > options.leaseMs / 2) wake();
+  seen = now;
+  if (isAnnounced || stalled.size < options.runs.length || open > 0) return;
+  isAnnounced = true;
+  writeSync(1, 'stalled\n');
+}, 10);
+
+async function at(place: StallPlace, run: string): Promise<void> {
+  if (place !== options.stallAt || stalled.has(run)) return;
+  stalled.add(run);
+  await woken;
+}
+
+/** From when it is announced until it wakes up, nothing is sent: who is stopped while it writes to SQLite stops all. */
+async function send<T>(work: () => Promise<T>): Promise<T> {
+  if (isAnnounced) await woken;
+  open += 1;
+  try {
+    return await work();
+  } finally {
+    open -= 1;
+  }
+}
+
+const real = openStore(options.place);
+const store: Store = {
+  append: async (append) => {
+    const types = append.events.map(({ type }) => type);
+    for (const type of types) await at(`before ${type}` as StallPlace, append.runId);
+    const appended = await send(() => real.append(append));
+    for (const type of types) await at(`after ${type}` as StallPlace, append.runId);
+    return appended;
+  },
+  read: (...given) => send(() => real.read(...given)),
+  claim: (...given) => send(() => real.claim(...given)),
+  renew: (...given) => send(() => real.renew(...given)),
+  release: (...given) => send(() => real.release(...given)),
+  due: (limit) => send(() => real.due(limit)),
+  listRuns: (query) => send(() => real.listRuns(query)),
+  listInterrupts: (query) => send(() => real.listInterrupts(query)),
+  interrupt: (id) => send(() => real.interrupt(id)),
+  now: () => send(() => real.now()),
+  watch: (changed) => real.watch(changed),
+  migrate: () => real.migrate(),
+  close: () => real.close(),
+};
+
+const ledger = new Ledger<Line>(options.ledger);
+const { runs, start } = openBank({ store, ledger, leaseMs: options.leaseMs, at });
+await Promise.all(options.runs.map(start));
+while (stalled.size < options.runs.length) {
+  for (const card of (await runs.interrupts({ limit: 100 })).items)
+    if (options.runs.includes(card.runId) && card.kind === 'approval')
+      await runs.decide(card.id, decisionOn(card), { by: 'ann' });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+}
+await woken;
+clearInterval(looking);
+// What comes late is written late, and may be driven on from here.
+for (let quiet = 0; quiet < 10; quiet = open > 0 ? 0 : quiet + 1) {
+  await runs.settled();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+}
+writeSync(1, 'rested\n');
+process.exit();
