@@ -79,10 +79,11 @@ function migrationBlock(tables: Tables): string {
 const ADVISORY_LOCK = '7165065861927432051';
 
 /**
- * Names are compared byte by byte. No index of the runs has a column that an append changes, and half of each page stays
- * free: then a change touches neither an index nor another page, also when an interrupt is settled long after it was
- * opened. The columns that change most often stand last, since only what is between the first and the last change goes
- * to the log. No foreign keys: whatever refers to a run is written in the same statement as its row.
+ * Names are compared byte by byte. No index of the runs has a column that an append changes, and half of each page
+ * stays free: then a change touches neither an index nor another page, also when an interrupt is settled long after it
+ * was opened. The columns that change most often stand last, since only what is between the first and the last change
+ * goes to the log. Runs are listed in the order of seq, in which they were created. No foreign keys: whatever refers to
+ * a run is written in the same statement as its row.
  */
 const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
   ({ migration, run, due, event, interrupt, label, watcher }) => `
@@ -107,7 +108,7 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     version integer NOT NULL,
     hash text COLLATE "C" NOT NULL
   ) WITH (fillfactor = 50);
-  CREATE INDEX countersign_run_list ON ${run} (created_at, seq);
+  CREATE INDEX countersign_run_list ON ${run} (seq);
 
   -- The runs that have a due_at, in its order. It is not logged: after a crash it is empty, and made anew from the
   -- runs. So a row here says only where to look; the run has the last word.

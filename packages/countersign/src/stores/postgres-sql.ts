@@ -77,12 +77,9 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
     if (wanted !== undefined) conditions.push(`coalesce(r.${column} = ${value(wanted)}, false)`);
   }
   const oldest = query.order === 'oldest';
-  if (after !== undefined) {
-    conditions.push(`(r.created_at, r.seq) ${oldest ? '>' : '<'} (${value(after.createdAt)}, ${value(after.seq)})`);
-  }
-  const direction = oldest ? 'ASC' : 'DESC';
+  if (after !== undefined) conditions.push(`r.seq ${oldest ? '>' : '<'} ${value(after.seq)}`);
   const text = `SELECT ${RUN_FIELDS} FROM ${run} r WHERE ${conditions.join(' AND ')}
-    ORDER BY r.created_at ${direction}, r.seq ${direction} LIMIT ${value(limit + 1)}`;
+    ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ${value(limit + 1)}`;
   return { text, values };
 }
 

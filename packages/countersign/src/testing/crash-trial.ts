@@ -118,7 +118,8 @@ export class CrashTrial {
     const runId = this.#runId;
     const { runs, begin } = this.#scenario.open({
       runId,
-      store: process.store,
+      // All processes and the store tell the same time, also where the store's own clock cannot be moved.
+      store: { ...process.store, now: async () => this.#now },
       clock: () => this.#now,
       leaseMs: this.#leaseMs,
       effect: (name, key, output, { repeatable = false } = {}) =>
