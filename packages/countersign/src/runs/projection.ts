@@ -19,10 +19,11 @@ export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt
   const { run, after, limits, now } = input;
   const before = pendingCards(run.id, input.before);
   const cards = pendingCards(run.id, after);
+  const status = statusOf(after, limits);
   return {
-    status: statusOf(after, limits),
+    status,
     wakeAt: wakeAtOf(cards.values()),
-    outcome: outcomeOf(after),
+    outcome: outcomeOf(after, status),
     opened: [...cards]
       .filter(([key]) => !before.has(key))
       .map(([key, card]) => cardRecord(key, card, run.id, run.agent, now)),
@@ -45,7 +46,8 @@ function wakeAtOf(cards: Iterable<{ readonly interrupt: { readonly expiresAt?: n
   return deadlines.length > 0 ? Math.min(...deadlines) : null;
 }
 
-function outcomeOf(state: State): Json {
-  const reason = state.ended?.reason ?? (state.turn ? undefined : state.reply?.finishReason);
+/** The last reply says how the run ended only if nothing comes after it. */
+function outcomeOf(state: State, status: RunStatus): Json {
+  const reason = state.ended?.reason ?? (status === 'done' ? state.reply?.finishReason : undefined);
   return reason === undefined ? null : { finishReason: reason };
 }

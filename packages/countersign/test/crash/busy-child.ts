@@ -54,6 +54,8 @@ const bank = openBank({
 await bank.runs.list({ limit: 1 });
 const worker = bank.runs.work({ concurrency: 16, pollMs: 20 });
 let isStopping = false;
+// It does not outlive whoever started it.
+process.stdin.on('end', () => process.exit()).resume();
 process.on('SIGTERM', () => {
   isStopping = true;
 });

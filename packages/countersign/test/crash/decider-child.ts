@@ -34,6 +34,8 @@ for await (const line of createInterface({ input: process.stdin })) {
   await runs.settled();
   process.stdout.write(`${JSON.stringify(answers)}\n`);
 }
+// Whoever started it is gone.
+process.exit();
 
 async function decide(given: Volley['decisions'][number]): Promise<Answer> {
   const { id, decision, by } = given;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DecisionInput, RunInterrupt } from 'countersign';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { testServer } from '../stores/postgres-server.ts';
 import { type Kind, Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
 import { type Child, startChild } from './children.ts';
@@ -128,28 +128,27 @@ const places: readonly (readonly [string, () => Promise<Place>])[] = [
 ];
 
 describe.each(places)('on %s, in several processes', (name, place) => {
-  const opening = place().then((where) => Arena.open(name, where));
-  afterAll(async () => (await opening).close());
+  let arena: Arena;
+  beforeAll(async () => {
+    arena = await Arena.open(name, await place());
+  }, 60_000);
+  afterAll(() => arena?.close());
 
   test('200 times two people approve at once: both are told the one approval, and it runs once', async () => {
-    const arena = await opening;
     for (let round = 0; round < 10; round++) await arena.race(await arena.pausedRuns(20, 'pay'), 2, () => APPROVE);
   }, 60_000);
 
   test('200 times one approves and one rejects: one wins, the other is told who, what and when', async () => {
-    const arena = await opening;
     for (let round = 0; round < 10; round++)
       await arena.race(await arena.pausedRuns(20, 'pay'), 2, (person) => (person === 0 ? APPROVE : REJECT));
   }, 60_000);
 
   test('20 times fifty people decide at once, half of them each way', async () => {
-    const arena = await opening;
     for (let round = 0; round < 10; round++)
       await arena.race(await arena.pausedRuns(2, 'pay'), 50, (person) => (person % 2 === 0 ? APPROVE : REJECT));
   }, 60_000);
 
   test('100 times an approval is delivered twice: the next question stays untouched', async () => {
-    const arena = await opening;
     for (let round = 0; round < 5; round++) {
       const cards = await arena.pausedRuns(20, 'chain');
       const deliver = () =>
@@ -166,7 +165,6 @@ describe.each(places)('on %s, in several processes', (name, place) => {
   }, 60_000);
 
   test('60 times a person approves at the moment of the deadline: it is the one or the other', async () => {
-    const arena = await opening;
     const won = { person: 0, deadline: 0 };
     for (let round = 0; round < 3; round++) {
       const cards = await arena.pausedRuns(20, 'rush');

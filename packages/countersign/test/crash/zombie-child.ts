@@ -17,6 +17,8 @@ export type ZombieOptions = {
   readonly stallAt: StallPlace;
 };
 
+// It does not outlive whoever started it.
+process.stdin.on('end', () => process.exit()).resume();
 const options: ZombieOptions = JSON.parse(process.argv[2] ?? '{}');
 const stalled = new Set<string>();
 const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
