@@ -11,6 +11,7 @@ export default defineConfig({
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite.ts') },
       { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },
+      { find: /^countersign\/ui$/, replacement: source('ui/index.ts') },
     ],
   },
   test: {

@@ -23,6 +23,7 @@ import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
+import { rememberRuns } from './runs/agent-runs.ts';
 import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './runs/drives.ts';
 import { Runs } from './runs/runs.ts';
 import type { Store } from './runs/store.ts';
@@ -159,7 +160,9 @@ export class Countersign {
         (defaults, input, options) => startRun(this.runs, this.#port(config.name), defaults, input, options),
       ),
     );
-    this.#agents.set(config.name, this.#makePort(config));
+    const port = this.#makePort(config);
+    this.#agents.set(config.name, port);
+    rememberRuns(agent, { port, ...(this.#runs && { runs: this.#runs }) });
     return agent;
   }
 

@@ -11,7 +11,7 @@ export {
   ProviderError,
   UsageError,
 } from './core/errors.ts';
-export type { Decision, FinishReason, InterruptKind } from './core/event.ts';
+export type { Decision, FinishReason, InterruptKind, RunEvent } from './core/event.ts';
 export type { Json, JsonObject } from './core/json.ts';
 export type {
   DataPart,

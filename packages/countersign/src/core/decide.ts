@@ -43,6 +43,8 @@ export type DecisionFault = {
   readonly problem: string;
   /** The call was pending once and is not any more. */
   readonly stale?: true;
+  /** Where an answer or an edited input does not fit its schema. */
+  readonly issues?: readonly { readonly path: readonly string[]; readonly message: string }[];
 };
 
 export type Matching = {

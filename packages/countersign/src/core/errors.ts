@@ -41,6 +41,12 @@ export const ERROR_CODES = {
     'The events of the run are not what was recorded: somebody changed the store. Nothing is run; look into it.',
   'store-failed':
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
+  'not-authorized': 'Nobody is known who asks this. Sign in, or pass `authorize` to the route.',
+  'not-allowed': 'The person may not do this. Ask the one who may.',
+  'invalid-request': 'The request cannot be read, or is not what the route takes. The error says where.',
+  'too-large': 'The request is larger or more deeply nested than the route takes. Send less.',
+  'bad-seal': 'What came back is not what was sent out, or was sealed with another key. Load the conversation again.',
+  'seal-expired': 'The question was sealed too long ago to be decided. Ask the model again.',
   invariant: 'A bug in Countersign. Please report it with the message.',
 } as const;
 

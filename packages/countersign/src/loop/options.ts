@@ -1,6 +1,7 @@
 // The options of a generation, checked and turned into what the loop is driven with.
 import { type DecisionPart, type Resume, VERBS } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
+import type { RunEvent } from '../core/event.ts';
 import { isObject } from '../core/json.ts';
 import { type Message, type Part, textOf } from '../core/message.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
@@ -42,12 +43,14 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   readonly maxTurns?: number;
   /** Stops the run: the response has `finishReason: 'aborted'` and the messages to go on from. */
   readonly abortSignal?: AbortSignal;
-  /** Hears of everything as it happens. */
   /** The stored conversation that is meant; with it, no messages are given. Agents with a store take it. */
   readonly runId?: string;
   /** Who says or decides this, for the record of a stored run. */
   readonly by?: string;
+  /** Hears of everything as it happens. */
   readonly onChunk?: (chunk: Chunk) => void;
+  /** Hears of each fact of the run as it is recorded; for those who keep a picture of it. */
+  readonly onEvent?: (event: RunEvent) => void;
   /** Hands the model's calls out instead of running them. */
   readonly returnToolRequests?: boolean;
   /** `tell` (the default): a tool that throws is a result for the model. `throw`: it ends the call. */
@@ -93,7 +96,7 @@ export function prepareDriver(settings: Settings, options: GenerateOptions, sche
   const tools = findTools(options.tools, settings.tools);
   refuseCircles(tools, []);
   const model = resolveModel(options.model ?? settings.model, settings.providers);
-  const { toolChoice = 'auto', config, abortSignal, onChunk } = options;
+  const { toolChoice = 'auto', config, abortSignal, onChunk, onEvent } = options;
   if (typeof toolChoice === 'object' && !tools.has(toolChoice.tool))
     throw new UsageError(
       'unknown-tool',
@@ -114,6 +117,7 @@ export function prepareDriver(settings: Settings, options: GenerateOptions, sche
     },
     ...(abortSignal && { signal: abortSignal }),
     ...(onChunk && { emit: guarded(onChunk) }),
+    ...(onEvent && { onEvent: guarded(onEvent) }),
     newId: settings.newId,
     clock: settings.clock,
     onToolError: options.onToolError ?? 'tell',
@@ -121,12 +125,12 @@ export function prepareDriver(settings: Settings, options: GenerateOptions, sche
 }
 
 /** A listener that throws is not called again: a dead reader must not hurt the run. */
-function guarded(listen: (chunk: Chunk) => void): (chunk: Chunk) => void {
+function guarded<T>(listen: (heard: T) => void): (heard: T) => void {
   let listening = true;
-  return (chunk) => {
+  return (heard) => {
     if (!listening) return;
     try {
-      listen(chunk);
+      listen(heard);
     } catch {
       // Its author hears of nothing more; there is nobody here to tell.
       listening = false;

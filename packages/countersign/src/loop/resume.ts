@@ -126,13 +126,17 @@ async function misfits(
   what: string,
 ): Promise<readonly DecisionFault[]> {
   const checked = await checking;
-  return checked.ok ? [] : [{ where, problem: `${what} does not fit its schema: ${checked.problems.join('; ')}` }];
+  if (checked.ok) return [];
+  const problem = `${what} does not fit its schema: ${checked.problems.join('; ')}`;
+  return [{ where, problem, issues: checked.issues }];
 }
 
 function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {
   const list = faults.map(({ where, problem }) => `${where}: ${problem}`).join('; ');
   const message = `These decisions do not fit what is pending, and nothing ran. ${list}.`;
-  const details = { faults: faults.map(({ where, problem }) => ({ where, problem })) };
+  const details = {
+    faults: faults.map(({ where, problem, issues }) => ({ where, problem, ...(issues && { issues }) })),
+  };
   return faults.every((fault) => fault.stale)
     ? new ConflictError('already-decided', details, message)
     : new UsageError('invalid-resume', details, message);

@@ -20,6 +20,7 @@ export type Driver = {
   readonly signal?: AbortSignal;
   readonly newId: () => string;
   readonly emit?: (chunk: Chunk) => void;
+  readonly onEvent?: (event: RunEvent) => void;
   /** `tell`: a tool that throws is a result for the model. */
   readonly onToolError: 'tell' | 'throw';
   /** The time in milliseconds, where deadlines count. */
@@ -50,12 +51,14 @@ export class Run {
   #closed = false;
   readonly #emit: ((chunk: Chunk) => void) | undefined;
   readonly #sink: Sink | undefined;
+  readonly #onEvent: ((event: RunEvent) => void) | undefined;
   /** Hears of what happens after the run was closed here, such as a tool that finishes late. */
   onLate: ((events: readonly RunEvent[]) => void) | undefined;
 
-  constructor(state: State, { emit, sink }: { readonly emit?: (chunk: Chunk) => void; readonly sink?: Sink } = {}) {
+  constructor(state: State, { emit, sink, onEvent }: Pick<Driver, 'emit' | 'onEvent'> & { readonly sink?: Sink } = {}) {
     this.state = state;
     this.#emit = emit;
+    this.#onEvent = onEvent;
     this.#sink = sink;
   }
 
@@ -73,6 +76,7 @@ export class Run {
     for (const event of events) {
       const before = this.state;
       this.state = fold(before, event);
+      this.#onEvent?.(event);
       if (this.#emit)
         for (const chunk of eventChunks(event, before, this.state, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }

@@ -61,5 +61,9 @@ test('a schema that validates asynchronously works', async () => {
     'the schema',
   );
   expect(await schema.validate('free')).toEqual({ ok: true, value: 'free' });
-  expect(await schema.validate('taken')).toEqual({ ok: false, problems: ['is taken'] });
+  expect(await schema.validate('taken')).toEqual({
+    ok: false,
+    problems: ['is taken'],
+    issues: [{ path: [], message: 'is taken' }],
+  });
 });

@@ -39,7 +39,10 @@ export type InferOutput<S> = S extends { readonly '~standard': { readonly types?
 
 export type Validation =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly string[]; readonly issues: readonly Issue[] };
+
+/** One misfit; `path` leads to it from the value. */
+export type Issue = { readonly path: readonly string[]; readonly message: string };
 
 export type Schema = {
   /** As a model is told of it. */
@@ -80,13 +83,18 @@ function standardSchema(schema: StandardSchema, where: string, json: JsonSchema 
 
 function validation(result: StandardResult<unknown>): Validation {
   if (!result.issues) return { ok: true, value: result.value };
-  return { ok: false, problems: result.issues.map((issue) => problem(issue.path, issue.message)) };
+  return misfit(
+    result.issues.map(({ path = [], message }) => ({
+      path: path.map((key) => String(isObject(key) ? key.key : key)),
+      message,
+    })),
+  );
 }
 
-function problem(path: ReadonlyArray<unknown> | undefined, message: string): string {
-  const said = message.replace(/\.$/, '');
-  const keys = (path ?? []).map((key) => String(isObject(key) ? key.key : key));
-  return keys.length > 0 ? `${keys.join('.')}: ${said}` : said;
+function misfit(found: readonly Issue[]): Validation {
+  const issues = found.map(({ path, message }) => ({ path, message: message.replace(/\.$/, '') }));
+  const problems = issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message));
+  return { ok: false, problems, issues };
 }
 
 type JsonSchemaSource = { readonly jsonSchema?: { readonly input?: (options: { target: string }) => JsonSchema } };
@@ -124,10 +132,9 @@ function jsonSchema(schema: JsonSchema, where: string): Schema {
         validator ??= new Validator(schema, '2020-12', false);
         const result = validator.validate(value);
         if (result.valid) return { ok: true, value };
-        return {
-          ok: false,
-          problems: result.errors.filter(isLeaf).map((unit) => problem(pointer(unit.instanceLocation), unit.error)),
-        };
+        return misfit(
+          result.errors.filter(isLeaf).map((unit) => ({ path: pointer(unit.instanceLocation), message: unit.error })),
+        );
       } catch (cause) {
         throw new UsageError(
           'unusable-schema',

@@ -19,7 +19,7 @@ export type Card = {
   readonly payload: Json;
 };
 
-type Pending = Card & { readonly id: string; readonly interrupt: Interrupt };
+export type PendingCard = Card & { readonly id: string; readonly interrupt: Interrupt };
 
 /** The id under which everybody knows the question: the run's id is in front, so that a decision finds its run. */
 export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
@@ -27,15 +27,15 @@ export const interruptKey = (runId: string, id: string): string => `${runId}:${i
 export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
 
 /** Every question that waits in this state, by its key. */
-export function pendingCards(runId: string, state: State): ReadonlyMap<string, Pending> {
-  const cards = new Map<string, Pending>();
+export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
+  const cards = new Map<string, PendingCard>();
   if (state.ended) return cards;
   for (const call of state.turn?.calls ?? [])
     for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
   return cards;
 }
 
-function cardsOf(call: Call): readonly Pending[] {
+function cardsOf(call: Call): readonly PendingCard[] {
   const { phase, decidedInside = [] } = call;
   // While the conversation inside goes on, what was not decided in it still waits.
   const decided = decidedInside.flatMap((resume) => innerDecisions(call, resume));
@@ -45,7 +45,7 @@ function cardsOf(call: Call): readonly Pending[] {
   return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
 }
 
-function innerCards(call: Call, without: ReadonlySet<string>): readonly Pending[] {
+function innerCards(call: Call, without: ReadonlySet<string>): readonly PendingCard[] {
   return pendingParts(innerMessages(call), [call.ref])
     .map((part) => {
       const id = innerId(call, part);
@@ -60,7 +60,7 @@ function innerId(call: Call, part: ToolRequestPart): string {
   return interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
 }
 
-function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): Pending {
+function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): PendingCard {
   const { name, input } = part.toolRequest;
   return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
 }
@@ -81,7 +81,7 @@ function innerDecisions(call: Call, resume: Json): readonly { readonly id: strin
 /** A card as the store keeps it. */
 export function cardRecord(
   key: string,
-  card: Pending,
+  card: PendingCard,
   runId: string,
   agent: string,
   now: number,

@@ -15,6 +15,7 @@ import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
+import { Live } from './live.ts';
 import { errorOutcome } from './outcome.ts';
 import { statusOf } from './projection.ts';
 import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
@@ -65,6 +66,7 @@ function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Re
 const TIME_TOLD_MS = 30_000;
 
 export class Drives {
+  readonly live = new Live();
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Promise<Rest>>();
   readonly #journals = new Map<string, Journal>();
@@ -188,10 +190,14 @@ export class Drives {
   async #drive(agent: AgentPort, run: Run, journal: Journal, { context, onChunk }: DriveOptions): Promise<boolean> {
     const renewal = setInterval(() => void journal.renew(), Math.max(10, this.#options.leaseMs / 3));
     run.onLate = (events) => void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
+    const emit = both(
+      onChunk,
+      this.live.emitter(journal.runId, () => run.state.turnsUsed),
+    );
     try {
       const driver: Driver = {
         ...agent.driver(context ?? this.#options.contextFor(journal.started)),
-        ...(onChunk && { emit: onChunk }),
+        ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
         stopping: () => this.#stopping,
@@ -334,6 +340,15 @@ export class Drives {
       },
     };
   }
+}
+
+/** Each hears of every chunk. */
+function both(one: DriveOptions['onChunk'], other: DriveOptions['onChunk']): DriveOptions['onChunk'] {
+  if (!one || !other) return one ?? other;
+  return (chunk) => {
+    one(chunk);
+    other(chunk);
+  };
 }
 
 /** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */

@@ -17,6 +17,7 @@ import { brokenChain, CHAIN_START, checkChain } from './chain.ts';
 import { type DecisionInput, decisionOf, decisionPart, resumeSettlements, type Settlement } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import type { Journal } from './journal.ts';
+import type { LiveChunk } from './live.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -213,6 +214,11 @@ export class Runs {
     return { id, status, text, pending };
   }
 
+  /** Resolves once this process does not drive the run, at once if it does not now. */
+  async left(runId: string): Promise<void> {
+    await this.#drives.rested(runId);
+  }
+
   /** Resolves when nothing is being driven in this process. */
   settled(): Promise<void> {
     return this.#drives.settled();
@@ -228,19 +234,38 @@ export class Runs {
     runId: string,
     { after = 0, signal }: FollowOptions = {},
   ): AsyncGenerator<StoredEvent & { readonly seq: number }> {
+    let seen = after;
+    for await (const { run, events } of this.follow(runId, { after, ...(signal && { signal }) })) {
+      for (const stored of events) yield { ...stored, seq: ++seen };
+      if (ENDED.has(run.status) && seen >= run.version) return;
+    }
+  }
+
+  /** The run with its events after `after`: now, and whenever something may have changed, until `signal`. */
+  async *follow(runId: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<LoadedRun> {
     const changes = this.#drives.changesOf(runId, signal);
     let seen = after;
     try {
-      for (;;) {
+      while (!signal?.aborted) {
         const loaded = await this.#store.read(runId, { after: seen });
         if (!loaded) throw unknownRun(runId);
-        for (const stored of loaded.events) yield { ...stored, seq: ++seen };
-        if (signal?.aborted || (ENDED.has(loaded.run.status) && seen >= loaded.run.version)) return;
+        seen += loaded.events.length;
+        yield loaded;
         await changes.next();
       }
     } finally {
       changes.stop();
     }
+  }
+
+  /** Hears what the model of a run says while it says it, as far as this process drives the run. Returns how to stop. */
+  listen(runId: string, listener: (heard: LiveChunk) => void): () => void {
+    return this.#drives.live.listen(runId, listener);
+  }
+
+  /** The run and its events, or those after `after`; undefined if there is none. */
+  async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
+    return this.#store.read(runId, { after });
   }
 
   /** Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. */

@@ -1,0 +1,42 @@
+// What models say while they say it, for those in this process who listen. Nothing of it is kept: the record follows.
+import type { Chunk } from '../loop/chunk.ts';
+
+/** A piece of a reply. `reply` counts the replies since the user last spoke, from 0. */
+export type LiveChunk = { readonly reply: number; readonly chunk: Chunk };
+
+type Heard = { readonly listeners: Set<(heard: LiveChunk) => void>; reply: number; chunks: Chunk[] };
+
+export class Live {
+  readonly #runs = new Map<string, Heard>();
+
+  /** Tells of the reply that is being said from its beginning, then of everything that follows. */
+  listen(runId: string, listener: (heard: LiveChunk) => void): () => void {
+    const heard = this.#runs.get(runId) ?? { listeners: new Set(), reply: 0, chunks: [] };
+    this.#runs.set(runId, heard);
+    for (const chunk of heard.chunks) listener({ reply: heard.reply, chunk });
+    heard.listeners.add(listener);
+    return () => {
+      heard.listeners.delete(listener);
+      if (heard.listeners.size === 0 && this.#runs.get(runId) === heard) this.#runs.delete(runId);
+    };
+  }
+
+  /** Where the chunks of a run go while it is driven here; undefined if nobody listens. */
+  emitter(runId: string, reply: () => number): ((chunk: Chunk) => void) | undefined {
+    if (!this.#runs.has(runId)) return undefined;
+    return (chunk) => {
+      const heard = this.#runs.get(runId);
+      if (!heard || chunk.path || !PIECES.has(chunk.type)) return;
+      const now = reply();
+      if (now !== heard.reply) {
+        heard.reply = now;
+        heard.chunks = [];
+      }
+      heard.chunks.push(chunk);
+      for (const listener of heard.listeners) listener({ reply: now, chunk });
+    };
+  }
+}
+
+/** Everything else is told by the record. */
+const PIECES: ReadonlySet<Chunk['type']> = new Set(['text', 'reasoning', 'tool-input']);

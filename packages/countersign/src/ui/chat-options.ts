@@ -1,0 +1,49 @@
+// What a chat route is told: who asks, who may, and how to speak to the browser.
+import type { Context } from '../loop/tool.ts';
+import type { RunRecord } from '../runs/store.ts';
+import type { InterruptCard } from './card.ts';
+import type { SealKeys } from './seal.ts';
+import type { WriterOptions } from './writer.ts';
+
+/** Who asks. `context` is what tools get for this request; it is not stored. */
+export type Person = { readonly id: string; readonly context?: Context };
+
+/** Says who asks: a person, nobody, or an answer of its own such as a redirect to the login. */
+export type Authorize = (
+  request: Request,
+  about: { readonly chatId: string },
+) => Person | Response | null | undefined | Promise<Person | Response | null | undefined>;
+
+/** The options of `chatRoute`. */
+export type ChatRouteOptions = {
+  /** Without it, everybody is refused, except with `demo`. */
+  readonly authorize?: Authorize;
+  /** Everybody is the same person, called `demo`. For demonstrations only. */
+  readonly demo?: boolean;
+  /** Who may read a stored chat, and speak in it: the one who began it, unless given. */
+  readonly mayRead?: (run: RunRecord, person: Person) => boolean;
+  /** Who may decide a question: whoever may read the chat, unless given. */
+  readonly mayDecide?: (card: InterruptCard, person: Person) => boolean;
+  /** For agents without a store: seals everything that leaves. One secret of at least 32 bytes, or several with names. */
+  readonly secret?: SealKeys;
+  /** How long a sealed question can be decided; an hour unless given. */
+  readonly sealExpiresInMs?: number;
+  /** The major version of `ai` in the browser; 6 unless given, which 7 understands as well. */
+  readonly client?: WriterOptions['client'];
+  /** How approvals are shown: as `approval-requested` parts, or as calls without a result that `addToolOutput` decides. */
+  readonly approvals?: WriterOptions['approvals'];
+  /** What happens to pending questions when the user speaks: withdraw them (the default) or refuse the message. */
+  readonly whilePending?: 'cancel' | 'refuse';
+  /** Other origins whose pages may post here. */
+  readonly allowedOrigins?: readonly string[];
+  /** 1 MB unless given. */
+  readonly maxBodyBytes?: number;
+  /** How long a body may take to arrive; 30 seconds unless given. */
+  readonly bodyTimeoutMs?: number;
+  /** The time in milliseconds, for seals; the machine's unless given. */
+  readonly clock?: () => number;
+  /** 15 seconds unless given. */
+  readonly keepAliveMs?: number;
+  /** What the browser is told when the model or the network failed. */
+  readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
+};

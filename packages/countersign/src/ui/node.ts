@@ -1,0 +1,51 @@
+// A chat route for servers that have Node's `req` and `res`: Express, Fastify's raw objects, `node:http`.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { ReadableStream as WebStream } from 'node:stream/web';
+import type { ChatRoute } from './route.ts';
+
+/**
+ * Answers a request of Node with a chat route. The body must not have been read by another middleware.
+ * @example
+ * app.all('/api/chat{/*path}', nodeHandler(chatRoute(agent, { authorize })));
+ */
+export function nodeHandler(route: ChatRoute): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  return async (req, res) => {
+    const left = new AbortController();
+    res.on('close', () => left.abort());
+    const answer = await respond(route, req, left.signal);
+    res.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (!answer.body) return void res.end();
+    // A client that is gone is no news: the stream behind it is let go.
+    Readable.fromWeb(answer.body as WebStream)
+      .on('error', () => res.destroy())
+      .pipe(res);
+    res.on('close', () => void answer.body?.cancel().catch(() => undefined));
+  };
+}
+
+async function respond(route: ChatRoute, req: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  if (req.method !== 'GET' && req.method !== 'POST')
+    return new Response(null, { status: 405, headers: { allow: 'GET, POST' } });
+  const request = requestOf(req, signal);
+  return req.method === 'POST' ? route.POST(request) : route.GET(request);
+}
+
+function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(req.headers))
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  const url = new URL(originalUrl(req), `http://${req.headers.host ?? 'localhost'}`);
+  return new Request(url, {
+    method: req.method ?? 'GET',
+    headers,
+    signal,
+    ...(req.method === 'POST' && { body: Readable.toWeb(req) as ReadableStream, duplex: 'half' }),
+  } as RequestInit);
+}
+
+/** Express shortens `url` to what is below the place where a handler is mounted. */
+function originalUrl(req: IncomingMessage): string {
+  const { originalUrl: whole } = req as { originalUrl?: unknown };
+  return typeof whole === 'string' ? whole : (req.url ?? '/');
+}

@@ -1,0 +1,300 @@
+// The picture of a conversation as a browser shows it, kept up to date event by event.
+import type { RunEvent } from '../core/event.ts';
+import type { Json } from '../core/json.ts';
+import { isToolRequest, type Message, type Part, type ToolResponsePart } from '../core/message.ts';
+import { fold, type State } from '../core/state.ts';
+import type { Chunk } from '../loop/chunk.ts';
+import { type PendingCard, pendingCards } from '../runs/card.ts';
+import type { InterruptCard, Problem } from './card.ts';
+import { decisionOn } from './card-decision.ts';
+import {
+  type AssistantMessage,
+  endOf,
+  filePiece,
+  isEnded,
+  type PictureMessage,
+  type Piece,
+  type TextPiece,
+  type ToolPiece,
+  toolPiece,
+} from './piece.ts';
+
+export type PictureOptions = {
+  readonly chatId: string;
+  /** The conversation before the first event. */
+  readonly state: State;
+  /** The id of the message that answers what the user said with this event. */
+  readonly messageId: (seq: number) => string;
+  /** Makes the card that a person is shown. */
+  readonly card: (key: string, card: PendingCard, at: number | undefined) => InterruptCard;
+};
+
+/** In the metadata of what the user says: the id that the browser gave it. */
+export const MESSAGE_ID = 'messageId';
+/** In the metadata of what the user says: it was said before, and the reply to it is to be made anew. */
+export const REGENERATES = 'regenerates';
+
+export class Picture {
+  readonly messages: PictureMessage[] = [];
+  /** The pieces that changed since somebody last looked, with the index of their step; in their order. */
+  readonly changed = new Map<Piece, number>();
+  readonly #options: PictureOptions;
+  readonly #tools = new Map<string, ToolPiece>();
+  /** The `ref` of each call, under which the browser knows it. */
+  readonly #refs = new Map<string, string>();
+  #state: State;
+  #seq = 0;
+  #current: AssistantMessage | undefined;
+  /** The event with which the user last spoke. */
+  #spokenAt = 0;
+  /** The last step is of a reply that is not on record yet. */
+  #saying = false;
+
+  constructor(options: PictureOptions) {
+    this.#options = options;
+    this.#state = options.state;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** The message that the model is writing, or wrote last, since the user spoke. */
+  get current(): AssistantMessage | undefined {
+    return this.#current;
+  }
+
+  /** The id that this message has or will have. */
+  get messageId(): string {
+    return this.#current?.id ?? this.#options.messageId(this.#spokenAt);
+  }
+
+  /** How many replies are on record since the user spoke. */
+  get replies(): number {
+    return (this.#current?.steps.length ?? 0) - (this.#saying ? 1 : 0);
+  }
+
+  /** Begins in the middle: with what the model said since the user spoke. */
+  restore(said: readonly Message[]): void {
+    for (const message of said)
+      if (message.role === 'model') this.#reply(message.content);
+      else if (message.role === 'tool')
+        for (const part of message.content) if ('toolResponse' in part) this.#answered(part);
+    for (const call of this.#state.turn?.calls ?? []) {
+      this.#refs.set(call.id, call.ref);
+      const piece = this.#tools.get(call.ref);
+      if (piece && call.phase.at === 'settled') this.#change(piece, { at: endOf(piece, call.phase.result) });
+    }
+    for (const [key, card] of pendingCards(this.#options.chatId, this.#state)) this.#ask(key, card, undefined);
+  }
+
+  apply(event: RunEvent): void {
+    const { chatId } = this.#options;
+    const before = pendingCards(chatId, this.#state);
+    this.#state = fold(this.#state, event);
+    this.#seq += 1;
+    if (event.type === 'user-spoke') this.#hear(event.messages);
+    if (event.type === 'model-replied') {
+      for (const { id, ref } of event.calls) this.#refs.set(id, ref);
+      this.#reply(event.content);
+    }
+    const after = pendingCards(chatId, this.#state);
+    for (const [key, card] of before) if (!after.has(key)) this.#decided(key, card, event);
+    for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
+    if (event.type === 'decision-made' || event.type === 'call-settled') this.#follow(event);
+  }
+
+  /** A piece of a reply that is being said. */
+  say(chunk: Chunk): void {
+    if (chunk.type !== 'text' && chunk.type !== 'reasoning' && chunk.type !== 'tool-input') return;
+    if (!this.#saying) this.#begin();
+    this.#saying = true;
+    const step = this.#lastStep();
+    if (chunk.type !== 'tool-input') {
+      const piece = this.#open(step, chunk.type);
+      piece.text += chunk.type === 'text' ? chunk.text : chunk.reasoning;
+      return this.#note(piece);
+    }
+    // An id that was used before is replaced by one of ours, which only the record tells.
+    if (this.#state.refs.has(chunk.ref)) return;
+    this.#close(step);
+    const piece = this.#tools.get(chunk.ref) ?? this.#add(toolPiece(chunk.ref, chunk.name, null, 'input-streaming'));
+    piece.inputText += chunk.delta;
+    this.#note(piece);
+  }
+
+  /** Why decisions of this client were refused. */
+  refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
+    for (const piece of this.#tools.values())
+      for (const [key, card] of piece.cards) {
+        const found = problems.get(key);
+        if (!found || card.status !== 'pending') continue;
+        piece.cards.set(key, { ...card, problems: found });
+        this.#note(piece);
+      }
+  }
+
+  #hear(messages: readonly Message[]): void {
+    const said = messages.filter(({ role }) => role === 'user' || role === 'model');
+    // What is said while a turn is open is heard when it closes; the message of the model goes on until then.
+    if (said.length === 0 || this.#state.turn) return;
+    this.#current = undefined;
+    // What was left to say of the message before is not said any more: a stream is of one message.
+    this.changed.clear();
+    this.#spokenAt = this.#seq;
+    if (said.at(-1)?.metadata?.[REGENERATES] === true && this.messages.at(-1)?.role === 'assistant') {
+      this.messages.pop();
+      return;
+    }
+    for (const [index, { role, content, metadata }] of said.entries()) {
+      const given = metadata?.[MESSAGE_ID];
+      const id = typeof given === 'string' ? given : `${this.#options.chatId}.${this.#seq}.${index}`;
+      if (role === 'user') this.messages.push({ role: 'user', id, content });
+      else {
+        const step: Piece[] = [];
+        this.messages.push({ role: 'assistant', id, steps: [step] });
+        this.#complete(step, content);
+      }
+    }
+  }
+
+  #reply(content: readonly Part[]): void {
+    if (!this.#saying) this.#begin();
+    this.#saying = false;
+    this.#complete(this.#lastStep(), content);
+  }
+
+  /** The whole of what was said in a step; what was said of it live is not said again. */
+  #complete(step: Piece[], content: readonly Part[]): void {
+    const heard = { text: saidIn(step, 'text'), reasoning: saidIn(step, 'reasoning') };
+    const more = (type: TextPiece['type'], text: string) => {
+      const known = commonLength(heard[type], text);
+      heard[type] = heard[type].slice(known);
+      if (known === text.length) return;
+      const piece = this.#open(step, type);
+      piece.text += text.slice(known);
+      this.#note(piece);
+    };
+    for (const part of content) {
+      if ('text' in part) more('text', part.text);
+      else if ('reasoning' in part) more('reasoning', part.reasoning);
+      else if ('media' in part) this.#add(filePiece(part.media), step);
+      else if (isToolRequest(part)) {
+        const { ref, name, input } = part.toolRequest;
+        this.#close(step);
+        const piece = this.#tools.get(ref) ?? this.#add(toolPiece(ref, name, input, 'input'), step);
+        this.#change(piece, { input, at: { state: 'input' } });
+      }
+    }
+    this.#close(step);
+    for (const piece of step)
+      if (piece.type === 'tool' && piece.at.state === 'input-streaming')
+        this.#change(piece, { at: { state: 'error', text: 'The model did not make this call in the end.' } });
+  }
+
+  #ask(key: string, pending: PendingCard, at: number | undefined): void {
+    const card = this.#options.card(key, pending, at);
+    if (!this.#current) this.#begin();
+    const piece =
+      this.#tools.get(card.toolCallId) ?? this.#add(toolPiece(card.toolCallId, card.tool, pending.input, 'input'));
+    piece.cards.set(key, card);
+    const isQuestion = pending.kind === 'question';
+    this.#change(piece, {
+      input: pending.input,
+      at: { state: isQuestion ? 'question' : 'asked' },
+      approvalId: isQuestion ? undefined : key,
+    });
+  }
+
+  #decided(key: string, pending: PendingCard, event: RunEvent): void {
+    const piece = [...this.#tools.values()].find(({ cards }) => cards.has(key));
+    const card = piece?.cards.get(key);
+    if (!piece || !card) return;
+    const decision = decisionOn(pending, event);
+    piece.cards.set(key, { ...card, status: 'decided', decision, problems: [] });
+    const isInside = pending.part.metadata?.path !== undefined;
+    if (event.type === 'run-ended')
+      this.#change(piece, { at: { state: 'error', text: 'The run was ended before this was decided.' } });
+    // What a sub-agent makes of it is not on record before it rests; here the decision ends it.
+    else if (isInside && !isEnded(piece.at))
+      this.#change(piece, {
+        at:
+          decision.type === 'reject' || decision.type === 'cancel'
+            ? endOf(piece, { type: 'rejected', text: decision.reason ?? 'It was rejected.' })
+            : { state: 'output', output: decision.output ?? { decision: decision.type } },
+      });
+    else this.#change(piece, { at: { state: 'decided' } });
+  }
+
+  #follow(event: RunEvent & { type: 'decision-made' | 'call-settled' }): void {
+    const piece = this.#tools.get(this.#refs.get(event.callId) ?? '');
+    if (!piece) return;
+    if (event.type === 'call-settled') return this.#change(piece, { at: endOf(piece, event.result) });
+    const call = this.#state.turn?.calls.find(({ id }) => id === event.callId);
+    if (call) this.#change(piece, { input: call.input });
+  }
+
+  #answered({ toolResponse, metadata }: ToolResponsePart): void {
+    const piece = this.#tools.get(toolResponse.ref);
+    if (!piece) return;
+    const outcome = metadata?.outcome;
+    const output = toolResponse.output as Json;
+    const text = typeof output === 'string' ? output : JSON.stringify(output);
+    const refused = outcome === 'rejected' || outcome === 'cancelled' || outcome === 'error';
+    this.#change(piece, { at: endOf(piece, refused ? { type: outcome, text } : { type: 'output', output }) });
+  }
+
+  #begin(): void {
+    if (!this.#current) {
+      this.#current = { role: 'assistant', id: this.messageId, steps: [] };
+      this.messages.push(this.#current);
+    }
+    this.#current.steps.push([]);
+  }
+
+  #lastStep(): Piece[] {
+    return this.#current?.steps.at(-1) ?? [];
+  }
+
+  #open(step: Piece[], type: TextPiece['type']): TextPiece {
+    const last = step.at(-1);
+    if (last?.type === type && !last.done) return last;
+    return this.#add({ type, id: `${this.#current?.steps.length ?? 0}.${step.length}`, text: '', done: false }, step);
+  }
+
+  #add<P extends Piece>(piece: P, step: Piece[] = this.#lastStep()): P {
+    this.#close(step);
+    step.push(piece);
+    if (piece.type === 'tool') this.#tools.set(piece.id, piece);
+    this.#note(piece);
+    return piece;
+  }
+
+  #close(step: Piece[]): void {
+    const last = step.at(-1);
+    if (!last || last.type === 'file' || last.type === 'tool' || last.done) return;
+    last.done = true;
+    this.#note(last);
+  }
+
+  #change(piece: ToolPiece, change: Partial<Pick<ToolPiece, 'input' | 'at' | 'approvalId'>>): void {
+    Object.assign(piece, change);
+    this.#note(piece);
+  }
+
+  #note(piece: Piece): void {
+    if (this.changed.has(piece)) return;
+    const step = this.#current?.steps.findLastIndex((pieces) => pieces.includes(piece)) ?? -1;
+    this.changed.set(piece, step);
+  }
+}
+
+function saidIn(step: readonly Piece[], type: TextPiece['type']): string {
+  return step.map((piece) => (piece.type === type ? piece.text : '')).join('');
+}
+
+/** How much of `text` was heard already: all of it, or all that was heard. */
+function commonLength(heard: string, text: string): number {
+  if (heard.startsWith(text)) return text.length;
+  return text.startsWith(heard) ? heard.length : 0;
+}

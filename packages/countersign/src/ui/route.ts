@@ -1,0 +1,168 @@
+// The chat route: `Request` in, `Response` out, for `useChat` of the AI SDK.
+import { UsageError } from '../core/errors.ts';
+import type { Agent } from '../loop/agent.ts';
+import { runsOf } from '../runs/agent-runs.ts';
+import { readJson } from './body.ts';
+import type { ChatRouteOptions, Person } from './chat-options.ts';
+import { checkChatId, readPost } from './post.ts';
+import { problemResponse } from './problem.ts';
+import { createSealer } from './seal.ts';
+import { SealedChat, type SealedChatOptions } from './sealed-chat.ts';
+import { sseResponse } from './sse.ts';
+import { StoredChat, type StoredChatOptions } from './stored-chat.ts';
+import type { ChatChunk } from './ui-message.ts';
+
+/** The handlers of a route, as Next.js takes them; anything that has a `Request` can call them. */
+export type ChatRoute = {
+  GET(request: Request): Promise<Response>;
+  POST(request: Request): Promise<Response>;
+};
+
+/**
+ * A chat with an agent for `useChat`: `POST <api>` says and decides, `GET <api>/<chatId>/stream` shows the current message
+ * again, `GET <api>/<chatId>` loads the chat, `GET <api>/<chatId>/watch` tells when it has changed.
+ * @example
+ * export const { GET, POST } = chatRoute(agent, { authorize: async (request) => personOf(request) });
+ */
+export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
+  const { authorize, demo } = options ?? {};
+  if (!authorize && demo !== true)
+    throw new UsageError(
+      'invalid-options',
+      {},
+      'chatRoute needs `authorize`, which says who asks. For a demonstration without people, pass `demo: true`.',
+    );
+  const chats = openChats(agent, options);
+  const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
+  const uiStream = { ...stream, last: '[DONE]', headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
+  const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
+
+  async function personOf(request: Request, chatId: string): Promise<Person> {
+    if (!authorize) return DEMO;
+    const found = await authorize(request, { chatId });
+    if (found instanceof Response) throw found;
+    if (found && typeof found.id === 'string' && found.id !== '') return found;
+    throw new UsageError('not-authorized', { status: 401 }, 'Sign in first: nobody is known who asks this.');
+  }
+
+  return {
+    GET: answering(async (request) => {
+      const { chatId, what } = readPath(new URL(request.url).pathname);
+      const person = await personOf(request, chatId);
+      if (chats.type === 'sealed') return new Response(null, { status: 204 });
+      const chat = new StoredChat(chats.options, chatId, person);
+      if (what === 'chat') return Response.json(await chat.load(), { headers: { 'cache-control': 'no-store' } });
+      if (what === 'watch') {
+        await chat.load();
+        return sseResponse(chat.watch(request.signal), stream);
+      }
+      const chunks = await chat.replay(request.signal);
+      return chunks ? sseResponse(chunks, uiStream) : new Response(null, { status: 204 });
+    }),
+    POST: answering(async (request) => {
+      refuseOtherOrigins(request, options.allowedOrigins ?? []);
+      const body = await readJson(request, limits);
+      const post = readPost(body);
+      const person = await personOf(request, post.chatId);
+      const chunks: AsyncGenerator<ChatChunk> =
+        chats.type === 'stored'
+          ? await new StoredChat(chats.options, post.chatId, person).take(post, request.signal)
+          : new SealedChat(chats.options, post.chatId, person).take(post, request.signal);
+      return sseResponse(chunks, uiStream);
+    }),
+  };
+}
+
+const DEMO: Person = { id: 'demo' };
+
+type Chats =
+  | { readonly type: 'stored'; readonly options: StoredChatOptions }
+  | { readonly type: 'sealed'; readonly options: SealedChatOptions };
+
+function openChats(agent: Agent, options: ChatRouteOptions): Chats {
+  const known = runsOf(agent);
+  if (!known) throw new UsageError('invalid-options', {}, 'chatRoute takes an agent of ai.defineAgent(…).');
+  const { port, runs } = known;
+  const mayRead: StoredChatOptions['mayRead'] = options.mayRead ?? ((run, person) => run.startedBy === person.id);
+  const shared = {
+    agent,
+    tools: () => port.tools(),
+    writer: {
+      client: options.client ?? 6,
+      approvals: options.approvals ?? (options.client === 5 ? 'output' : 'native'),
+    },
+    mayDecide: options.mayDecide ?? (() => true),
+    whilePending: options.whilePending ?? 'cancel',
+    errorText: options.onError ?? (({ code }) => `The answer broke off (${code}). Nothing is lost: try again.`),
+  } as const;
+  if (runs) return { type: 'stored', options: { ...shared, runs, mayRead } };
+  if (options.secret === undefined)
+    throw new UsageError(
+      'invalid-options',
+      { agent: agent.name },
+      `The agent ${agent.name} has no store. Pass \`store\` to countersign(), or \`secret\` here to seal what leaves.`,
+    );
+  return {
+    type: 'sealed',
+    options: {
+      ...shared,
+      sealer: createSealer(options.secret),
+      expiresInMs: options.sealExpiresInMs ?? 3_600_000,
+      clock: options.clock ?? Date.now,
+      newId: () => crypto.randomUUID(),
+    },
+  };
+}
+
+/** Whatever goes wrong becomes an answer. */
+function answering(handle: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+  return async (request) => {
+    try {
+      return await handle(request);
+    } catch (error) {
+      return error instanceof Response ? error : problemResponse(error);
+    }
+  };
+}
+
+function readPath(path: string): { readonly chatId: string; readonly what: 'chat' | 'stream' | 'watch' } {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const last = segments.at(-1);
+  const what = last === 'stream' || last === 'watch' ? last : 'chat';
+  const id = what === 'chat' ? last : segments.at(-2);
+  return { chatId: checkChatId(decoded(id), 'the chat in the address'), what };
+}
+
+function decoded(segment: string | undefined): string | undefined {
+  try {
+    return segment === undefined ? undefined : decodeURIComponent(segment);
+  } catch {
+    // No id has a percent sign that stands for nothing.
+    return undefined;
+  }
+}
+
+/** A page of another site can make a browser post with its user's cookies; browsers say where a post comes from. */
+function refuseOtherOrigins(request: Request, allowed: readonly string[]): void {
+  const origin = request.headers.get('origin');
+  const site = request.headers.get('sec-fetch-site');
+  if (origin !== null && allowed.includes(origin)) return;
+  const isForeign = origin === null ? site === 'cross-site' : !isSameHost(origin, request);
+  if (isForeign)
+    throw new UsageError(
+      'not-allowed',
+      { status: 403, origin },
+      `Pages of ${origin ?? 'another site'} may not post here.`,
+    );
+}
+
+function isSameHost(origin: string, request: Request): boolean {
+  try {
+    const { host } = new URL(origin);
+    // A proxy in front knows the address that the browser used.
+    const asked = request.headers.get('x-forwarded-host') ?? request.headers.get('host') ?? new URL(request.url).host;
+    return host === asked;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,253 @@
+// A chat without a store: the browser carries the conversation, under seals that it can neither make nor change.
+// A seal cannot tell whether it was used before: only a store makes a decision single-use.
+import type { Resume } from '../core/decide.ts';
+import { CountersignError, messageOf, UsageError } from '../core/errors.ts';
+import type { RunEvent } from '../core/event.ts';
+import { loadMessages } from '../core/history.ts';
+import { isObject } from '../core/json.ts';
+import type { Message } from '../core/message.ts';
+import type { Agent } from '../loop/agent.ts';
+import type { Chunk } from '../loop/chunk.ts';
+import type { GenerateResponse } from '../loop/response.ts';
+import type { ToolDefinition } from '../loop/tool.ts';
+import { type PendingCard, pendingCards } from '../runs/card.ts';
+import { decisionPart } from '../runs/decision.ts';
+import type { InterruptCard, Problem } from './card.ts';
+import { cardOf } from './cards.ts';
+import type { Person } from './chat-options.ts';
+import { finishReason } from './finish-reason.ts';
+import { Mailbox } from './mailbox.ts';
+import { Picture } from './picture.ts';
+import type { Post, PostedDecision } from './post.ts';
+import { postedDecisions, problemsOf } from './posted-decisions.ts';
+import type { Sealer } from './seal.ts';
+import { type Claims, closedLength, type Proven, proveHistory } from './sealed-history.ts';
+import type { ChatChunk } from './ui-message.ts';
+import { ChatWriter, type WriterOptions } from './writer.ts';
+
+export type SealedChatOptions = {
+  readonly agent: Agent;
+  readonly tools: () => ReadonlyMap<string, ToolDefinition>;
+  readonly sealer: Sealer;
+  readonly expiresInMs: number;
+  readonly clock: () => number;
+  readonly newId: () => string;
+  readonly writer: WriterOptions;
+  readonly mayDecide: (card: InterruptCard, person: Person) => boolean;
+  readonly whilePending: 'cancel' | 'refuse';
+  readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
+};
+
+type News =
+  | { readonly type: 'heard'; readonly chunk: Chunk }
+  | { readonly type: 'event'; readonly event: RunEvent }
+  | { readonly type: 'response'; readonly response: GenerateResponse }
+  | { readonly type: 'failed'; readonly error: unknown };
+
+export class SealedChat {
+  readonly #options: SealedChatOptions;
+  readonly #chatId: string;
+  readonly #person: Person;
+
+  constructor(options: SealedChatOptions, chatId: string, person: Person) {
+    this.#options = options;
+    this.#chatId = chatId;
+    this.#person = person;
+  }
+
+  /** Checks everything that was posted before anything runs. */
+  take(post: Post, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+    const { sealer } = this.#options;
+    const proven = proveHistory(post.messages, sealer, { chatId: this.#chatId, personId: this.#person.id });
+    if (!proven.last && proven.said.length === 0)
+      throw new UsageError('invalid-request', { status: 400 }, 'Nothing was said and nothing decided.');
+    const pending = pendingCards(this.#chatId, loadMessages(proven.history).state);
+    const posted = postedDecisions(post, pending);
+    const problems = new Map(posted.problems);
+    const { resume, keys } = this.#resume(posted.decisions, pending, proven, problems);
+    return this.#stream(post, proven, { resume, keys, problems }, signal);
+  }
+
+  #resume(
+    decisions: readonly PostedDecision[],
+    pending: ReadonlyMap<string, PendingCard>,
+    { last }: Proven,
+    problems: Map<string, readonly Problem[]>,
+  ): Pick<Decided, 'resume' | 'keys'> {
+    const resume: Record<string, unknown[]> = {};
+    const keys = new Map<string, string>();
+    for (const { interruptId, decision, digest, note } of decisions) {
+      const card = pending.get(interruptId);
+      if (!card || !last) throw unknownInterrupt(interruptId);
+      if (last.expiresAt <= this.#options.clock()) throw sealExpired(interruptId, last);
+      const shown = this.#card(interruptId, card);
+      if (!shown.mayDecide)
+        throw new UsageError(
+          'not-allowed',
+          { status: 403, interruptId },
+          `${this.#person.id} may not decide ${interruptId}.`,
+        );
+      if (digest !== undefined && digest !== shown.digest) {
+        problems.set(interruptId, [{ path: [], message: 'This was decided on another card. Look at it again.' }]);
+        continue;
+      }
+      const signed = { by: this.#person.id, channel: 'chat', ...(note !== undefined && { note }) };
+      const { verb, part } = decisionPart(card.part, decision, signed);
+      const parts = resume[verb] ?? [];
+      keys.set(`${verb}[${parts.length}]`, interruptId);
+      resume[verb] = [...parts, part];
+    }
+    return { resume: resume as Resume, keys };
+  }
+
+  async *#stream(post: Post, proven: Proven, decided: Decided, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+    const { writer: how, newId } = this.#options;
+    const { history, said } = proven;
+    const goesOn = said.length === 0 ? proven.last : undefined;
+    const messageId = goesOn?.messageId ?? `msg_${newId()}`;
+    const picture = new Picture({
+      chatId: this.#chatId,
+      state: loadMessages([...history, ...said]).state,
+      messageId: () => messageId,
+      card: (key, pending, at) => this.#card(key, pending, at),
+    });
+    if (goesOn) picture.restore(sinceSpoken(history));
+    picture.refuse(decided.problems);
+    const writer = new ChatWriter(picture, how, post.known?.id === messageId ? post.known : undefined);
+    const left = new AbortController();
+    const isOver = goesOn !== undefined && history.at(-1)?.role === 'model' && !picture.state.turn;
+    const news = isOver ? undefined : this.#go(proven, decided.resume, AbortSignal.any([signal, left.signal]));
+    try {
+      yield writer.begin();
+      yield* writer.news();
+      // Nothing was said, nothing decided, and nothing is left to do.
+      if (!news) yield* writer.end('stop');
+      while (news) {
+        const items = await news.take();
+        if (!items) return;
+        for (const item of items) {
+          if (item.type === 'heard') picture.say(item.chunk);
+          else if (item.type === 'event') picture.apply(item.event);
+          else {
+            yield* writer.news();
+            yield* this.#end(item, picture, writer, proven, decided);
+            return;
+          }
+        }
+        yield* writer.news();
+      }
+    } finally {
+      // Nobody is there to take what would come: the model need not go on.
+      left.abort();
+      news?.close();
+    }
+  }
+
+  /** Goes on with the conversation, and tells of everything that happens. */
+  #go({ history, said }: Proven, resume: Resume, signal: AbortSignal): Mailbox<News> {
+    const { agent, whilePending } = this.#options;
+    const { context } = this.#person;
+    const news = new Mailbox<News>();
+    const generation = agent.generate({
+      messages: [...history, ...said],
+      resume,
+      whilePending,
+      abortSignal: signal,
+      ...(context && { context }),
+      onChunk: (chunk) => {
+        if (chunk.path === undefined) news.post({ type: 'heard', chunk });
+      },
+      onEvent: (event) => news.post({ type: 'event', event }),
+    });
+    generation.then(
+      (response) => news.post({ type: 'response', response }),
+      (error: unknown) => news.post({ type: 'failed', error }),
+    );
+    return news;
+  }
+
+  *#end(
+    item: Extract<News, { type: 'response' | 'failed' }>,
+    picture: Picture,
+    writer: ChatWriter,
+    proven: Proven,
+    { keys }: Decided,
+  ): Generator<ChatChunk> {
+    if (item.type === 'response') {
+      yield this.#seal(item.response.messages, picture.messageId, proven);
+      yield* writer.end(finishReason(item.response.finishReason));
+      return;
+    }
+    const { error } = item;
+    if (error instanceof UsageError && error.code === 'invalid-resume') {
+      picture.refuse(problemsByKey(error, keys));
+      yield* writer.news();
+      yield* writer.end('tool-calls');
+      return;
+    }
+    const known = error instanceof CountersignError ? error : undefined;
+    if (known?.messages) yield this.#seal(known.messages, picture.messageId, proven);
+    const told = { code: known?.code ?? 'invariant', message: messageOf(error) };
+    yield { type: 'error', errorText: this.#options.errorText(told) };
+  }
+
+  #seal(
+    messages: readonly Message[],
+    messageId: string,
+    { history, said, last, beforeLast, lastToken }: Proven,
+  ): ChatChunk {
+    const { sealer, clock, expiresInMs } = this.#options;
+    const goesOn = said.length === 0 ? last : undefined;
+    const keep = goesOn?.keep ?? closedLength(history);
+    const issuedAt = clock();
+    // The system message is the agent's, and comes anew each time.
+    const spoken = messages[0]?.role === 'system' ? messages.slice(1) : messages;
+    const claims: Claims = {
+      chat: this.#chatId,
+      person: this.#person.id,
+      issuedAt,
+      expiresAt: issuedAt + expiresInMs,
+      previous: goesOn ? beforeLast : lastToken,
+      messageId,
+      keep,
+      messages: spoken.slice(keep),
+    };
+    return { type: 'data-seal', id: 'seal', data: { token: sealer.seal(claims) } };
+  }
+
+  #card(key: string, pending: PendingCard, at?: number): InterruptCard {
+    const { tools, mayDecide } = this.#options;
+    return cardOf(key, pending, at, tools(), (card) => mayDecide(card, this.#person));
+  }
+}
+
+type Decided = {
+  readonly resume: Resume;
+  /** Which question each entry of the resumption decides. */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly problems: ReadonlyMap<string, readonly Problem[]>;
+};
+
+function problemsByKey(error: UsageError, keys: ReadonlyMap<string, string>): ReadonlyMap<string, readonly Problem[]> {
+  const faults: unknown = error.details.faults;
+  const found = new Map<string, readonly Problem[]>();
+  for (const fault of Array.isArray(faults) ? faults : []) {
+    const key = isObject(fault) ? keys.get(String(fault.where)) : undefined;
+    if (key !== undefined) found.set(key, problemsOf(new UsageError(error.code, { faults: [fault] }, error.message)));
+  }
+  return found;
+}
+
+function sinceSpoken(messages: readonly Message[]): readonly Message[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+}
+
+const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError('unknown-interrupt', { status: 404, interruptId }, `No interrupt ${interruptId} waits in this chat.`);
+
+const sealExpired = (interruptId: string, { expiresAt }: Claims): UsageError =>
+  new UsageError(
+    'seal-expired',
+    { status: 403, interruptId, expiresAt },
+    `The question ${interruptId} could be decided until ${new Date(expiresAt).toISOString()}. Ask again.`,
+  );

@@ -1,0 +1,357 @@
+// A chat whose run is in a store: the record is the truth, and the browser says only what it says and decides.
+import { ConflictError, CountersignError, UsageError } from '../core/errors.ts';
+import type { FinishReason } from '../core/event.ts';
+import { loadMessages } from '../core/history.ts';
+import { isObject } from '../core/json.ts';
+import type { Message } from '../core/message.ts';
+import type { State } from '../core/state.ts';
+import type { Agent } from '../loop/agent.ts';
+import { hear } from '../loop/generate.ts';
+import type { ToolDefinition } from '../loop/tool.ts';
+import { pendingCards, runIdOf } from '../runs/card.ts';
+import type { LiveChunk } from '../runs/live.ts';
+import type { Runs } from '../runs/runs.ts';
+import type { LoadedRun, RunRecord } from '../runs/store.ts';
+import { stateOf } from '../runs/view.ts';
+import type { InterruptCard, Problem } from './card.ts';
+import { cardOf } from './cards.ts';
+import { chatMessage } from './chat-messages.ts';
+import type { Person } from './chat-options.ts';
+import { finishReason } from './finish-reason.ts';
+import { Mailbox } from './mailbox.ts';
+import { MESSAGE_ID, Picture, REGENERATES } from './picture.ts';
+import type { Post, PostedDecision } from './post.ts';
+import { postedDecisions, problemsOf } from './posted-decisions.ts';
+import type { ChatChunk, ChatMessage } from './ui-message.ts';
+import { ChatWriter, type WriterOptions } from './writer.ts';
+
+export type StoredChatOptions = {
+  readonly agent: Agent;
+  readonly runs: Runs;
+  readonly tools: () => ReadonlyMap<string, ToolDefinition>;
+  readonly writer: WriterOptions;
+  readonly mayRead: (run: RunRecord, person: Person) => boolean;
+  readonly mayDecide: (card: InterruptCard, person: Person) => boolean;
+  readonly whilePending: 'cancel' | 'refuse';
+  readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
+};
+
+/** How a chat stands, told to those who watch it. */
+export type ChatStanding = {
+  readonly status: RunRecord['status'];
+  readonly version: number;
+  readonly messageId: string;
+  readonly pending: readonly string[];
+};
+
+/** A whole chat, to begin `useChat` with. */
+export type LoadedChat = Pick<ChatStanding, 'status' | 'version'> & {
+  readonly id: string;
+  readonly messages: readonly ChatMessage[];
+};
+
+const AT_REST: ReadonlySet<RunRecord['status']> = new Set(['waiting', 'done', 'failed', 'cancelled']);
+
+/** How many pieces of a reply wait for a slow client before they are dropped; the record brings them later. */
+const LIVE_ROOM = 1_000;
+
+export class StoredChat {
+  readonly #options: StoredChatOptions;
+  readonly #chatId: string;
+  readonly #person: Person;
+
+  constructor(options: StoredChatOptions, chatId: string, person: Person) {
+    this.#options = options;
+    this.#chatId = chatId;
+    this.#person = person;
+  }
+
+  /** Takes what was posted; durable once this resolves. The stream tells what comes of it. */
+  async take(post: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
+    // Whoever drives the run streams its model only if somebody listens when it starts.
+    const live = new Mailbox<News>(LIVE_ROOM);
+    const stop = this.#options.runs.listen(this.#chatId, (heard) => live.offer({ type: 'heard', ...heard }));
+    try {
+      const problems = await this.#take(post, signal);
+      return this.#stream(live, stop, { known: post.known, problems, signal });
+    } catch (error) {
+      stop();
+      throw error;
+    }
+  }
+
+  /** The current message of the model from its beginning, and what happens until it rests; undefined if there is none. */
+  async replay(signal: AbortSignal): Promise<AsyncGenerator<ChatChunk> | undefined> {
+    const loaded = await this.#find();
+    if (!loaded) return undefined;
+    const picture = this.#picture(loaded);
+    if (!picture.current && AT_REST.has(loaded.run.status)) return undefined;
+    const live = new Mailbox<News>(LIVE_ROOM);
+    const stop = this.#options.runs.listen(this.#chatId, (heard) => live.offer({ type: 'heard', ...heard }));
+    return this.#stream(live, stop, { signal });
+  }
+
+  /** Throws `unknown-run` if there is none that this person may read. */
+  async load(): Promise<LoadedChat> {
+    const loaded = await this.#existing();
+    const { messages } = this.#picture(loaded);
+    const { status, version } = loaded.run;
+    const { writer } = this.#options;
+    return { id: this.#chatId, status, version, messages: messages.map((message) => chatMessage(message, writer)) };
+  }
+
+  /** How the chat stands: now, and whenever it comes to rest. */
+  async *watch(signal: AbortSignal): AsyncGenerator<ChatStanding> {
+    const first = await this.#existing();
+    let told = -1;
+    const picture = this.#picture(first, { events: [] });
+    for await (const { run, events } of this.#options.runs.follow(this.#chatId, { signal })) {
+      for (const event of events) picture.apply(event);
+      const isFirst = told < 0;
+      if ((!isFirst && !AT_REST.has(run.status)) || run.version === told) continue;
+      told = run.version;
+      yield {
+        status: run.status,
+        version: run.version,
+        messageId: picture.messageId,
+        pending: [...pendingCards(this.#chatId, picture.state).keys()],
+      };
+    }
+  }
+
+  async #take(post: Post, signal: AbortSignal): Promise<ReadonlyMap<string, readonly Problem[]>> {
+    const loaded = await this.#find();
+    if (!loaded) {
+      if (!post.said) throw unknownChat(this.#chatId);
+      if (await this.#begin(post.said)) return new Map();
+    }
+    const { run, events } = loaded ?? (await this.#existing());
+    const state = stateOf(events);
+    const { decisions, problems } = postedDecisions(post, pendingCards(this.#chatId, state));
+    const refused = new Map(problems);
+    for (const decision of decisions) {
+      const found = await this.#decide(decision, run, state);
+      if (found) refused.set(decision.interruptId, found);
+    }
+    if (post.said) await this.#say(post.said, post.regenerate, signal);
+    // Nothing was said and nothing decided: somebody tries again after a failure.
+    else if (decisions.length === 0 && run.status === 'failed') await this.#again();
+    return refused;
+  }
+
+  /** False if somebody else began the chat just now. */
+  async #begin(said: NonNullable<Post['said']>): Promise<boolean> {
+    const { agent } = this.#options;
+    const { id: by, context } = this.#person;
+    const start = { runId: this.#chatId, by, ...(context && { context }) };
+    try {
+      await agent.start({ messages: [userMessage(said)] }, start);
+      return true;
+    } catch (error) {
+      if (error instanceof CountersignError && error.code === 'run-exists') return false;
+      throw error;
+    }
+  }
+
+  /** Why the decision was refused, where it can be mended. A decision that comes too late changes nothing. */
+  async #decide(
+    { interruptId, decision, digest, note }: PostedDecision,
+    run: RunRecord,
+    state: State,
+  ): Promise<readonly Problem[] | undefined> {
+    const { runs, mayDecide } = this.#options;
+    const { id: by, context } = this.#person;
+    if (runIdOf(interruptId) !== this.#chatId) throw unknownInterrupt(interruptId);
+    const pending = pendingCards(this.#chatId, state).get(interruptId);
+    if (pending) {
+      const card = cardOf(interruptId, pending, undefined, this.#options.tools(), () => true);
+      if (!mayDecide(card, this.#person))
+        throw new UsageError(
+          'not-allowed',
+          { status: 403, interruptId, runId: run.id },
+          `${by} may not decide ${interruptId}.`,
+        );
+    }
+    try {
+      await runs.decide(interruptId, decision, {
+        by,
+        channel: 'chat',
+        ...(note !== undefined && { note }),
+        ...(digest !== undefined && { digest }),
+        ...(context && { context }),
+      });
+      return undefined;
+    } catch (error) {
+      // Someone was first: the stream shows what was decided.
+      if (error instanceof ConflictError && error.code === 'already-decided') return undefined;
+      if (error instanceof ConflictError && error.code === 'outdated-card')
+        return [{ path: [], message: 'This was decided on an older card. Look at it again.' }];
+      if (error instanceof UsageError && MENDABLE.has(error.code)) return problemsOf(error);
+      throw error;
+    }
+  }
+
+  /** The same words posted again are said once. */
+  async #say(said: NonNullable<Post['said']>, regenerate: boolean, signal: AbortSignal): Promise<void> {
+    const { runs, whilePending } = this.#options;
+    const { context } = this.#person;
+    const view = await runs.wait(this.#chatId, { signal });
+    if (view.status === 'failed' && (regenerate || isLastSaid(view.messages, said.id))) return this.#again();
+    const message = userMessage(said, regenerate);
+    await runs.speak(
+      this.#chatId,
+      (run) => {
+        if (!regenerate && isLastSaid(run.state.history.toArray(), said.id)) return;
+        hear(run, [message], whilePending, new Set());
+      },
+      context ? { context } : {},
+    );
+  }
+
+  async #again(): Promise<void> {
+    const { context } = this.#person;
+    await this.#options.runs.drive(this.#chatId, context ? { context } : {});
+  }
+
+  async *#stream(
+    live: Mailbox<News>,
+    stop: () => void,
+    { known, problems, signal }: StreamOptions,
+  ): AsyncGenerator<ChatChunk> {
+    const { writer: how, errorText } = this.#options;
+    const done = new AbortController();
+    const until = AbortSignal.any([signal, done.signal]);
+    const following = this.#follow(live, until);
+    try {
+      let picture: Picture | undefined;
+      let writer: ChatWriter | undefined;
+      let heard: LiveChunk[] = [];
+      for (;;) {
+        const news = await live.take();
+        if (!news || signal.aborted) return;
+        let run: RunRecord | undefined;
+        for (const item of news) {
+          if (item.type === 'heard') heard.push(item);
+          if (item.type === 'failed') throw item.error;
+          if (item.type !== 'loaded') continue;
+          run = item.loaded.run;
+          picture ??= this.#picture(item.loaded, { events: [] });
+          for (const event of item.loaded.events) picture.apply(event);
+        }
+        if (!picture) continue;
+        heard = takeIn(picture, heard);
+        if (!writer) {
+          picture.refuse(problems ?? new Map());
+          writer = new ChatWriter(picture, how, known?.id === picture.messageId ? known : undefined);
+          yield writer.begin();
+        }
+        yield* writer.news();
+        const rested = run && (await this.#restedAs(run));
+        if (!rested) continue;
+        const error = isObject(rested.outcome) && isObject(rested.outcome.error) ? rested.outcome.error : undefined;
+        if (rested.status === 'failed')
+          yield { type: 'error', errorText: errorText({ code: String(error?.code), message: String(error?.message) }) };
+        else yield* writer.end(finishReasonOf(rested));
+        return;
+      }
+    } finally {
+      stop();
+      done.abort();
+      live.close();
+      await following;
+    }
+  }
+
+  /** The run, if it rests and nobody here is about to go on with it. */
+  async #restedAs(run: RunRecord): Promise<RunRecord | undefined> {
+    if (!AT_REST.has(run.status)) return undefined;
+    const { runs } = this.#options;
+    await runs.left(this.#chatId);
+    const now = await runs.find(this.#chatId, { after: run.version });
+    return now && now.events.length === 0 && AT_REST.has(now.run.status) ? now.run : undefined;
+  }
+
+  /** Brings the record into the mailbox, as it grows. */
+  async #follow(mailbox: Mailbox<News>, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const loaded of this.#options.runs.follow(this.#chatId, { signal }))
+        mailbox.post({ type: 'loaded', loaded });
+    } catch (error) {
+      mailbox.post({ type: 'failed', error });
+    }
+  }
+
+  #picture(loaded: LoadedRun, { events = loaded.events }: { events?: LoadedRun['events'] } = {}): Picture {
+    const { tools, mayDecide } = this.#options;
+    const picture = new Picture({
+      chatId: this.#chatId,
+      state: loadMessages([]).state,
+      messageId: (seq) => `${this.#chatId}.${seq}`,
+      card: (key, pending, at) => cardOf(key, pending, at, tools(), (card) => mayDecide(card, this.#person)),
+    });
+    for (const event of events) picture.apply(event);
+    return picture;
+  }
+
+  async #find(): Promise<LoadedRun | undefined> {
+    const { runs, agent, mayRead } = this.#options;
+    const loaded = await runs.find(this.#chatId);
+    if (!loaded) return undefined;
+    // Whether there is such a chat is nobody else's business.
+    if (loaded.run.agent !== agent.name || !mayRead(loaded.run, this.#person)) throw unknownChat(this.#chatId);
+    return loaded;
+  }
+
+  async #existing(): Promise<LoadedRun> {
+    const loaded = await this.#find();
+    if (!loaded) throw unknownChat(this.#chatId);
+    return loaded;
+  }
+}
+
+type News =
+  | ({ readonly type: 'heard' } & LiveChunk)
+  | { readonly type: 'loaded'; readonly loaded: LoadedRun }
+  | { readonly type: 'failed'; readonly error: unknown };
+
+type StreamOptions = {
+  readonly known?: ChatMessage | undefined;
+  readonly problems?: ReadonlyMap<string, readonly Problem[]>;
+  readonly signal: AbortSignal;
+};
+
+/** Decisions that can be mended and made again. */
+const MENDABLE: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
+
+/** Takes in what belongs to the reply that comes next; what is on record already is dropped, what comes later kept. */
+function takeIn(picture: Picture, heard: readonly LiveChunk[]): LiveChunk[] {
+  const later: LiveChunk[] = [];
+  for (const item of heard)
+    if (item.reply === picture.replies) picture.say(item.chunk);
+    else if (item.reply > picture.replies) later.push(item);
+  return later;
+}
+
+function userMessage({ id, content }: NonNullable<Post['said']>, regenerate = false): Message {
+  return { role: 'user', content, metadata: { [MESSAGE_ID]: id, ...(regenerate && { [REGENERATES]: true }) } };
+}
+
+function isLastSaid(messages: readonly Message[], id: string): boolean {
+  return messages.findLast(({ role }) => role === 'user')?.metadata?.[MESSAGE_ID] === id;
+}
+
+function finishReasonOf({ status, outcome }: RunRecord): string {
+  if (status === 'waiting') return finishReason('interrupted');
+  const reason = isObject(outcome) ? outcome.finishReason : undefined;
+  return finishReason(typeof reason === 'string' ? (reason as FinishReason) : 'other');
+}
+
+const unknownChat = (chatId: string): UsageError =>
+  new UsageError('unknown-run', { status: 404, runId: chatId }, `There is no chat ${chatId} here for you.`);
+
+const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError(
+    'unknown-interrupt',
+    { status: 404, interruptId },
+    `There is no interrupt ${interruptId} in this chat.`,
+  );

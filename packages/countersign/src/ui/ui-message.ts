@@ -1,0 +1,27 @@
+// Messages and chunks of the AI SDK's user interface, as far as they are sent and read here.
+import type { Tool } from '../loop/tool.ts';
+import type { InterruptCard } from './card.ts';
+
+/** One message as `useChat` keeps it. */
+export type ChatMessage = {
+  readonly id: string;
+  readonly role: 'user' | 'assistant';
+  readonly parts: readonly ChatPart[];
+};
+
+/** One part of a message, with whatever fields its type has. */
+export type ChatPart = { readonly type: string; readonly [key: string]: unknown };
+
+/** One chunk of the stream, with whatever fields its type has. */
+export type ChatChunk = { readonly type: string; readonly [key: string]: unknown };
+
+/** What tools take and give, in the shape that the AI SDK's `UIMessage` takes. */
+export type InferTools<Tools extends Record<string, Tool>> = {
+  [Name in keyof Tools]: Tools[Name] extends Tool<infer Input, infer Output> ? { input: Input; output: Output } : never;
+};
+
+/** The data parts that the chat sends, in the shape that the AI SDK's `UIMessage` takes. */
+export type ChatDataParts = {
+  interrupt: InterruptCard;
+  seal: { readonly token: string };
+};
