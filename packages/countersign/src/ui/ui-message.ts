@@ -24,4 +24,5 @@ export type InferTools<Tools extends Record<string, Tool>> = {
 export type ChatDataParts = {
   interrupt: InterruptCard;
   seal: { readonly token: string };
+  end: { readonly finishReason: string };
 };

@@ -71,6 +71,8 @@ export class ChatWriter {
     if (tools.length > 0 && tools.every(({ at }) => isEnded(at))) {
       if (this.#stepIsOpen) yield { type: 'finish-step' };
       yield { type: 'start-step' };
+      // A step that nothing follows is not noticed by any client.
+      yield { type: 'data-end', id: 'end', data: { finishReason } };
       this.#stepIsOpen = true;
     }
     if (this.#stepIsOpen) yield { type: 'finish-step' };

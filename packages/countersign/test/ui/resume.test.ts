@@ -1,0 +1,189 @@
+// Reload, a second tab, a cut connection: the current message again, and news of what others decided.
+import { describe, expect, test } from 'vitest';
+import { createClient } from './client.ts';
+import { get, post, serveChat, types } from './server.ts';
+
+const PAY = { text: 'Let me pay.', calls: [{ name: 'transfer', ref: 'c1', input: { to: 'bob', amount: 500 } }] };
+
+for (const version of [5, 6, 7] as const)
+  describe(`ai ${version}`, () => {
+    const route = { client: version };
+
+    async function reload(url: string, id: string) {
+      const { text } = await get(`${url}/${id}`);
+      return createClient(version, { api: url, id, messages: JSON.parse(text).messages });
+    }
+
+    test('a chat that is loaded while a card waits shows the card, and can be decided', async () => {
+      const { url, ledger } = await serveChat({ script: [PAY, 'Paid.'], route });
+      const first = createClient(version, { api: url, id: 'chat-1' });
+      await first.say('Pay bob 500');
+      const second = await reload(url, 'chat-1');
+      expect(withoutState(second.state.messages)).toEqual(withoutState(first.state.messages));
+      await second.post({ decisions: [{ interruptId: second.cards[0].id, decision: { type: 'approve' } }] });
+      expect(second.text).toBe('Let me pay.|Paid.');
+      expect(ledger).toHaveLength(1);
+    });
+
+    test('a loaded chat shows what the stream showed, when all is done', async () => {
+      const { url } = await serveChat({ script: [PAY, 'Paid.', 'Bye.'], route });
+      const first = createClient(version, { api: url, id: 'chat-1' });
+      await first.say('Pay bob 500');
+      await first.post({ decisions: [{ interruptId: first.cards[0].id, decision: { type: 'approve' } }] });
+      await first.say('Thanks');
+      const second = await reload(url, 'chat-1');
+      const shape = (messages: any[]) =>
+        messages.map(({ id, parts }) => [id, parts.map((part: any) => [part.type, part.text, part.output])]);
+      expect(shape(second.state.messages)).toEqual(shape(first.state.messages));
+    });
+
+    test('a second tab learns of a decision by resuming', async () => {
+      const { url } = await serveChat({ script: [PAY, 'Paid.'], route });
+      const first = createClient(version, { api: url, id: 'chat-1' });
+      await first.say('Pay bob 500');
+      const second = await reload(url, 'chat-1');
+      await first.post({ decisions: [{ interruptId: first.cards[0].id, decision: { type: 'approve' } }] });
+      await second.chat.resumeStream();
+      expect(second.chat.status).toBe('ready');
+      expect(second.tools.at(-1)).toMatchObject({ state: 'output-available', output: { receipt: 'bob:500' } });
+      expect(second.last.parts.filter((part: any) => part.type === 'text').at(-1).text).toBe('Paid.');
+    });
+
+    test('resuming while a card waits ends at once, with the card', async () => {
+      const { url } = await serveChat({ script: [PAY], route });
+      const first = createClient(version, { api: url, id: 'chat-1' });
+      await first.say('Pay bob 500');
+      const second = await reload(url, 'chat-1');
+      await second.chat.resumeStream();
+      expect(second.chat.status).toBe('ready');
+      expect(second.cards.at(-1)).toMatchObject({ status: 'pending' });
+    });
+
+    test('a connection that breaks in the answer loses nothing: posting again brings the rest', async () => {
+      const { url, ledger } = await serveChat({ script: [PAY, 'It has all been paid now, thank you.'], route });
+      let cut = false;
+      const cutting: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init);
+        if (!cut) return response;
+        cut = false;
+        const text = await response.text();
+        const part = text.slice(0, text.indexOf('been') + 40);
+        return new Response(
+          new ReadableStream({
+            start(controller) {
+              controller.enqueue(new TextEncoder().encode(part.slice(0, part.lastIndexOf('\n\n') + 2)));
+              controller.error(new TypeError('terminated'));
+            },
+          }),
+          { headers: response.headers },
+        );
+      };
+      const client = createClient(version, { api: url, id: 'chat-1', fetch: cutting });
+      await client.say('Pay bob 500');
+      cut = true;
+      await client.post({ decisions: [{ interruptId: client.cards[0].id, decision: { type: 'approve' } }] });
+      expect(client.chat.status).toBe('error');
+      await client.post();
+      expect(client.chat.status).toBe('ready');
+      const said = client.last.parts.filter((part: any) => part.type === 'text').map((part: any) => part.text);
+      expect(said.join('')).toBe('Let me pay.It has all been paid now, thank you.');
+      expect(ledger).toHaveLength(1);
+    });
+  });
+
+test('there is nothing to resume in a chat that does not exist', async () => {
+  const { url } = await serveChat({ script: [] });
+  expect((await get(`${url}/nothing/stream`)).status).toBe(204);
+  expect((await get(`${url}/nothing`)).status).toBe(404);
+});
+
+test('who joins while the model speaks hears it from the beginning', async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const { url, ai } = await serveChat({
+    script: async (_request, index) => {
+      if (index === 0) return { calls: [{ name: 'look', ref: 'l1' }] };
+      await held;
+      return 'Seen it all.';
+    },
+  });
+  const first = post(url, {
+    id: 'chat-1',
+    messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Look' }] }],
+  });
+  await expect.poll(() => ai.runs.find('chat-1').then((found) => found?.run.version)).toBeGreaterThan(2);
+  const joined = get(`${url}/chat-1/stream`);
+  go();
+  const [one, two] = await Promise.all([first, joined]);
+  const text = (chunks: readonly any[]) =>
+    chunks
+      .filter(({ type }) => type === 'text-delta')
+      .map(({ delta }) => delta)
+      .join('');
+  expect(text(one.chunks)).toBe('Seen it all.');
+  expect(text(two.chunks)).toBe('Seen it all.');
+  expect(types(one.chunks).filter((type) => type === 'text-delta').length).toBeGreaterThan(1);
+});
+
+test('watching tells how the chat stands, now and whenever it comes to rest', async () => {
+  const { url } = await serveChat({ script: [PAY, 'Paid.'] });
+  const client = createClient(6, { api: url, id: 'chat-1' });
+  await client.say('Pay bob 500');
+  const left = new AbortController();
+  const response = await fetch(`${url}/chat-1/watch`, { headers: { 'x-user': 'ada' }, signal: left.signal });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const next = async () => JSON.parse(((await reader?.read())?.value ?? '').replace('data: ', ''));
+  const { id } = client.cards[0];
+  expect(await next()).toMatchObject({ status: 'waiting', pending: [id], messageId: client.last.id });
+  await client.post({ decisions: [{ interruptId: id, decision: { type: 'approve' } }] });
+  expect(await next()).toMatchObject({ status: 'done', pending: [], messageId: client.last.id });
+  left.abort();
+});
+
+test('the same words posted again are said once', async () => {
+  const { url, model } = await serveChat({ script: ['Hello.', 'Again.'] });
+  const body = { id: 'chat-1', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
+  const [one, two] = await Promise.all([post(url, body), post(url, body)]);
+  const three = await post(url, body);
+  for (const { text } of [one, two, three]) expect(text).toContain('Hello.');
+  expect(model.requests).toHaveLength(1);
+});
+
+test('approve and speak in one post: it runs, then the words are heard', async () => {
+  const { url, ledger, model } = await serveChat({ script: [PAY, 'Paid.', 'You are welcome.'] });
+  const client = createClient(6, { api: url, id: 'chat-1' });
+  await client.say('Pay bob 500');
+  const [part] = client.tools;
+  const parts = client.last.parts.map((each: any) =>
+    each === part ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved: true } } : each,
+  );
+  const said = { id: 'u2', role: 'user', parts: [{ type: 'text', text: 'Thanks' }] };
+  const answer = await post(url, {
+    id: 'chat-1',
+    messages: [client.state.messages[0], { ...client.last, parts }, said],
+  });
+  expect(answer.text).toContain('welcome');
+  expect(ledger).toHaveLength(1);
+  expect(model.requests).toHaveLength(3);
+});
+
+for (const version of [5, 6, 7] as const)
+  test(`the turn limit ends without an endless exchange of posts: ai ${version}`, async () => {
+    const { url, posts } = await serveChat({
+      script: () => ({ calls: [{ name: 'look' }] }),
+      route: { client: version },
+    });
+    const client = createClient(version, { api: url, auto: true });
+    await client.say('Look and look');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(client.chat.status).toBe('ready');
+    expect(posts).toHaveLength(1);
+  });
+
+function withoutState(messages: any[]): any {
+  return JSON.parse(JSON.stringify(messages), (key, value) =>
+    key === 'state' && (value === 'done' || value === 'streaming') ? undefined : value,
+  );
+}
