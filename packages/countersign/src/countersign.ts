@@ -72,6 +72,7 @@ export class Countersign {
   readonly #prompts = new Map<string, PromptDefinition>();
   readonly #promptDir: string | undefined;
   readonly #agents = new Map<string, AgentPort>();
+  readonly #defined = new Map<string, Agent>();
   readonly #runs: Runs | undefined;
   #folder: Promise<PromptFolder> | undefined;
 
@@ -162,8 +163,14 @@ export class Countersign {
     );
     const port = this.#makePort(config);
     this.#agents.set(config.name, port);
+    this.#defined.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#runs && { runs: this.#runs }) });
     return agent;
+  }
+
+  /** The agents that are defined, by name. */
+  get agents(): ReadonlyMap<string, Agent> {
+    return this.#defined;
   }
 
   /** Stored runs: look, decide, follow, work. Throws `no-store` without a store. */

@@ -1,10 +1,13 @@
 // Cards as browsers get them: what a question shows, what fits it, and who may decide it.
 import type { Interrupt } from '../core/event.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json.ts';
+import type { Agent } from '../loop/agent.ts';
 import type { ToolDefinition } from '../loop/tool.ts';
 import type { JsonSchema } from '../models/model.ts';
 import { digestOf, type PendingCard } from '../runs/card.ts';
-import type { Allowed, InterruptCard } from './card.ts';
+import type { Settlement } from '../runs/decision.ts';
+import type { RunInterrupt } from '../runs/view.ts';
+import type { Allowed, CardDecision, InterruptCard } from './card.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
@@ -43,6 +46,48 @@ export function cardOf(
     problems: [],
   };
   return { ...card, mayDecide: mayDecide(card) };
+}
+
+/**
+ * The card of a stored question, waiting or settled. `agent` is the one whose run asks, where it is defined here: without
+ * it the forms for answers and edits take any JSON. `mayDecide` says whether the reader may decide it.
+ */
+export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined, mayDecide: boolean): InterruptCard {
+  const { part, risk, labels, expiresAt, onExpiry } = { ...interrupt, onExpiry: interrupt.part.metadata?.onExpiry };
+  const pending: PendingCard = {
+    id: interrupt.id,
+    part,
+    tool: interrupt.tool,
+    kind: interrupt.kind as PendingCard['kind'],
+    input: interrupt.input,
+    payload: interrupt.payload,
+    interrupt: {
+      id: interrupt.id,
+      kind: interrupt.kind as PendingCard['kind'],
+      payload: interrupt.payload,
+      labels,
+      ...(risk !== null && { risk }),
+      ...(expiresAt !== null && { expiresAt }),
+      ...(isExpiry(onExpiry) && { onExpiry }),
+    },
+  };
+  const tools = agent?.definition.innerTools?.() ?? new Map();
+  const card = cardOf(interrupt.id, pending, interrupt.createdAt, tools, () => mayDecide);
+  if (interrupt.settledAt === null) return card;
+  return { ...card, status: 'decided', mayDecide: false, decision: settledDecision(interrupt) };
+}
+
+function isExpiry(value: unknown): value is 'reject' | 'cancel' | 'approve' {
+  return value === 'reject' || value === 'cancel' || value === 'approve';
+}
+
+function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
+  const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
+  const said = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
+    CardDecision,
+    'by' | 'at' | 'channel' | 'note'
+  >;
+  return { ...said, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
 }
 
 /** The tools of the agents that are so deep inside; the path names calls, so every agent of that depth is looked at. */

@@ -1,10 +1,16 @@
 // The door `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
+
+export { type BodyLimits, readJson } from './body.ts';
 export type { Allowed, CardDecision, InterruptCard, Problem } from './card.ts';
+export { interruptCard } from './cards.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export { nodeHandler } from './node.ts';
+export { problemsOf } from './posted-decisions.ts';
+export { problemResponse } from './problem.ts';
 export { APPROVAL } from './recipe.ts';
 export { type ChatRoute, chatRoute } from './route.ts';
 export type { SealKey, SealKeys } from './seal.ts';
+export { type SseOptions, sseResponse } from './sse.ts';
 export type { ChatStanding, LoadedChat } from './stored-chat.ts';
 export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './ui-message.ts';
 export type { ClientVersion } from './writer.ts';
