@@ -292,6 +292,11 @@ export class Picture {
   }
 }
 
+/** What the model said and did since the user last spoke. */
+export function sinceSpoken(messages: readonly Message[]): readonly Message[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+}
+
 function saidIn(step: readonly Piece[], type: TextPiece['type']): string {
   return step.map((piece) => (piece.type === type ? piece.text : '')).join('');
 }
