@@ -1,8 +1,12 @@
 // The recipe's `processToolCalls`: runs what the user confirmed on the page, and puts the result in place of the answer.
 import { convertToModelMessages, type ModelMessage, type Tool, type ToolSet, type UIMessage } from 'ai';
 import { messageOf, NotPerformed } from '../core/errors.ts';
+import type { Json } from '../core/json.ts';
 import { APPROVAL } from './approval.ts';
+import type { Gated } from './gate.ts';
 import { checkInput } from './input.ts';
+import { type DataChunk, INSIDE, type Inside } from './inside.ts';
+import { Failed, type Outcome, Refused } from './ledger.ts';
 
 /** What a confirmed function gets beside its input; the same with version 6 and 7 of the AI SDK. */
 export type ConfirmedOptions = {
@@ -27,7 +31,8 @@ export type ToolOutputWriter = {
   write(
     chunk:
       | { type: 'tool-output-available'; toolCallId: string; output: unknown }
-      | { type: 'tool-output-error'; toolCallId: string; errorText: string },
+      | { type: 'tool-output-error'; toolCallId: string; errorText: string }
+      | DataChunk,
   ): void;
   /** What the page is told of an error. Its type in the AI SDK says nothing of the text that it returns. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
@@ -39,106 +44,136 @@ export type ToolOutputWriter = {
  * `convertToModelMessages`. The messages passed in stay as they are.
  *
  * It believes the messages: whoever can post to your route can make up a call, and send one again. Give it a `gate` of
- * these tools, and what runs is what the model asked for, once.
+ * these tools, and what runs is what the model asked for, and with a store once.
  */
 export async function processToolCalls<Tools extends ToolSet, Message extends UIMessage>(
   {
     tools,
     writer,
     messages,
+    gate,
   }: {
     tools: Tools;
     writer: ToolOutputWriter;
     messages: Message[];
+    /** From `gate(tools, …)`; then give `gate.tools` to `streamText`, so that it knows what is asked. */
+    gate?: Pick<Gated<ToolSet>, 'receive' | typeof INSIDE>;
   },
   executeFunctions: ExecuteFunctions<Tools>,
 ): Promise<Message[]> {
-  const last = messages.at(-1);
-  if (last?.role !== 'assistant' || !Array.isArray(last.parts)) return messages;
+  const inside = gate?.[INSIDE];
+  let received: Message[] = [];
+  const bodies = bodiesOf(tools, executeFunctions, async () => convertToModelMessages(received));
+  inside?.confirm(bodies);
+  received = gate ? await gate.receive(messages) : messages;
+  const last = received.at(-1);
+  if (last?.role !== 'assistant' || !Array.isArray(last.parts)) return received;
 
   const seen = new Set<string>();
-  let history: Promise<ModelMessage[]> | undefined;
   const parts = last.parts.map(async (part): Promise<typeof part | undefined> => {
-    const call = answeredCall(part, tools, executeFunctions);
+    const call = answeredCall(part, bodies);
     if (!call) return part;
-    const { toolCallId } = call.part;
+    const { toolCallId, output: _answer, ...rest } = call.part;
     // A call has one result: what stands there a second time is left out, or providers refuse the conversation.
     if (seen.has(toolCallId)) return undefined;
     seen.add(toolCallId);
 
-    const outcome = call.confirmed
-      ? await run(call, async () => {
-          history ??= Promise.resolve(convertToModelMessages(messages));
-          return { toolCallId, messages: await history };
-        })
-      : { type: 'output' as const, output: DENIED };
-    if (outcome.type === 'output') {
-      writer.write({ type: 'tool-output-available', toolCallId, output: outcome.output });
-      return { ...part, output: outcome.output } as typeof part;
-    }
-    writer.write({ type: 'tool-output-error', toolCallId, errorText: shownText(writer, outcome) });
-    const { output: _answer, ...rest } = call.part;
-    return { ...rest, state: 'output-error', errorText: outcome.text } as unknown as typeof part;
+    const outcome = await outcomeOf(call, inside);
+    const written = write(writer, toolCallId, outcome);
+    for (const chunk of inside?.chunksFor(toolCallId, written) ?? []) writer.write(chunk);
+    const result =
+      outcome.type === 'output' ? { output: outcome.output } : { state: 'output-error', errorText: outcome.text };
+    return { toolCallId, ...rest, ...result } as unknown as typeof part;
   });
   const processed = (await Promise.all(parts)).filter((part) => part !== undefined);
-  return [...messages.slice(0, -1), { ...last, parts: processed }];
+  return [...received.slice(0, -1), { ...last, parts: processed }];
 }
 
 const DENIED = 'Error: The user denied this call. The tool was not run.';
+
+/** What a confirmed call does, from the input as it came. */
+type Body = (input: unknown, toolCallId: string) => Promise<unknown>;
+
+/** By the names of the tools. A tool with `execute` has none: it has run already, and there is nothing to confirm. */
+function bodiesOf(
+  tools: ToolSet,
+  executeFunctions: object,
+  history: () => Promise<ModelMessage[]>,
+): ReadonlyMap<string, Body> {
+  const bodies = new Map<string, Body>();
+  for (const [name, execute] of Object.entries(executeFunctions)) {
+    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+    if (!tool || typeof tool.execute === 'function') continue;
+    bodies.set(name, async (input, toolCallId) => {
+      if (typeof execute !== 'function') throw new NotRun(`No execute function was found for the tool ${name}.`);
+      const checked = await checkInput(name, tool, input);
+      if (!checked.ok) throw new NotRun(`The input of ${name} does not fit: ${checked.problems.join('; ')}.`);
+      return execute(checked.value, { toolCallId, messages: await history() } satisfies ConfirmedOptions);
+    });
+  }
+  return bodies;
+}
+
+class NotRun extends NotPerformed {
+  constructor(why: string) {
+    super(`${why} The tool was not run.`);
+  }
+}
 
 type AnsweredPart = { type: string; toolCallId: string; state: 'output-available'; input: unknown; output: unknown };
 
 type AnsweredCall = {
   readonly part: AnsweredPart;
   readonly name: string;
-  readonly tool: ToolSet[string];
-  readonly execute: ((input: any, options: ConfirmedOptions) => unknown) | undefined;
+  readonly body: Body;
   readonly confirmed: boolean;
 };
 
-/** The part as a call that the user said yes or no to, if it is one. Names are looked up among own properties only. */
-function answeredCall(part: object, tools: ToolSet, executeFunctions: object): AnsweredCall | undefined {
+/** The part as a call that the user said yes or no to, if it is one. */
+function answeredCall(part: object, bodies: ReadonlyMap<string, Body>): AnsweredCall | undefined {
   const answered = part as AnsweredPart;
   if (typeof answered.type !== 'string' || !answered.type.startsWith('tool-')) return undefined;
   if (answered.state !== 'output-available' || typeof answered.toolCallId !== 'string') return undefined;
   if (answered.output !== APPROVAL.YES && answered.output !== APPROVAL.NO) return undefined;
   const name = answered.type.slice('tool-'.length);
-  if (!Object.hasOwn(tools, name) || !Object.hasOwn(executeFunctions, name)) return undefined;
-  const tool = tools[name];
-  // A tool with `execute` has run already; what the page says about it is no confirmation.
-  if (!tool || typeof tool.execute === 'function') return undefined;
-  const execute = (executeFunctions as Record<string, AnsweredCall['execute']>)[name];
-  return { part: answered, name, tool, execute, confirmed: answered.output === APPROVAL.YES };
+  const body = bodies.get(name);
+  return body && { part: answered, name, body, confirmed: answered.output === APPROVAL.YES };
 }
 
-type Outcome =
-  | { readonly type: 'output'; readonly output: unknown }
-  /** `cause` is there when the function failed: what it says is not for the page, unless the app says so. */
-  | { readonly type: 'error'; readonly text: string; readonly cause?: unknown };
+/** `cause` is there when the function failed: what it says is not for the page, unless the app says so. */
+type CallOutcome = Outcome & { readonly cause?: unknown };
 
-async function run(
-  { name, tool, part, execute }: AnsweredCall,
-  options: () => Promise<ConfirmedOptions>,
-): Promise<Outcome> {
-  if (typeof execute !== 'function')
-    return { type: 'error', text: `No execute function was found for the tool ${name}. It was not run.` };
-  const checked = await checkInput(name, tool, part.input);
-  if (!checked.ok)
-    return {
-      type: 'error',
-      text: `The input of ${name} does not fit: ${checked.problems.join('; ')}. The tool was not run.`,
-    };
-  const given = await options();
+async function outcomeOf({ name, part, body, confirmed }: AnsweredCall, inside?: Inside): Promise<CallOutcome> {
+  if (!confirmed) return { type: 'output', output: DENIED };
+  const { toolCallId: id, input } = part;
+  const run = (input: unknown) => body(input, id);
   try {
-    return { type: 'output', output: await execute(checked.value, given) };
+    const output = inside ? await inside.run({ id, tool: name, input: input as Json }, run) : await run(input);
+    return { type: 'output', output };
   } catch (cause) {
-    if (cause instanceof NotPerformed)
-      return { type: 'error', text: `The tool ${name} did nothing: ${messageOf(cause)}`, cause };
-    return { type: 'error', text: `The tool ${name} failed, and may have taken effect: ${messageOf(cause)}`, cause };
+    if (cause instanceof Refused || cause instanceof NotRun) return { type: 'error', text: cause.message };
+    return { type: 'error', text: failureText(name, cause), cause };
   }
 }
 
-function shownText(writer: ToolOutputWriter, outcome: Outcome & { type: 'error' }): string {
+function failureText(name: string, cause: unknown): string {
+  if (cause instanceof Failed) return cause.message;
+  if (cause instanceof NotPerformed) return `The tool ${name} did nothing: ${messageOf(cause)}`;
+  return `The tool ${name} failed, and may have taken effect: ${messageOf(cause)}`;
+}
+
+/** Tells the page, and gives back what it was told. */
+function write(writer: ToolOutputWriter, toolCallId: string, outcome: CallOutcome): Outcome {
+  if (outcome.type === 'output') {
+    writer.write({ type: 'tool-output-available', toolCallId, output: outcome.output });
+    return outcome;
+  }
+  const errorText = shownText(writer, outcome);
+  writer.write({ type: 'tool-output-error', toolCallId, errorText });
+  return { type: 'error', text: errorText };
+}
+
+function shownText(writer: ToolOutputWriter, outcome: CallOutcome & { type: 'error' }): string {
   if (!('cause' in outcome) || writer.onError === undefined) return outcome.text;
   const text = writer.onError(outcome.cause);
   return typeof text === 'string' ? text : 'An error occurred.';
