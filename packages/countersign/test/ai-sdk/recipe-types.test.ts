@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { recipeFiles, root, writeRecipe } from './recipe-app.ts';
 
+/** Of packages that have none of their own; part of the sources that are compiled here. */
+const declarations = join(root, 'packages/countersign/src/**/*.d.ts');
+
 const VERSIONS = [
   { version: 6, folder: 'ai-v6' },
   { version: 7, folder: 'ai' },
@@ -83,7 +86,10 @@ function compile(ai: string, more: Readonly<Record<string, string>>): readonly s
       'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
     },
   };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['app/**/*'] }));
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['app/**/*', declarations] }),
+  );
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [join(root, 'node_modules/typescript/bin/tsc'), '--project', folder, '--pretty', 'false'],
