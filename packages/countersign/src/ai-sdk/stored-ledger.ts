@@ -47,7 +47,8 @@ type OnRecord = { readonly call: AskedCall; readonly standing: Standing };
 export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerOptions): Ledger {
   const { chatId, person, mayDecide } = options;
   const { runs } = ai;
-  const runIdOf = (id: string) => `ai-sdk.${shortHash(JSON.stringify([chatId, id]))}`;
+  // Runs of another agent could not be driven here, so they have other ids.
+  const runIdOf = (id: string) => `ai-sdk.${shortHash(JSON.stringify([agent.name, chatId, id]))}`;
 
   /** Undefined also for a call that is not this person's to decide: they learn nothing of it. */
   async function read(id: string): Promise<OnRecord | undefined> {
@@ -153,8 +154,9 @@ export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerO
           throw new Refused(standing.text);
         case 'begun':
         case 'waiting':
-        case 'approved':
           throw new Refused(`The call of ${call.tool} still waits for a decision. It was not run.`);
+        case 'approved':
+          throw new Refused(`The call of ${call.tool} is approved and has no result yet. Send the message again.`);
       }
     },
   };
