@@ -160,7 +160,19 @@ export async function openBank({ way, gate, published = false, whileMoving }: Ba
     return { ...part, state: 'approval-responded', approval: { id: `approval-${id}`, approved: true } };
   }
 
-  return { way, moved, audits, prompts, post, lose, say, decided, approvedPart, close: () => server.close() };
+  return {
+    way,
+    url: server.url,
+    moved,
+    audits,
+    prompts,
+    post,
+    lose,
+    say,
+    decided,
+    approvedPart,
+    close: () => server.close(),
+  };
 }
 
 export const userMessage = (text: string): ChatMessage => ({

@@ -1,11 +1,12 @@
-// The recipe with version 6 of the AI SDK, and the chat that its packages for React and others are made of.
+// A chat client without a framework: what the AI SDK's packages for React and others are made of.
 import { AbstractChat } from 'ai';
-import { vi } from 'vitest';
-import { recipeChat } from './recipe-chat.ts';
 
-vi.mock('ai', () => import('ai-v6'));
+export class PlainChat extends AbstractChat<any> {
+  constructor(options: object) {
+    super({ ...options, state: plainState() });
+  }
+}
 
-/** The state of a chat without a framework. */
 function plainState(): any {
   return {
     status: 'ready',
@@ -23,7 +24,3 @@ function plainState(): any {
     snapshot: structuredClone,
   };
 }
-
-class PlainChat extends AbstractChat<any> {}
-
-recipeChat((options) => new PlainChat({ ...options, state: plainState() }));
