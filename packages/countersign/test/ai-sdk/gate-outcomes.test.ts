@@ -1,8 +1,9 @@
 // How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
-import { memoryStore, NotPerformed } from 'countersign';
+import { streamText } from 'ai';
+import { memoryStore, NotPerformed, type Store } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
-import { talk, toolsOf } from './talk.ts';
+import { calling, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
@@ -91,3 +92,57 @@ test.each([0, '', false, null])('the output %j is kept, also for who comes secon
   expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output }]);
   expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output }]);
 });
+
+test('nobody is asked before the question is on record', async () => {
+  const memory = memoryStore();
+  const recorded = Promise.withResolvers<void>();
+  const append = vi.fn(async (...given: Parameters<typeof memory.append>) => {
+    await recorded.promise;
+    return memory.append(...given);
+  });
+  const store = { ...bound(memory), append };
+  const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
+  const seen: string[] = [];
+  const result = streamText({ model: calling().model, prompt: 'pay', tools });
+  const read = (async () => {
+    for await (const part of result.fullStream) seen.push(part.type);
+  })();
+  await vi.waitFor(() => expect(append).toHaveBeenCalled());
+  // However long it takes.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(seen).toContain('tool-call');
+  expect(seen).not.toContain('tool-approval-request');
+  recorded.resolve();
+  await read;
+  expect(seen).toContain('tool-approval-request');
+});
+
+test('a store that is away lets nothing be asked', async () => {
+  const memory = memoryStore();
+  const store = { ...bound(memory), append: () => Promise.reject(new Error('The store is away')) };
+  const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
+  const seen: string[] = [];
+  const result = streamText({ model: calling().model, prompt: 'pay', tools, onError: () => undefined });
+  try {
+    for await (const part of result.fullStream) seen.push(part.type);
+  } catch {
+    // Version 7 fails the stream, version 6 puts the error into it.
+  }
+  expect(seen).not.toContain('tool-approval-request');
+});
+
+function bound(store: Store): Store {
+  const names = [
+    'append',
+    'read',
+    'claim',
+    'renew',
+    'release',
+    'due',
+    'listRuns',
+    'listInterrupts',
+    'interrupt',
+  ] as const;
+  const rest = ['now', 'watch', 'migrate', 'close'] as const;
+  return Object.fromEntries([...names, ...rest].map((name) => [name, (store[name] as any).bind(store)])) as never;
+}
