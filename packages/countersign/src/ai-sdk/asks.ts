@@ -42,7 +42,8 @@ export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
     },
     ever(name) {
       const tool = ownTool(tools, name);
-      if (!tool) return false;
+      // It may have been a tool before the last deploy.
+      if (!tool) return true;
       return (
         !hasExecute(name) || typeof approve === 'function' || approve.includes(name) || Boolean(tool.needsApproval)
       );

@@ -40,8 +40,9 @@ async function settled(
 ): Promise<ToolPart | undefined> {
   const tool = toolNameOf(part);
   const id = part.toolCallId;
-  // Of a tool that asks nobody nothing is on record; whoever claims that it was approved is heard, and refused.
-  if (!asks.ever(tool) && !isObject(part.approval)) return part;
+  const isUndecided = part.state === 'approval-requested' || part.state === 'approval-responded';
+  // Of a tool that asks nobody nothing is on record; whoever claims that it waits for approval is heard, and refused.
+  if (!asks.ever(tool) && !isUndecided) return part;
   const confirmed = asks.byOutput(tool);
   const claimed = {
     id,
@@ -49,7 +50,7 @@ async function settled(
     input: part.input,
     ...claimOf(part, confirmed),
     ...place,
-    isGated: async () => isObject(part.approval) || asks.person(tool, part.input, { toolCallId: id, messages: [] }),
+    isGated: async () => isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] }),
   };
   const first = seen.get(id);
   // A call has one part; what stands there a second time could only say otherwise.

@@ -116,7 +116,7 @@ export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerO
         if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
         const found = await read(call.id);
         const isSame = found && found.call.tool === call.tool && sameJson(found.call.input, call.input);
-        if (!isSame || found.standing.at === 'settled')
+        if (!isSame || (found.standing.at !== 'waiting' && found.standing.at !== 'begun'))
           throw new ConflictError(
             'run-exists',
             { chatId, toolCallId: call.id, runId },

@@ -1,10 +1,12 @@
 // The gate with a store in the hands of honest people: what is on record, and what the model and the client are told.
+import { tool } from 'ai';
 import { memoryStore, type Store } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { open } from './attacked.ts';
-import { type BankOptions, type ChatMessage, changed, type Part } from './bank.ts';
+import { type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
 import { toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -251,6 +253,33 @@ describe('received', () => {
       toolName: 'transfer',
       output: { receipt: 1 },
     });
+  });
+
+  test('what the app itself approved or denied by a rule, and nobody was asked about, stays', async () => {
+    const approval = { id: 'a', isAutomatic: true };
+    const parts = [
+      {
+        type: 'tool-audit',
+        toolCallId: '1',
+        state: 'output-available',
+        input: {},
+        output: 'ok',
+        approval: { ...approval, approved: true },
+      },
+      {
+        type: 'tool-audit',
+        toolCallId: '2',
+        state: 'output-denied',
+        input: {},
+        approval: { ...approval, approved: false },
+      },
+    ];
+    const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
+    const messages = [{ id: 'm', role: 'assistant' as const, parts }, userMessage('And?')];
+    for (const options of [{ store: memoryStore() }, { secret: 'a secret that is long enough to be one' }]) {
+      const gated = gate(tools, { ...who, ...options, approve: () => false } as never);
+      expect(await gated.receive(messages as never[])).toEqual(messages);
+    }
   });
 
   test('a question that waits is received as it was asked', async () => {
