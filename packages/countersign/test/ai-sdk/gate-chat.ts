@@ -28,8 +28,11 @@ export function gateChat(chatOf: ChatOf): void {
       const decide = async (...approved: boolean[]) => {
         for (const [index, part] of parts().entries())
           await chat.addToolApprovalResponse({ id: part.approval.id, approved: approved[index] ?? true });
-        await vi.waitFor(() => expect(JSON.stringify(chat.messages.at(-1)?.parts.at(-1))).toContain('Very well.'));
-        await vi.waitFor(() => expect(chat.status).toBe('ready'));
+        await vi.waitFor(
+          () => expect(JSON.stringify(chat.messages.at(-1)?.parts.at(-1))).toContain('Very well.'),
+          4_000,
+        );
+        await vi.waitFor(() => expect(chat.status).toBe('ready'), 4_000);
       };
       return { bank, chat, parts, decide };
     }

@@ -85,7 +85,7 @@ test('who speaks instead of deciding has the call withdrawn, and the model is to
   expect(modelWasTold(bank.prompts)).toContain('The user went on without deciding this call.');
   const { runs } = gate({}, { ...who, store });
   expect((await runs.interrupts()).items).toEqual([]);
-  await vi.waitFor(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]));
+  await vi.waitFor(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]), 4_000);
 });
 
 test.each(['approval', 'recipe'] as const)('of two calls, each goes its own way (%s)', async (way) => {
