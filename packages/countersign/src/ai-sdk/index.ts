@@ -1,4 +1,5 @@
 // The door `countersign/ai-sdk`: for apps that keep `streamText` and `useChat`.
+export type { SealKey, SealKeys } from '../ui/seal.ts';
 export { APPROVAL, getToolsRequiringConfirmation } from './approval.ts';
 export type { Approve } from './asks.ts';
 export {
@@ -15,5 +16,4 @@ export {
   processToolCalls,
   type ToolOutputWriter,
 } from './process-tool-calls.ts';
-export type { SealKey, SealKeys } from './seal.ts';
 export type { MayDecide } from './stored-ledger.ts';

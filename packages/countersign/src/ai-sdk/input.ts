@@ -2,15 +2,20 @@
 import { asSchema, type Tool } from 'ai';
 import { messageOf } from '../core/errors.ts';
 import { sameJson, toJson } from '../core/json.ts';
-import { asSchema as asOwnSchema, type Validation } from '../loop/schema.ts';
+import { asSchema as asOwnSchema } from '../loop/schema.ts';
 import type { JsonSchema } from '../models/model.ts';
 
+/** What the tool runs with, or why it must not run. */
+export type CheckedInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
 /**
- * What the tool runs with, or why it must not run. A schema may give types that JSON has not, such as a `Date`, but its
+ * A schema may give types that JSON has not, such as a `Date`, but its
  * value must say the same as the input: a person was shown the input, and a transformation that was done before the
  * person was asked is not done twice.
  */
-export async function checkInput(name: string, tool: Pick<Tool, 'inputSchema'>, input: unknown): Promise<Validation> {
+export async function checkInput(name: string, tool: Pick<Tool, 'inputSchema'>, input: unknown): Promise<CheckedInput> {
   const checked = await validate(name, tool, input);
   if (!checked.ok) return checked;
   const shown = toJson(checked.value);
@@ -18,7 +23,7 @@ export async function checkInput(name: string, tool: Pick<Tool, 'inputSchema'>, 
   return { ok: false, problems: ['the tool would run with another input than the one that was shown'] };
 }
 
-async function validate(name: string, tool: Pick<Tool, 'inputSchema'>, input: unknown): Promise<Validation> {
+async function validate(name: string, tool: Pick<Tool, 'inputSchema'>, input: unknown): Promise<CheckedInput> {
   try {
     const schema = asSchema(tool.inputSchema);
     if (!schema.validate) {

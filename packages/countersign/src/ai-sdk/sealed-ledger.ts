@@ -1,7 +1,9 @@
 // The ledger without a store: what is asked goes out sealed and must come back with its seal. It has no memory, so it
 // cannot tell a second approval from the first.
 import { createHash } from 'node:crypto';
+import { UsageError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
+import type { Sealer } from '../ui/seal.ts';
 import {
   type AskedCall,
   type ClaimedCall,
@@ -12,7 +14,6 @@ import {
   PASSED_OVER,
   Refused,
 } from './ledger.ts';
-import type { Sealer } from './seal.ts';
 
 export type SealedLedgerOptions = {
   readonly sealer: Sealer;
@@ -41,6 +42,8 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
 
   /** What a seal is about: the same for a call and for how it ended. */
   const claimsOf = ({ id, tool, input }: { id: string; tool: string; input: unknown }) => ({
+    // A seal of our chat route, made with the same secret, says something else.
+    of: 'ai-sdk',
     v: 1,
     chat: chatId,
     person,
@@ -52,7 +55,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   /** The claims of a seal that came with the call, if they are about it. */
   function opened(key: string, { id, tool, input, seals }: ClaimedCall): Record<string, unknown> | undefined {
     const token = seals.get(key);
-    const claims = token === undefined ? undefined : sealer.open(token);
+    const claims = token === undefined ? undefined : openedBy(sealer, token);
     const expected = Object.entries(claimsOf({ id, tool, input }));
     return claims && expected.every(([name, value]) => claims[name] === value) ? claims : undefined;
   }
@@ -121,6 +124,16 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       return [sealChunk(outcomeKey(id), sealer.seal(claims))];
     },
   };
+}
+
+/** Undefined for a seal that somebody made up or changed. */
+function openedBy(sealer: Sealer, token: string): Record<string, unknown> | undefined {
+  try {
+    return sealer.open(token);
+  } catch (error) {
+    if (error instanceof UsageError && error.code === 'bad-seal') return undefined;
+    throw error;
+  }
 }
 
 const outcomeKey = (id: string): string => `${id}/outcome`;
