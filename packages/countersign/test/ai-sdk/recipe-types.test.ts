@@ -74,6 +74,47 @@ await processToolCalls({ tools, writer, messages }, { getLocalTime: () => '10am'
   COMPILES_MS,
 );
 
+test.each(VERSIONS)(
+  'with version $version, gated tools have the types of the tools',
+  ({ folder }) => {
+    const complaints = compile(folder, {
+      'app/api/chat/gated.ts': `
+import { convertToModelMessages, createUIMessageStream, createUIMessageStreamResponse, stepCountIs, streamText, tool, ToolLoopAgent } from 'ai';
+import { gate, processToolCalls } from 'countersign/ai-sdk';
+import { z } from 'zod';
+import { tools } from './tools';
+import type { HumanInTheLoopUIMessage } from './types';
+
+declare const secret: string;
+const all = { ...tools, pay: tool({ inputSchema: z.object({ amount: z.number() }), needsApproval: ({ amount }) => amount > 10, execute: ({ amount }) => ({ paid: amount }) }) };
+
+export async function approved(chatId: string, messages: HumanInTheLoopUIMessage[]) {
+  const gated = gate(all, { secret, chatId, person: 'ann', approve: ['getLocalTime'] });
+  const same: typeof all = gated.tools;
+  const received: HumanInTheLoopUIMessage[] = await gated.receive(messages);
+  const result = streamText({ model: 'openai/gpt-4o', messages: await convertToModelMessages(received), tools: same, stopWhen: stepCountIs(5) });
+  const agent = new ToolLoopAgent({ model: 'openai/gpt-4o', tools: gated.tools });
+  const stream = result.toUIMessageStream({ originalMessages: received });
+  return [createUIMessageStreamResponse({ stream: gated.send(stream) }), agent];
+}
+
+export async function confirmed(chatId: string, messages: HumanInTheLoopUIMessage[]) {
+  const gated = gate(tools, { secret: [{ kid: '1', secret }], chatId, person: 'ann' });
+  return createUIMessageStream({
+    execute: async ({ writer }) => {
+      const processed = await processToolCalls({ tools, writer, messages, gate: gated }, { getWeatherInformation: ({ city }) => city });
+      const result = streamText({ model: 'openai/gpt-4o', messages: await convertToModelMessages(processed), tools: gated.tools });
+      writer.merge(gated.send(result.toUIMessageStream<HumanInTheLoopUIMessage>({ originalMessages: processed })));
+    },
+  });
+}
+`,
+    });
+    expect(complaints).toEqual([]);
+  },
+  COMPILES_MS,
+);
+
 /** What the compiler says, each complaint on one line. */
 function compile(ai: string, more: Readonly<Record<string, string>>): readonly string[] {
   const folder = writeRecipe();
