@@ -77,10 +77,15 @@ export type Append = {
    * `hold`: the claim of this token must still be held, or the append is refused; it is kept and renewed.
    * `release`: the same, and it is given up.
    * `take`: takes a claim for the token if none is held by anybody else; the append happens in any case.
+   * `enter`: as `hold`, but a claim that nobody holds, or that has lapsed, will do too: it is taken.
+   * `pass`: as `enter`, but nobody holds the claim afterwards.
    * Absent: no claim is looked at or changed.
    */
-  readonly claim?: { readonly how: 'hold' | 'release' | 'take'; readonly token: string; readonly leaseMs: number };
+  readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
 };
+
+/** What an append does about the claim: see `Append`. */
+export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
 
 /** `claimed`: the token of the append holds the claim now. */
 export type Appended = { readonly claimed: boolean };

@@ -187,7 +187,8 @@ function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
       claim_until, claim_token, status, hash, outcome)
     SELECT ${NOW}, ${of('run_id')}, ${of('agent')}, ${of('started_by')}, ${of('expected')} + ${of('added')}, ${NOW},
       ${of('wake_at')}, CASE ${of('status')} WHEN 'running' THEN ${NOW} WHEN 'waiting' THEN ${of('wake_at')} END,
-      ${NOW} + ${of('lease_ms')}, ${of('token')}, ${of('status')}, ${of('hash')}, ${of('outcome')}
+      CASE WHEN ${of('how')} <> 'pass' THEN ${NOW} + ${of('lease_ms')} END,
+      CASE WHEN ${of('how')} <> 'pass' THEN ${of('token')} END, ${of('status')}, ${of('hash')}, ${of('outcome')}
     ${takes === 'one' ? '' : 'FROM given g WHERE g.agent IS NOT NULL'}
     RETURNING ${WRITTEN}`;
 }
@@ -195,7 +196,8 @@ function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
 /** A run that was running before has been due since then: an append does not send it to the end of the queue. */
 function changing(tables: Tables, shape: Shape, given: Given): string {
   const { of } = given;
-  const holds = `(${of('how')} = 'hold' OR ${of('how')} = 'take' AND ${mayTake(of('token'))})`;
+  const holds = `(${of('how')} IN ('hold', 'enter') OR ${of('how')} = 'take' AND ${mayTake(of('token'))})`;
+  const leaves = `${of('how')} IN ('release', 'pass')`;
   return `UPDATE ${tables.run} r SET
       version = r.version + ${of('added')}, hash = ${of('hash')}, status = ${of('status')}, updated_at = ${NOW},
       wake_at = ${of('wake_at')}, outcome = ${of('outcome')},
@@ -204,12 +206,13 @@ function changing(tables: Tables, shape: Shape, given: Given): string {
         WHEN 'waiting' THEN ${of('wake_at')}
       END,
       claim_token = CASE WHEN ${holds} THEN ${of('token')}
-        WHEN ${of('how')} = 'release' THEN NULL ELSE r.claim_token END,
+        WHEN ${leaves} THEN NULL ELSE r.claim_token END,
       claim_until = CASE WHEN ${holds} THEN ${NOW} + ${of('lease_ms')}
-        WHEN ${of('how')} = 'release' THEN NULL ELSE r.claim_until END
+        WHEN ${leaves} THEN NULL ELSE r.claim_until END
     ${shape.takes === 'one' ? 'WHERE' : 'FROM given g WHERE g.agent IS NULL AND'}
       r.id = ${of('run_id')} AND r.version = ${of('expected')}
-      AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')})
+      AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')}
+        OR ${of('how')} IN ('enter', 'pass') AND ${mayTake(of('token'))})
       ${shape.settles === 'none' ? '' : `AND ${allWait(tables, shape, given)}`}
     RETURNING ${WRITTEN}`;
 }
