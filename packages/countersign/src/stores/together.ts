@@ -20,8 +20,6 @@ type Waiting<Job, Result> = {
 
 /** How often something is under way at once: while one waits for the disk, the next is at work. */
 const UNDER_WAY = 2;
-/** How many jobs are not shared out any further: to send a part costs something too. */
-const FEWEST = 8;
 /** How many jobs go together at most. */
 const MOST = 32;
 
@@ -46,11 +44,9 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
   function takeWaiting(): readonly Waiting<Job, Result>[] {
     const taken = new Map<string, Waiting<Job, Result>>();
     const left: Waiting<Job, Result>[] = [];
-    // Shared out between those that may be under way: while the database works on one part, this process does on another.
-    const most = Math.min(MOST, Math.max(FEWEST, Math.ceil(waiting.length / (UNDER_WAY - underWay + 1))));
     for (const one of waiting) {
       const key = keyOf(one.job);
-      if (taken.size < most && !taken.has(key)) taken.set(key, one);
+      if (taken.size < MOST && !taken.has(key)) taken.set(key, one);
       else left.push(one);
     }
     waiting = left;
