@@ -230,19 +230,21 @@ export class Journal implements Sink {
 
   async #append(events: StoredEvent[], how: 'hold' | 'release', ending?: Ending): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
-    const deadline = clock() + PATIENCE_MS;
+    const firstAsked = clock();
+    const deadline = firstAsked + PATIENCE_MS;
     let unsure = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       const after = this.#after(events);
       const append = this.#appendOf(events, after, how, ending);
-      const asked = clock();
+      // If it was written, then perhaps by the first try: the claim lasts from there.
+      const asked = unsure ? firstAsked : clock();
       try {
         const { claimed } = await store.append(append);
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
-        if (unsure && isRefusal(error) && (await this.#wasWritten(append))) {
-          this.#appended(append, after, how !== 'release', asked);
+        if (unsure && isSecond(error) && (await this.#wasWritten(append))) {
+          this.#appended(append, after, how !== 'release', firstAsked);
           return true;
         }
         if (isStale(error) && this.#onStale === 'absorb') {
@@ -256,7 +258,7 @@ export class Journal implements Sink {
           unsure = true;
           await sleep(pauseMs);
           if (await this.#wasWritten(append)) {
-            this.#appended(append, after, how !== 'release', asked);
+            this.#appended(append, after, how !== 'release', firstAsked);
             return true;
           }
         } else throw error;
@@ -350,7 +352,9 @@ export class Journal implements Sink {
 }
 
 const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
-const isRefusal = (error: unknown): boolean => error instanceof ConflictError;
+/** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
+const isSecond = (error: unknown): boolean =>
+  isStale(error) || (error instanceof ConflictError && error.code === 'run-exists');
 const isAway = (error: unknown): boolean =>
   error instanceof ProviderError && error.code === 'store-failed' && error.retryable;
 

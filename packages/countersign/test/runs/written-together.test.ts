@@ -3,7 +3,13 @@ import { type Append, countersign, memoryStore, ProviderError, type Store, z } f
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
-type Watched = { readonly store: Store; readonly appends: Append[]; before: (append: Append) => Promise<void> | void };
+type Watched = {
+  readonly store: Store;
+  readonly appends: Append[];
+  before: (append: Append) => Promise<void> | void;
+  after: () => void;
+  reading: () => void;
+};
 
 /** A store that shows each append before it is written. */
 function watched(): Watched {
@@ -11,13 +17,20 @@ function watched(): Watched {
   const watching: Watched = {
     appends: [],
     before: () => undefined,
+    after: () => undefined,
+    reading: () => undefined,
     store: Object.assign(Object.create(inner) as Store, {
       ...bound(inner),
       append: async (append: Append) => {
         await watching.before(append);
         const appended = await inner.append(append);
         watching.appends.push(append);
+        watching.after();
         return appended;
+      },
+      read: (...given: Parameters<Store['read']>) => {
+        watching.reading();
+        return inner.read(...given);
       },
     }),
   };
@@ -115,6 +128,28 @@ test('what could not be written has not happened, and nobody heard of it', async
   await runs.settled();
   expect(payments).toEqual([5]);
   expect(chunks.length).toBeGreaterThan(0);
+});
+
+test('a decision of which the answer was lost with the store is found on record, and goes on', async () => {
+  const { watching, appends, runs, card, payments } = await paused([payFive, 'Paid.']);
+  const away = () => {
+    throw new ProviderError('store-failed', {}, 'The connection was lost.', { retryable: true });
+  };
+  watching.after = () => {
+    watching.after = () => undefined;
+    watching.reading = () => {
+      watching.reading = () => undefined;
+      away();
+    };
+    away();
+  };
+  await runs.decide(card, 'approve');
+  expect(await runs.rested('run')).toMatchObject({ status: 'done', pending: [] });
+  expect(payments).toEqual([5]);
+  expect(appends.slice(1).map(typesOf)).toEqual([
+    ['decision-made', 'call-started'],
+    ['call-settled', 'model-replied'],
+  ]);
 });
 
 test('a run that is there already is not started again', async () => {
