@@ -72,6 +72,7 @@ export type { Decided, DecideOptions, FollowOptions, InterruptListOptions, RunLi
 export type {
   Append,
   Appended,
+  ClaimHow,
   InterruptQuery,
   InterruptRecord,
   LoadedRun,

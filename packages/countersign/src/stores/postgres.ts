@@ -26,7 +26,7 @@ import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from 
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
-import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
 import { createTogether, type Together } from './together.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
@@ -232,8 +232,8 @@ class PostgresStore implements Store {
     const ids = append.settled.map(({ id }) => id);
     const [row] = await this.#rows(this.#sql.refusal, [runId, ids]);
     if (row === undefined) return staleVersion(append, undefined);
-    const mustHold = claim !== undefined && claim.how !== 'take';
-    if (mustHold && row.claim_token !== claim.token) return claimLost(runId, claim.token);
+    const held = row.token === null ? undefined : { token: row.token, until: row.until };
+    if (claim !== undefined && isLost(claim, held, row.now)) return claimLost(runId, claim.token);
     if (row.version !== append.expectedVersion) return staleVersion(append, row.version);
     const waiting: readonly string[] = row.waiting;
     const missing = ids.find((id, index) => !waiting.includes(id) || ids.indexOf(id) !== index);
