@@ -1,5 +1,5 @@
 // Watching from a chat: a decision made elsewhere is fetched by replaying the current message, and only then.
-import { useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ChatLike } from './interrupt.ts';
 import { isBusy } from './read-interrupts.ts';
 import { type WatchEvent, watchRun } from './watch.ts';
@@ -16,7 +16,9 @@ export type WatchSource = {
 
 /** `shown` are the ids of the interrupts that the messages show as pending. */
 export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet<string>): void {
-  const busy = isBusy(chat.status);
+  // A replay is asked for before the chat counts as busy, and may come at once.
+  const [resuming, setResuming] = useState(false);
+  const busy = isBusy(chat.status) || resuming;
   const { api, watch = api !== undefined } = source;
   const wanted = watch && api !== undefined && chat.messages.length > 0;
   const latest = useRef({ chat, source, shown, busy });
@@ -26,6 +28,18 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   useEffect(() => {
     latest.current = { chat, source, shown, busy };
   });
+
+  const resume = useCallback(async () => {
+    known.current.ownActivity = true;
+    setResuming(true);
+    try {
+      await latest.current.chat.resumeStream();
+    } catch {
+      // The chat tells of its failures by its status; the next event leads to the next try.
+    } finally {
+      setResuming(false);
+    }
+  }, []);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another chat has other versions.
   useEffect(() => {
@@ -39,8 +53,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     }
     const { owed } = known.current;
     known.current.owed = undefined;
-    if (owed && differs(owed.pending, latest.current.shown)) void resume(latest.current.chat);
-  }, [busy]);
+    if (owed && differs(owed.pending, latest.current.shown)) void resume();
+  }, [busy, resume]);
 
   useEffect(() => {
     if (!wanted) return;
@@ -61,8 +75,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     }
 
     function onEvent(event: WatchEvent) {
-      const { chat, shown, busy } = latest.current;
-      if (learn(known.current, event, { shown, busy })) void resume(chat);
+      const { shown, busy } = latest.current;
+      if (learn(known.current, event, { shown, busy })) void resume();
     }
 
     begin();
@@ -71,7 +85,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
       document.removeEventListener('visibilitychange', begin);
       controller?.abort();
     };
-  }, [wanted, api, chatId]);
+  }, [wanted, api, chatId, resume]);
 }
 
 type Knowledge = {
@@ -110,12 +124,4 @@ function openWatch(url: string, { headers, credentials, fetch = globalThis.fetch
     ...(credentials && { credentials }),
     signal,
   });
-}
-
-async function resume(chat: ChatLike): Promise<void> {
-  try {
-    await chat.resumeStream();
-  } catch {
-    // The chat tells of its failures by its status; the next event leads to the next try.
-  }
 }

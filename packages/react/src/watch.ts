@@ -17,6 +17,8 @@ const LONGEST_PAUSE_MS = 30_000;
 /** Resolves when it was ended, or when the server will not have it. Never rejects. */
 export async function watchRun({ open, onEvent, signal }: WatchOptions): Promise<void> {
   let failures = 0;
+  // Who begins and ends at once, as React does in development, asks the server for nothing.
+  await null;
   while (!signal.aborted) {
     try {
       const response = await open(signal);
