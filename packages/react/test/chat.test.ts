@@ -262,6 +262,32 @@ test('what this client does itself is not fetched a second time', async () => {
   (await site.asked('GET', '/stream')).fail(204, '');
 });
 
+test('when the conversation went on elsewhere, it is loaded anew', async () => {
+  await chat([card()], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, messageId: 'assistant-1', pending: ['run:1'] }], false);
+  watch.send([{ status: 'done', version: 9, messageId: 'assistant-2', pending: [] }], false);
+  const load = await site.asked('GET', '/api/chat/chat%2F1');
+  load.json({
+    status: 'done',
+    version: 9,
+    messages: [
+      ...conversation([decided(card(), 'reject')]),
+      { id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'Said elsewhere.' }] },
+      { id: 'assistant-2', role: 'assistant', parts: [{ type: 'text', text: 'Answered elsewhere.' }] },
+    ],
+  });
+  await page.getByText('Answered elsewhere.').waitFor();
+  expect(await page.getByText('Said elsewhere.').count()).toBe(1);
+  expect(await cards().count()).toBe(0);
+  watch.send([{ status: 'done', version: 9, messageId: 'assistant-2', pending: [] }], false);
+  // What went on is still going on: it is loaded, then followed.
+  watch.send([{ status: 'running', version: 11, messageId: 'assistant-3', pending: [] }], false);
+  (await site.asked('GET', '/api/chat/chat%2F1')).json({ status: 'running', messages: conversation([]).slice(0, 1) });
+  (await site.asked('GET', '/stream')).send(wentOn([], 'Followed.', 'assistant-3'));
+  await page.getByText('Followed.').waitFor();
+});
+
 test('nobody is watched for while the tab is hidden', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
@@ -365,11 +391,11 @@ test('choices that do not fit the answer are shown, and not offered', async () =
 test.for([
   ['It did not happen: run it', [], { type: 'approve' }],
   ['It happened: enter the result', ['receipt 7', 'Enter'], { type: 'respond', output: 'receipt 7' }],
-  ['Leave it, and tell the model', ['Enter'], { type: 'reject' }],
+  ['Leave it, and tell the model', [], { type: 'cancel' }],
 ] as const)('a call in doubt: %s', async ([name, keys, decision]) => {
   const doubt = card({
     kind: 'unknown-outcome',
-    allows: ['respond', 'approve', 'reject', 'cancel'],
+    allows: ['respond', 'approve', 'cancel'],
     answerSchema: { type: 'string' },
   });
   await chat([doubt]);
@@ -381,13 +407,16 @@ test.for([
   await settled();
 });
 
-test('an interrupt of the body goes on, and one that cannot run is only called off', async () => {
+test('each kind of interrupt offers what fits it', async () => {
   await chat([
-    card({ id: 'a', kind: 'interrupt', allows: ['restart', 'respond', 'cancel'] }),
-    card({ id: 'b', kind: 'unavailable', allows: ['cancel'] }),
+    card({ id: 'a', kind: 'interrupt', allows: ['approve', 'edit', 'reject', 'respond', 'restart'] }),
+    card({ id: 'b', kind: 'interrupt', allows: ['restart', 'cancel'] }),
+    card({ id: 'c', kind: 'unavailable', allows: ['approve', 'edit', 'reject'] }),
   ]);
-  expect(await cards().nth(0).getByRole('button').allTextContents()).toEqual(['Continue', 'Answer', 'Cancel']);
-  expect(await cards().nth(1).getByRole('button').allTextContents()).toEqual(['Cancel']);
+  const buttons = (index: number) => cards().nth(index).getByRole('button').allTextContents();
+  expect(await buttons(0)).toEqual(['Approve', 'Edit', 'Answer', 'Reject']);
+  expect(await buttons(1)).toEqual(['Continue', 'Cancel']);
+  expect(await buttons(2)).toEqual(['Try again', 'Edit', 'Reject']);
   await button('Continue').click();
   const asked = await site.asked();
   expect(asked.body.decisions[0].decision).toEqual({ type: 'restart' });

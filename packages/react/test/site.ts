@@ -13,6 +13,7 @@ export type Asked = {
   readonly body: any;
   /** Streams chunks of the UI message stream. `end` is false to stay open: a watch, or a stream that goes on. */
   send(chunks: readonly object[], end?: boolean): void;
+  json(value: unknown): void;
   fail(status: number, text: string): void;
   /** Begins an answer and cuts the connection. */
   cut(): void;
@@ -29,7 +30,8 @@ export type Site = {
   close(): Promise<void>;
 };
 
-export async function openSite(): Promise<Site> {
+/** With `api`, a real chat route answers in place of the test. */
+export async function openSite(api?: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<Site> {
   const files = await buildPage();
   const waiting: { fits: (asked: Asked) => boolean; take: (asked: Asked) => void }[] = [];
   const untaken: Asked[] = [];
@@ -37,6 +39,7 @@ export async function openSite(): Promise<Site> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     if (!pathname.startsWith('/api/')) return serve(files, pathname, response);
+    if (api) return void api(request, response);
     void readAsked(request, response, pathname).then((asked) => {
       const index = waiting.findIndex(({ fits }) => fits(asked));
       if (index < 0) untaken.push(asked);
@@ -124,6 +127,7 @@ async function readAsked(request: IncomingMessage, response: ServerResponse, pat
       for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
       if (end) response.end('data: [DONE]\n\n');
     },
+    json: (value) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
     fail: (status, text) => void response.writeHead(status).end(text),
     cut() {
       // A browser sends a request again by itself if it is cut before any answer.

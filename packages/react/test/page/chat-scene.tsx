@@ -5,22 +5,27 @@ import { useRef, useState } from 'react';
 import { ApprovalCard, type ChatLike, Interrupts, useInterrupts } from '../../src/index.ts';
 import { useChat6 } from './use-chat-6.ts';
 
-type Props = { readonly version: 6 | 7; readonly watch: boolean; readonly messages: readonly unknown[] };
+export type ChatProps = {
+  readonly version: 6 | 7;
+  readonly watch: boolean;
+  readonly messages: readonly unknown[];
+  readonly id?: string;
+};
 
-export function ChatScene({ version, ...props }: Props) {
+export function ChatScene({ version, ...props }: ChatProps) {
   return version === 6 ? <On6 {...props} /> : <On7 {...props} />;
 }
 
 const API = '/api/chat';
 
-function On7({ watch, messages }: Omit<Props, 'version'>) {
+function On7({ watch, messages, id = 'chat/1' }: Omit<ChatProps, 'version'>) {
   const [transport] = useState(() => new DefaultChatTransport({ api: API }));
-  const chat = useChat({ id: 'chat/1', transport, messages: messages as never[] });
+  const chat = useChat({ id, transport, messages: messages as never[] });
   return <Conversation chat={chat} speak={(text) => chat.sendMessage({ text })} watch={watch} />;
 }
 
-function On6({ watch, messages }: Omit<Props, 'version'>) {
-  const chat = useChat6(API, messages);
+function On6({ watch, messages, id = 'chat/1' }: Omit<ChatProps, 'version'>) {
+  const chat = useChat6(API, id, messages);
   return <Conversation chat={chat} speak={(text) => chat.sendMessage({ text })} watch={watch} />;
 }
 

@@ -3,10 +3,10 @@ import { type ComponentProps, StrictMode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { InputDiff, QuestionForm, ValueView, VisibleText } from '../../src/index.ts';
-import { ChatScene } from './chat-scene.tsx';
+import { type ChatProps, ChatScene } from './chat-scene.tsx';
 
 export type Scene =
-  | { readonly is: 'chat'; readonly version: 6 | 7; readonly watch: boolean; readonly messages: readonly unknown[] }
+  | ({ readonly is: 'chat' } & ChatProps)
   | { readonly is: 'form'; readonly props: Omit<ComponentProps<typeof QuestionForm>, 'onSubmit'> }
   | { readonly is: 'text'; readonly text: string }
   | { readonly is: 'value'; readonly value: unknown }

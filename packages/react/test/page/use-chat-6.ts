@@ -42,15 +42,15 @@ class State implements ChatState<UIMessage> {
 
 class Chat6 extends AbstractChat<UIMessage> {
   readonly live: State;
-  constructor(api: string, messages: readonly unknown[]) {
+  constructor(api: string, id: string, messages: readonly unknown[]) {
     const state = new State(messages as UIMessage[]);
-    super({ id: 'chat/1', state, transport: new DefaultChatTransport({ api }) });
+    super({ id, state, transport: new DefaultChatTransport({ api }) });
     this.live = state;
   }
 }
 
-export function useChat6(api: string, messages: readonly unknown[]) {
-  const [chat] = useState(() => new Chat6(api, messages));
+export function useChat6(api: string, id: string, messages: readonly unknown[]) {
+  const [chat] = useState(() => new Chat6(api, id, messages));
   const snapshot = useSyncExternalStore(
     (listener) => {
       chat.live.listeners.add(listener);
@@ -58,5 +58,9 @@ export function useChat6(api: string, messages: readonly unknown[]) {
     },
     () => chat.live.snapshotOfAll,
   );
-  return { ...snapshot, id: chat.id, sendMessage: chat.sendMessage, resumeStream: chat.resumeStream };
+  const { sendMessage, resumeStream } = chat;
+  const setMessages = (messages: UIMessage[]) => {
+    chat.messages = messages;
+  };
+  return { ...snapshot, id: chat.id, sendMessage, resumeStream, setMessages };
 }
