@@ -106,8 +106,7 @@ function serve(files: Files, pathname: string, response: ServerResponse) {
   const file = files.get(pathname === '/' ? '/index.html' : pathname);
   if (!file) return void response.writeHead(404).end();
   // The page must work where nothing may be loaded from elsewhere and no markup may run.
-  const policy =
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'none'; require-trusted-types-for 'script'";
+  const policy = "default-src 'self'; img-src 'none'; require-trusted-types-for 'script'";
   response.writeHead(200, { 'content-type': file.type, 'content-security-policy': policy }).end(file.content);
 }
 
