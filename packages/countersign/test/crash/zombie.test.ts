@@ -56,7 +56,8 @@ async function raise({ place, kind, stallAt, decidesAtOnce }: Trial) {
   try {
     expect(await say()).toBe('stalled');
     zombie.kill('SIGSTOP');
-    // Stopped before the decision was on record, the runs still wait for one.
+    // Stopped before the decision was on record, the runs still wait for one; it sleeps as long in any case.
+    await delay(LEASE_MS);
     await until(async () => {
       const due = new Set(await store.due(1_000));
       const waiting = await store.listRuns({ status: 'waiting', limit: 1_000 });
