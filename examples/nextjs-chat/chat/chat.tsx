@@ -29,7 +29,7 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   const input = useRef<HTMLTextAreaElement>(null);
   const { messages, status, error } = chat;
   const isBusy = status === 'submitted' || status === 'streaming';
-  const end = useFollow([messages, interrupts.interrupts.length]);
+  const { end, waiting } = useFollow(lengthOf(messages) + interrupts.interrupts.length);
 
   // From the first word on, the address leads back to this chat.
   const hasBegun = messages.length > 0;
@@ -58,7 +58,9 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
           ) : (
             <EmptyChat onChoose={say} />
           )}
-          <Interrupts interrupts={interrupts} returnFocus={input} className="mt-4" />
+          <div ref={waiting} className="pt-4">
+            <Interrupts interrupts={interrupts} returnFocus={input} />
+          </div>
           {error && !isBusy && <Trouble onRetry={() => void chat.sendMessage()} />}
           <div ref={end} className="h-6 shrink-0" />
         </main>
@@ -82,19 +84,31 @@ function useTransport() {
   );
 }
 
+/** Grows with everything that is said. */
+function lengthOf(messages: readonly AppMessage[]): number {
+  const parts = messages.flatMap((message) => message.parts);
+  return parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 1), messages.length);
+}
+
 const WORDS = {
   mayItRun: 'Approval needed',
   question: 'A question for you',
-  risk: (risk: string) => `${risk} risk`,
+  risk: (risk: string) => `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk`,
   deadline: 'Decide',
+  onExpiry: {
+    reject: '· then it is rejected',
+    cancel: '· then it is withdrawn',
+    approve: '· then it is approved',
+  },
 };
 
 function Thinking() {
   return (
-    <p className="thinking" aria-label="The assistant is thinking">
-      <span />
-      <span />
-      <span />
+    <p className="thinking">
+      <span className="sr-only">The assistant is thinking</span>
+      <i />
+      <i />
+      <i />
     </p>
   );
 }

@@ -27,9 +27,9 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
   }
 
   return (
-    <div className="sticky bottom-0 bg-linear-to-t from-stone-50 from-75% to-transparent pb-[max(1rem,env(safe-area-inset-bottom))] dark:from-stone-950">
+    <div className="sticky bottom-0 bg-stone-50 pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:-top-6 before:h-6 before:bg-linear-to-t before:from-stone-50 dark:bg-stone-950 dark:before:from-stone-950">
       <form onSubmit={submit} className="mx-auto w-full max-w-3xl px-4 sm:px-6">
-        <p id={hint} className="min-h-6 pb-1 text-center text-xs text-stone-600 dark:text-stone-400">
+        <p id={hint} className="pb-2 text-center text-xs empty:pb-0 text-stone-600 dark:text-stone-400">
           {isPending && 'Writing instead of deciding withdraws what waits above.'}
         </p>
         <div className="flex items-end gap-2 rounded-2xl border border-stone-300 bg-white p-2 shadow-sm focus-within:border-teal-700 focus-within:ring-1 focus-within:ring-teal-700 dark:border-stone-700 dark:bg-stone-900 dark:focus-within:border-teal-400 dark:focus-within:ring-teal-400">

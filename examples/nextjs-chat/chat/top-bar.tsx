@@ -13,7 +13,7 @@ export type Page = (typeof PAGES)[number]['href'];
 
 export function TopBar({ page, model }: { readonly page: Page; readonly model?: ModelName }) {
   return (
-    <header className="sticky top-0 z-10 border-b border-stone-200 bg-stone-50/90 backdrop-blur dark:border-stone-800 dark:bg-stone-950/90">
+    <header className="sticky top-0 z-10 border-b border-stone-200 bg-stone-50 dark:border-stone-800 dark:bg-stone-950">
       <div className="mx-auto flex h-14 max-w-3xl items-center gap-3 px-4 sm:px-6">
         <nav aria-label="Pages" className="-ml-2 flex items-center gap-1 overflow-x-auto text-sm">
           {PAGES.map(({ href, name }) => (

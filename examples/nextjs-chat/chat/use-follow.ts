@@ -3,9 +3,13 @@ import { useEffect, useRef } from 'react';
 
 const NEAR = 120;
 
-/** Attach the result to an element at the end. `changes` are what makes the page grow. */
-export function useFollow(changes: readonly unknown[]) {
+/**
+ * Attach `end` to an element at the end, and `waiting` to what must not be scrolled past. `length` is a number that
+ * changes whenever the page may have grown.
+ */
+export function useFollow(length: number) {
   const end = useRef<HTMLDivElement>(null);
+  const waiting = useRef<HTMLDivElement>(null);
   const isNear = useRef(true);
 
   useEffect(() => {
@@ -17,10 +21,13 @@ export function useFollow(changes: readonly unknown[]) {
     return () => window.removeEventListener('scroll', note);
   }, []);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the changes are the reason to look.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: that it has grown is the reason to look.
   useEffect(() => {
-    if (isNear.current) end.current?.scrollIntoView({ block: 'end' });
-  }, changes);
+    if (!isNear.current) return;
+    end.current?.scrollIntoView({ block: 'end' });
+    // Cards that do not fit on the screen are read from the first one on.
+    if ((waiting.current?.getBoundingClientRect().top ?? 0) < 0) waiting.current?.scrollIntoView({ block: 'start' });
+  }, [length]);
 
-  return end;
+  return { end, waiting };
 }

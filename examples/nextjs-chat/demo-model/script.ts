@@ -98,7 +98,7 @@ function goOn({ said, done }: Situation): Turn {
     };
     return { text: `${day} it is. I would tell the team:`, calls: [{ name: 'sendMail', input: mail }] };
   }
-  return say(done.map(sentenceFor).join(' '));
+  return say(done.map(sentenceFor).join('\n'));
 }
 
 function sentenceFor({ name, input, result }: DoneCall): string {
@@ -122,11 +122,13 @@ function sentenceFor({ name, input, result }: DoneCall): string {
 }
 
 function failureSentence(name: string, about: { readonly [key: string]: unknown }, text: string): string {
+  const reason = /Reason: (.+)$/s.exec(text)?.[1];
+  const because = reason === undefined ? '' : ` (${reason})`;
   switch (name) {
     case 'transferMoney':
-      return `I did not pay ${about.to}: ${text}`;
+      return `I have not paid ${about.to}${because}.`;
     case 'sendMail':
-      return `I did not send the mail to ${about.to}: ${text}`;
+      return `I have not sent the mail to ${about.to}${because}.`;
     case 'askQuestion':
       return 'Then we leave that question open.';
     default:

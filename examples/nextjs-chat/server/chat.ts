@@ -1,11 +1,10 @@
 // The chat of the page `/`: an agent with a store, and the route that `useChat` speaks to.
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { countersign } from 'countersign';
-import { sqliteStore } from 'countersign/sqlite';
 import { type ChatRoute, chatRoute, type LoadedChat } from 'countersign/ui';
 import { openBank } from './bank.ts';
 import { chosenModel } from './model.ts';
+import { openStore, storePath } from './store.ts';
 import { createTools } from './tools.ts';
 
 // Next.js bundles pages and routes apart and loads them again while you develop; the process has one chat all the same.
@@ -25,14 +24,12 @@ export async function loadChat(id: string): Promise<LoadedChat | undefined> {
 }
 
 async function open(): Promise<ChatRoute> {
-  const path = process.env.COUNTERSIGN_DB ?? join(process.cwd(), '.data/chat.sqlite');
-  mkdirSync(dirname(path), { recursive: true });
   const { model } = await chosenModel();
-  const ai = countersign({ model, store: sqliteStore(path) });
+  const ai = countersign({ model, store: openStore() });
   const assistant = ai.defineAgent({
     name: 'assistant',
     system: SYSTEM,
-    tools: Object.values(createTools(openBank(join(dirname(path), 'transfers.jsonl')))),
+    tools: Object.values(createTools(openBank(join(dirname(storePath()), 'transfers.jsonl')))),
   });
   // Takes up what another process left behind, and the deadlines that pass.
   ai.runs.work({ onError: (error) => console.error(error) });

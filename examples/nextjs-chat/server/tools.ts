@@ -15,13 +15,11 @@ export function createTools(bank: Bank) {
         currency: z.enum(['EUR', 'USD', 'GBP']),
         reference: z.string().describe('What the receiver reads'),
       }),
-      needsApproval: ({ amount }) => ({
-        message: 'This moves money and cannot be undone.',
-        risk: amount >= 1000 ? 'high' : 'medium',
-        labels: ['payments'],
-        expiresIn: HALF_AN_HOUR,
-        onExpiry: 'reject',
-      }),
+      needsApproval: () => ({ message: 'This moves money and cannot be undone.' }),
+      risk: 'high',
+      labels: ['payments'],
+      expiresIn: HALF_AN_HOUR,
+      onExpiry: 'reject',
       verify: async (input, { idempotencyKey }) => {
         const receipt = await bank.find(idempotencyKey);
         return receipt === undefined ? undefined : { output: { ...input, receipt } };
@@ -39,7 +37,8 @@ export function createTools(bank: Bank) {
         subject: z.string().max(200),
         body: z.string().max(5000),
       }),
-      needsApproval: () => ({ message: 'It goes out under your name.', risk: 'low' }),
+      needsApproval: () => ({ message: 'It goes out under your name.' }),
+      risk: 'low',
     },
     // No mail leaves a demonstration.
     ({ to, subject }) => ({ to, subject, sent: true }),

@@ -21,7 +21,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   const [fetching, setFetching] = useState(false);
   const busy = isBusy(chat.status) || fetching;
   const { api, watch = api !== undefined } = source;
-  const wanted = watch && api !== undefined && chat.messages.length > 0;
+  // Before its first answer the server may not have the chat yet.
+  const wanted = watch && api !== undefined && chat.messages.some(({ role }) => role === 'assistant');
   const latest = useRef({ chat, source, shown, busy });
   const known = useRef(nothingKnown());
   const chatId = chat.id;
