@@ -1,7 +1,9 @@
 // The chat of the page `/`, in a real browser against the built app.
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { atRest, button, cards, conversation, decided, openSite, type Site, say } from './site.ts';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { alive, atRest, button, cards, conversation, decided, openSite, type Site, say } from './site.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 let site: Site;
 const pages: Page[] = [];
@@ -120,9 +122,11 @@ test('two cards that are decided right after each other are both decided', async
 test('a reload shows the card again, and it can be decided', async () => {
   const page = await payment('Reload Ltd');
   await page.reload();
+  await alive(page);
   await button(page, 'Approve').click();
   await page.getByText('Paid 30.00 EUR to Reload Ltd').waitFor();
   await page.reload();
+  await alive(page);
   await decided(page).waitFor();
   expect(await cards(page).count()).toBe(0);
   expect(await conversation(page)).toContain('Paid 30.00 EUR to Reload Ltd');
@@ -180,6 +184,7 @@ test('who writes instead of deciding is told before, and withdraws the question'
   expect(await cards(page).count()).toBe(0);
   expect(await decided(page).first().innerText()).toContain('Withdrawn');
   await page.reload();
+  await alive(page);
   expect(await decided(page).first().innerText()).toContain('Withdrawn');
   expect(await cards(page).count()).toBe(0);
   expect(site.transfersTo('Withdrawn Ltd')).toEqual([]);

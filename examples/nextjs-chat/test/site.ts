@@ -42,7 +42,7 @@ export async function openSite(): Promise<Site> {
         if (said.type() === 'error' || said.type() === 'warning') complaints.push(said.text());
       });
       await page.goto(new URL(path, `http://127.0.0.1:${through}`).href);
-      await page.waitForLoadState('networkidle');
+      await alive(page);
       return page;
     },
     transfersTo(receiver) {
@@ -60,6 +60,14 @@ export async function openSite(): Promise<Site> {
       rmSync(data, { recursive: true, force: true });
     },
   };
+}
+
+/** Resolves when React has taken over what the server sent: a click before that would be lost. */
+export async function alive(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const input = document.querySelector('textarea, input');
+    return input !== null && Object.keys(input).some((key) => key.startsWith('__reactProps'));
+  });
 }
 
 /** Says something in the chat. */
