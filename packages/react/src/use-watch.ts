@@ -104,7 +104,8 @@ type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; r
 /** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
 function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
   if (event.version === known.version) return false;
-  const explained = known.version === undefined || known.ownActivity;
+  // A stream of its own that broke off has not brought everything.
+  const explained = known.version === undefined || (known.ownActivity && showing.chat.status !== 'error');
   known.version = event.version;
   known.ownActivity = false;
   known.owed = showing.busy ? event : undefined;
