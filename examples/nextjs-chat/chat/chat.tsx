@@ -56,10 +56,10 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
               {status === 'submitted' && <Thinking />}
             </div>
           ) : (
-            <EmptyChat onChoose={say} />
+            <EmptyChat isDemo={model.isDemo} onChoose={say} />
           )}
           <div ref={waiting} className="pt-4">
-            <Interrupts interrupts={interrupts} returnFocus={input} />
+            <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} />
           </div>
           {error && !isBusy && <Trouble onRetry={() => void chat.sendMessage()} />}
           <div ref={end} className="h-6 shrink-0" />

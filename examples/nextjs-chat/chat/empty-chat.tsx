@@ -7,7 +7,9 @@ const SUGGESTIONS = [
   { title: 'How is the weather in Lisbon?', about: 'Needs nobody: it just runs' },
 ] as const;
 
-export function EmptyChat({ onChoose }: { readonly onChoose: (text: string) => void }) {
+export type EmptyChatProps = { readonly isDemo: boolean; readonly onChoose: (text: string) => void };
+
+export function EmptyChat({ isDemo, onChoose }: EmptyChatProps) {
   return (
     <div className="flex flex-1 flex-col justify-center gap-8 py-10">
       <div className="text-center">
@@ -31,6 +33,11 @@ export function EmptyChat({ onChoose }: { readonly onChoose: (text: string) => v
           </li>
         ))}
       </ul>
+      {isDemo && (
+        <p className="text-center text-xs text-stone-600 dark:text-stone-400">
+          No provider key is set, so a small script answers instead of a model.
+        </p>
+      )}
     </div>
   );
 }

@@ -45,6 +45,7 @@ export function PlainChat(props: PlainChatProps) {
         )}
       </main>
       <form
+        aria-label="Write a message"
         className="sticky bottom-0 bg-stone-50 pb-4 dark:bg-stone-950"
         onSubmit={(event) => {
           event.preventDefault();

@@ -1,7 +1,7 @@
 // A wire between the browser and the server that the test can cut.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export type Proxy = {
+export type Wire = {
   readonly port: number;
   /** Cuts everything as soon as the server says this; resolves when it has happened. Nothing comes through until `mend`. */
   cutAt(text: string): Promise<void>;
@@ -11,7 +11,7 @@ export type Proxy = {
   close(): Promise<void>;
 };
 
-export async function openProxy(target: number): Promise<Proxy> {
+export async function openWire(target: number): Promise<Wire> {
   const open = new Set<Socket>();
   let isCut = false;
   let trap: { readonly text: string; readonly sprung: () => void } | undefined;
