@@ -1,6 +1,7 @@
 // The chat when the network fails: nothing is lost, and nothing happens twice.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { faultsOf } from './faults.ts';
 import { atRest, button, cards, conversation, decided, openSite, type Site, say } from './site.ts';
 import { openWire, type Wire } from './wire.ts';
 
@@ -41,6 +42,7 @@ test('the answer breaks off: who tries again gets the rest, and the payment is m
   await button(page, 'Approve').click();
   await cut;
   await page.getByText('The answer broke off.').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
   expect(site.transfersTo('Cut Ltd')).toHaveLength(1);
   wire.mend();
   await button(page, 'Try again').click();
@@ -70,6 +72,7 @@ test('a decision that could not be sent says so, and can be made again', async (
   wire.cut();
   await button(page, 'Approve').click();
   await page.getByText('Your decision was not sent.').waitFor();
+  expect(await faultsOf(page)).toEqual([]);
   expect(site.transfersTo('Unsent Ltd')).toEqual([]);
   wire.mend();
   await button(page, 'Approve').click();

@@ -1,13 +1,10 @@
 // Who can use the pages: with a keyboard alone, on a phone, with a screen reader, and against a hostile model.
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { faultsOf } from './faults.ts';
 import { atRest, button, cards, decided, type OpenOptions, openSite, type Site, say } from './site.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let site: Site;
 let page: Page;
@@ -130,17 +127,6 @@ const focused = (): Promise<string> =>
     return element?.getAttribute('aria-label') ?? element?.innerText ?? '';
   });
 
-/** Nothing reaches over the edge, and axe finds nothing. */
 async function check(state: string): Promise<void> {
-  const found = await page.evaluate(async (source) => {
-    if (!('axe' in window)) new Function(source)();
-    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: any[] }> } };
-    const { violations } = await axe.run();
-    const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-    return [
-      ...violations.map(({ id, nodes }) => `${id}: ${nodes.map((node: any) => node.html).join(' | ')}`),
-      ...(wide > 0 ? [`${wide} pixels too wide`] : []),
-    ];
-  }, axe);
-  expect.soft(found, state).toEqual([]);
+  expect.soft(await faultsOf(page), state).toEqual([]);
 }
