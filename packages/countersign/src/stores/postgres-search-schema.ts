@@ -1,0 +1,176 @@
+// What searching on PostgreSQL needs, made beside the tables when it is asked for: a function that finds the words of a
+// question, and indexes of the questions by their words, by who started their run, and by when they were settled.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import { quoted, type Tables } from './postgres-schema.ts';
+
+/** The words of a question, given how its columns are called. */
+export function wordsOf(tables: Tables, prefix = ''): string {
+  const columns = ['agent', 'tool', 'labels', 'started_by', 'card'].map((column) => `${prefix}${column}`);
+  return `${inSchema(tables, WORDS)}(${columns.join(', ')})`;
+}
+
+/** Answers with one row, `prepared`. */
+export function searchPreparedSql(tables: Tables): string {
+  const names = indexesOf(tables).map(({ name }) => `'${name}'`);
+  return `SELECT count(*) = ${names.length} AS prepared FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+    WHERE x.indrelid = '${tables.interrupt.replaceAll("'", "''")}'::regclass AND x.indisvalid
+      AND c.relname IN (${names.join(', ')})`;
+}
+
+/** Others read and write meanwhile, if the pool has connections to give. */
+export async function preparePostgresSearch(pool: PostgresPool, tables: Tables): Promise<void> {
+  const { rows } = await pool.query(searchPreparedSql(tables), []);
+  if (rows[0]?.prepared === true) return;
+  if (pool.connect === undefined) {
+    await pool.query(allAtOnce(tables), []);
+    return;
+  }
+  const client = await pool.connect();
+  try {
+    await oneByOne(client, tables);
+    client.release();
+  } catch (error) {
+    // It may hold the lock; that ends with the connection.
+    client.release(true);
+    throw error;
+  }
+}
+
+/** Any number that others are unlikely to take: the bytes of "countersr". */
+const ADVISORY_LOCK = '7165065861927432050';
+
+const TRY_AGAIN_MS = 100;
+
+/**
+ * Without a transaction, since nobody shall wait for it. Two that do this at once would wait for each other in a circle,
+ * as would one that waits for a lock in a statement; so whoever comes second asks for it again and again.
+ */
+async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
+  const isMine = async (): Promise<boolean> =>
+    (await client.query(`SELECT pg_try_advisory_lock(${ADVISORY_LOCK}) AS mine`)).rows[0]?.mine === true;
+  while (!(await isMine())) await delay(TRY_AGAIN_MS);
+  await client.query(await functionText(client, tables));
+  for (const index of indexesOf(tables)) {
+    // One that is not valid is what an attempt that was cut off has left.
+    const name = inSchema(tables, index.name);
+    const { rows } = await client.query(`SELECT indisvalid AS valid FROM pg_index
+      WHERE indexrelid = to_regclass('${name.replaceAll("'", "''")}')`);
+    if (rows[0]?.valid === false) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
+    if (rows[0]?.valid !== true) await client.query(`CREATE INDEX CONCURRENTLY ${index.name} ON ${index.on}`);
+  }
+  for (const text of known(tables)) await client.query(text);
+  await client.query(`SELECT pg_advisory_unlock(${ADVISORY_LOCK})`);
+}
+
+/** In one statement, so that any pool will do. Whoever writes waits for it. */
+function allAtOnce(tables: Tables): string {
+  const indexes = indexesOf(tables).map(({ name, on }) => `CREATE INDEX IF NOT EXISTS ${name} ON ${on};`);
+  return `DO $countersign$ BEGIN
+    PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
+    EXECUTE (${functionSql(tables)});
+    ${indexes.join('\n')}
+    ${known(tables).join(';')};
+  END $countersign$`;
+}
+
+/**
+ * The planner has to know how many wait, or it sorts them all. How often each word occurs is too costly to find out, and
+ * it need not know that: the index is asked only for what is not common.
+ */
+function known(tables: Tables): readonly string[] {
+  return [
+    `ALTER INDEX ${inSchema(tables, 'countersign_interrupt_words')} ALTER COLUMN 1 SET STATISTICS 0`,
+    `ANALYZE ${tables.interrupt}`,
+  ];
+}
+
+/** The most that new questions may gather before they are put in their places, which those who search have to read. */
+const GATHERED_KB = 256;
+
+function indexesOf(tables: Tables): readonly { readonly name: string; readonly on: string }[] {
+  const { interrupt } = tables;
+  return [
+    {
+      name: 'countersign_interrupt_words',
+      on: `${interrupt} USING gin (${wordsOf(tables)}) WITH (gin_pending_list_limit = ${GATHERED_KB})
+        WHERE settled_at IS NULL`,
+    },
+    {
+      name: 'countersign_interrupt_starter_waiting',
+      on: `${interrupt} (started_by, created_at, seq) WHERE settled_at IS NULL`,
+    },
+    {
+      name: 'countersign_interrupt_starter_settled',
+      on: `${interrupt} (started_by, created_at, seq) WHERE settled_at IS NOT NULL`,
+    },
+    {
+      name: 'countersign_interrupt_settled_at',
+      on: `${interrupt} (settled_at) WHERE settled_at IS NOT NULL`,
+    },
+  ];
+}
+
+const WORDS = 'countersign_words';
+
+function inSchema({ schema }: Tables, name: string): string {
+  return schema === undefined ? name : `${quoted(schema)}.${name}`;
+}
+
+async function functionText(client: PostgresClient, tables: Tables): Promise<string> {
+  const { rows } = await client.query(`SELECT ${functionSql(tables)} AS text`);
+  return rows[0]?.text;
+}
+
+/**
+ * SQL for the text that makes the function: small letters are made by the rules of Unicode where the server has them,
+ * whatever the database sorts by.
+ */
+function functionSql(tables: Tables): string {
+  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const [before = '', after = ''] = functionBody(tables).split('<collation>');
+  return `${literal(before)} || quote_ident(coalesce((
+      SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'und-x-icu')
+        AND collencoding IN (-1, pg_char_to_encoding(getdatabaseencoding())) ORDER BY collname LIMIT 1
+    ), 'default')) || ${literal(after)}`;
+}
+
+/**
+ * Signs that stand between words for us, while PostgreSQL would see one long word, a number or an address, or, in a
+ * database that sorts by bytes, take every sign beyond ASCII for a letter.
+ */
+const BETWEEN = [
+  String.raw`\u0001-/:-@[-\u0060{-\u009f`,
+  String.raw`\u00a0-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7`,
+  String.raw`\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2775\u2794-\u2bff`,
+  String.raw`\u3000-\u3004\u3008-\u3020\u3030\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65`,
+].join('');
+
+/** More of a question than that is not looked at; there is a limit to what an index can take. */
+const MOST_CHARACTERS = 100_000;
+
+/**
+ * It must not fail, whatever the card: then the question could not be written. Who started the run is one of the words,
+ * in a form that no other word has.
+ */
+function functionBody(tables: Tables): string {
+  const parameters = 'agent text, tool text, labels text[], started_by text, card text';
+  return String.raw`CREATE OR REPLACE FUNCTION ${inSchema(tables, WORDS)}(${parameters})
+  RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS $words$
+  DECLARE
+    starter tsvector := CASE WHEN started_by IS NULL THEN '' ELSE array_to_tsvector(ARRAY['=' || md5(started_by)]) END;
+    part jsonb;
+    shown text;
+  BEGIN
+    part := (CASE WHEN strpos(card, '\u') = 0 THEN card
+      ELSE regexp_replace(card, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\u0020', 'g') END)::jsonb -> 'part';
+    SELECT string_agg(value #>> '{}', ' ') INTO shown
+    FROM unnest(ARRAY[part #> '{toolRequest,input}', part #> '{metadata,interrupt}']) root,
+      jsonb_path_query(root, 'strict $.** ? (@.type() == "string" || @.type() == "number")') value;
+    shown := left(concat_ws(' ', agent, tool, array_to_string(labels, ' '), shown), ${MOST_CHARACTERS});
+    shown := regexp_replace(lower(shown COLLATE <collation>), '[${BETWEEN}]+', ' ', 'g');
+    RETURN starter || strip(to_tsvector('pg_catalog.simple'::regconfig, shown));
+  EXCEPTION WHEN OTHERS THEN
+    RETURN starter;
+  END $words$`;
+}
