@@ -84,7 +84,7 @@ export class Access {
   /** Everybody who follows asks this at once when a run has changed: they share one look. */
   #questions(runId: string): Promise<readonly RunInterrupt[]> {
     const known = this.#looks.get(runId);
-    if (known) return known;
+    if (known !== undefined) return known;
     const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: LOOK }));
     const look = Promise.all(both)
       .then((pages) => pages.flatMap(({ items }) => items))

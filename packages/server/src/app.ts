@@ -111,7 +111,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   api.get('/docs.css', () => new Response(DOCS_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }));
   hono.route(BASE, api);
 
-  mountHealth(hono, { ai, measures, metrics: options.metrics ?? 'token', caller, isRetired: () => state.retired });
+  mountHealth(hono, { ai, hub, measures, metrics: options.metrics ?? 'token', caller, isRetired: () => state.retired });
   hono.get('/login', async (context) => {
     const answer = await login(notes, cookieFor(context), new URL(context.req.url), basePath);
     return answer ?? inbox(context.req.path, context.req.raw);

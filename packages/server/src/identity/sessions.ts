@@ -12,7 +12,7 @@ const SECRET = /^[\w-]{43}$/;
 /** The token of a link that signs this person in, once and within ten minutes. */
 export async function createLoginToken(notes: Notes, person: Omit<Identified, 'context'>): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  await notes.put(LINKS, hashOf(token), valueOf(person), { version: 0, expiresAt: Date.now() + LINK_MS });
+  await notes.put(LINKS, hashOf(token), keptOf(person), { version: 0, expiresAt: Date.now() + LINK_MS });
   return token;
 }
 
@@ -63,6 +63,6 @@ export function readCookie({ name }: SessionCookie, header: string | null): stri
 /** 256 random bits are not guessed: a plain hash keeps what reads the store from signing in. */
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-function valueOf({ id, name = null, scopes, reach }: Omit<Identified, 'context'>): Json {
+function keptOf({ id, name = null, scopes, reach }: Omit<Identified, 'context'>): Json {
   return { id, name, ...(scopes && { scopes }), ...(reach && { reach }) };
 }

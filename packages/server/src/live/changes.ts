@@ -13,7 +13,7 @@ export async function* changesFor(
 ): AsyncGenerator<ServerEvent> {
   const until = AbortSignal.any([signal, hub.closed]);
   // What a slow client has not read yet is kept as a set: each run once, however often it has changed.
-  let waiting: Set<string> | 'all' = new Set();
+  let waiting = new Set<string>() as Set<string> | 'all';
   let wake: (() => void) | undefined;
   const stop = hub.listen((changed) => {
     waiting = changed === 'all' || waiting === 'all' ? 'all' : new Set([...waiting, ...changed]);
@@ -23,7 +23,7 @@ export async function* changesFor(
   until.addEventListener('abort', notice);
   try {
     while (!until.aborted) {
-      const taken: Set<string> | 'all' = waiting;
+      const taken = waiting;
       waiting = new Set();
       if (taken === 'all') yield { event: 'change', data: { runId: null } };
       else

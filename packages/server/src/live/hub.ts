@@ -39,7 +39,7 @@ export class Hub {
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     if (!this.#stopWatching) {
-      this.#stopWatching = this.#runs.watch((runId) => this.changed(runId));
+      this.#stopWatching = this.#runs.store.watch((runId) => this.changed(runId));
       this.#looking = setInterval(() => this.#tell('all'), this.#options.lookMs);
       this.#looking.unref();
     }

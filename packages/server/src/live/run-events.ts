@@ -62,7 +62,7 @@ export class RunEvents {
   #tail(runId: string, from: number): Promise<Tail | undefined> {
     const key = `${from}:${runId}`;
     const known = this.#reading.get(key);
-    if (known) return known;
+    if (known !== undefined) return known;
     const reading = this.#runs
       .find(runId, { after: from })
       .then((loaded) => loaded && { from, events: loaded.events, ended: ENDED.has(loaded.run.status) })

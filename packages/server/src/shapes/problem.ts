@@ -12,7 +12,7 @@ export const ProblemShape = z
       .array(z.object({ path: z.array(z.string()), message: z.string() }))
       .optional()
       .openapi({ description: 'Where a decision does not fit: `path` leads into the edited input or the answer.' }),
-    settlement: z.unknown().openapi({ description: 'With `already-decided`: who decided what, when.' }),
+    settlement: z.unknown().optional().openapi({ description: 'With `already-decided`: who decided what, when.' }),
     claim: z
       .object({ by: z.string(), until: z.number() })
       .optional()

@@ -1,10 +1,16 @@
 // What this process counts, and the text in which Prometheus reads it.
 import type { Countersign } from 'countersign';
+import type { Hub } from '../live/hub.ts';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 /** How long the numbers of the store are good for. */
 const FRESH_MS = 10_000;
+
+/** Of so many runs it is known that they were counted. */
+const REMEMBERED = 10_000;
+/** Beyond every event: only the record of a run is read. */
+const NO_EVENTS = 2_147_483_647;
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = { readonly name: string; readonly labels: Labels; readonly value: number };
@@ -37,6 +43,10 @@ export class Measures {
   readonly #counted = new Counter('countersign_http_request_duration_seconds_count');
   readonly #started = new Counter('countersign_runs_started_total');
   readonly #decisions = new Counter('countersign_decisions_total');
+  readonly #rested = new Counter('countersign_runs_rested_total');
+  /** The version at which a run was last counted. */
+  readonly #seen = new Map<string, number>();
+  #stopWatching: (() => void) | undefined;
   #streams = 0;
   #store: { readonly at: number; readonly text: Promise<string> } | undefined;
 
@@ -60,6 +70,23 @@ export class Measures {
   /** A stream was opened (1) or has ended (-1). */
   stream(change: 1 | -1): void {
     this.#streams += change;
+  }
+
+  /** Counts the runs that come to rest from now on, whoever drives them. Asked again, it goes on as it is. */
+  watch(ai: Countersign, hub: Hub): void {
+    this.#stopWatching ??= hub.listen((changed) => {
+      if (changed !== 'all') for (const runId of changed) void this.#look(ai, runId).catch(() => undefined);
+    });
+  }
+
+  async #look(ai: Countersign, runId: string): Promise<void> {
+    const loaded = await ai.runs.find(runId, { after: NO_EVENTS });
+    if (!loaded || loaded.run.status === 'running') return;
+    const { status, version } = loaded.run;
+    if (this.#seen.get(runId) === version) return;
+    if (this.#seen.size >= REMEMBERED) this.#seen.clear();
+    this.#seen.set(runId, version);
+    this.#rested.add({ status });
   }
 
   /** Everything, in the text format of Prometheus. */
@@ -86,6 +113,12 @@ export class Measures {
         'Decisions recorded through the API of this process, by outcome and channel.',
         this.#decisions.samples(),
       ),
+      family(
+        'countersign_runs_rested_total',
+        'counter',
+        'Runs that came to rest since this process was first asked for its numbers, by status.',
+        this.#rested.samples(),
+      ),
       family('countersign_open_streams', 'gauge', 'Server-sent event streams that are open.', [
         { name: 'countersign_open_streams', labels: {}, value: this.#streams },
       ]),
@@ -95,11 +128,10 @@ export class Measures {
 }
 
 const OUTCOMES = ['approved', 'rejected', 'answered', 'cancelled'] as const;
-const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
 
 /** What the store knows, whoever did it: the same from every process that has this store. */
 async function storeText(ai: Countersign): Promise<string> {
-  const [stats, runs] = await Promise.all([ai.runs.stats({ days: 30 }), ai.runs.counts()]);
+  const stats = await ai.runs.stats({ days: 30 });
   const gauge = (name: string, labels: Labels, value: number): Sample => ({ name, labels, value });
   return [
     family(
@@ -121,12 +153,6 @@ async function storeText(ai: Countersign): Promise<string> {
       stats.tools.flatMap((tool) =>
         OUTCOMES.map((outcome) => gauge('countersign_settled_30d', { tool: tool.tool, outcome }, tool[outcome])),
       ),
-    ),
-    family(
-      'countersign_runs',
-      'gauge',
-      'Runs in the store, by status.',
-      STATUSES.map((status) => gauge('countersign_runs', { status }, runs[status])),
     ),
   ].join('');
 }

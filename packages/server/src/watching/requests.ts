@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { UsageError } from 'countersign';
 import type { Context, MiddlewareHandler } from 'hono';
-import { routePath } from 'hono/route';
+import { matchedRoutes } from 'hono/route';
 import { problemOf } from '../http/problem.ts';
 import type { Log } from './log.ts';
 import type { Measures } from './measures.ts';
@@ -59,8 +59,8 @@ export function watchRequests({ log, measures, maxStreams }: RequestWatch): Midd
 
 /** The pattern, never the path: paths hold ids, and addresses hold secrets. */
 function routeOf(context: Context): string {
-  const route = routePath(context, -1);
-  return route === '*' || route === '/*' ? 'page' : route;
+  const found = matchedRoutes(context).find(({ path }) => !path.endsWith('*'));
+  return found?.path ?? 'page';
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS']);
