@@ -65,6 +65,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     hub,
     runEvents: new RunEvents(ai.runs, hub),
     measures,
+    log,
+    logInputs: options.logInputs ?? false,
     streams: { keepAliveMs: options.keepAliveMs ?? 15_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
     origins,
