@@ -60,8 +60,8 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
     ...(dev && isLocal && { metrics: 'open' as const }),
     ...options,
   });
-  // What makes lists fast among many questions; a store that has it already has nothing to do.
-  await ai.runs.store.prepareSearch();
+  // What makes lists fast among many questions; they work without it as well.
+  await ai.runs.store.prepareSearch().catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));
   const server = createServer(
     {
       headersTimeout: HEADERS_MS,
