@@ -1,0 +1,3 @@
+export default function P(_: any) {
+  return null;
+}
