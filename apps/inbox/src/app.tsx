@@ -3,6 +3,7 @@ import { Appearance } from '@countersign/react';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
+import { mount } from './api/mount.ts';
 import { createQueries } from './api/queries.ts';
 import { ErrorBoundary } from './frame/error-boundary.tsx';
 import { Frame } from './frame/frame.tsx';
@@ -16,8 +17,8 @@ const DashboardPage = lazy(() => import('./dashboard/dashboard-page.tsx'));
 const RunsPage = lazy(() => import('./runs/runs-page.tsx'));
 const RunPage = lazy(() => import('./runs/run-page.tsx'));
 
-/** Where the app is mounted, without a slash at its end. */
-const base = new URL(document.baseURI).pathname.replace(/\/[^/]*$/, '');
+/** Without a slash at its end, as the router wants it. */
+const base = mount.pathname.replace(/\/$/, '');
 
 export function App() {
   const [queries] = useState(createQueries);

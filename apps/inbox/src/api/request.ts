@@ -1,4 +1,5 @@
 // Requests to the server: JSON in, JSON out, and what the server refuses as an error that says why.
+import { mount } from './mount.ts';
 import type { Decided, Problem } from './wire.ts';
 
 /** What the server said instead of doing it (`application/problem+json`). */
@@ -27,7 +28,7 @@ export class Unreachable extends Error {
 }
 
 /** The address of a part of the API, wherever the app is mounted. */
-export const apiUrl = (path: string): string => new URL(`api/v1/${path}`, document.baseURI).href;
+export const apiUrl = (path: string): string => new URL(`api/v1/${path}`, mount).href;
 
 type Method = 'GET' | 'POST' | 'DELETE';
 type Given = { readonly method?: Method; readonly body?: unknown; readonly signal?: AbortSignal };

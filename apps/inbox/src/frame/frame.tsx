@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ChartColumn, History, Inbox, Keyboard, type LucideIcon, MessageSquare, Workflow } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
+import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
 import { Refusal } from '../api/request.ts';
 import type { Me } from '../api/wire.ts';
@@ -55,17 +56,13 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
 
   return (
     <div className="flex h-dvh flex-col md:flex-row">
-      <a
-        href="#content"
+      <button
+        type="button"
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-surface focus:p-2"
-        onClick={(event) => {
-          // The address of the page stays what it is.
-          event.preventDefault();
-          document.getElementById('content')?.focus();
-        }}
+        onClick={() => document.getElementById('content')?.focus()}
       >
         Skip to the content
-      </a>
+      </button>
       <header className="hidden shrink-0 flex-col gap-1 border-r border-line bg-canvas p-2 md:flex lg:w-48 lg:p-3">
         <Mark />
         <Navigation location={location} waiting={waiting} />
@@ -96,7 +93,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
 function Mark() {
   return (
     <Link href="/" className="mb-3 flex items-center gap-2 self-start rounded-md p-1.5 font-semibold tracking-tight">
-      <img src="./icon.svg" alt="" width={20} height={20} />
+      <img src={new URL('icon.svg', mount).href} alt="" width={20} height={20} />
       <span className="sr-only lg:not-sr-only">Countersign</span>
     </Link>
   );
@@ -164,7 +161,7 @@ function PhoneBar({ location, waiting }: WhereProps) {
 const CONNECTIONS = {
   connecting: { word: 'Connecting…', dot: 'bg-cancelled' },
   live: { word: 'Live', dot: 'bg-approved' },
-  lost: { word: 'Connection lost', dot: 'bg-rejected animate-pulse' },
+  lost: { word: 'Connection lost', dot: 'bg-rejected motion-safe:animate-pulse' },
 } as const;
 
 function Live({ connection }: { readonly connection: Connection }) {
