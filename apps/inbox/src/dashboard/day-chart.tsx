@@ -132,10 +132,10 @@ function DayTable({ days }: { readonly days: readonly Day[] }) {
 const sumOf = ({ approved, rejected, answered, cancelled }: Outcomes): number =>
   approved + rejected + answered + cancelled;
 
-/** An even number at or above the highest bar, round enough to be read: 2, 4, 10, 20, 40, 100… */
+/** An even number at or above the highest bar, round enough to be read: 2, 4, 6, 8, 10, 20, 40… */
 function niceTop(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(highest));
-  const step = [1, 2, 4, 10].find((factor) => factor * power >= highest) ?? 10;
+  const step = [1, 2, 4, 6, 8, 10].find((factor) => factor * power >= highest) ?? 10;
   return Math.max(step * power, 2);
 }
 

@@ -7,7 +7,7 @@ import { interruptQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import type { Claim, Interrupt, InterruptWithMessages } from '../api/wire.ts';
 import { showToast } from '../frame/toasts.tsx';
-import { Moment } from '../live/time.tsx';
+import { clockTime, Moment } from '../live/time.tsx';
 
 const FOR_MS = 5 * 60_000;
 const RENEWED_EVERY_MS = 2 * 60_000;
@@ -81,8 +81,8 @@ export function ClaimNotice({ interrupt }: { readonly interrupt: Interrupt }) {
     <p role="status" className="flex items-center gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
       <Hand aria-hidden="true" className="size-4 shrink-0" />
       <span className="min-w-0 wrap-anywhere">
-        <VisibleText text={claim.by} /> works on this, until <Moment at={claim.until} /> at the latest. You can decide
-        it all the same.
+        <VisibleText text={claim.by} /> works on this, until <Moment at={claim.until}>{clockTime(claim.until)}</Moment>{' '}
+        at the latest. You can decide it all the same.
       </span>
     </p>
   );

@@ -1,5 +1,5 @@
 // The open card: everything that a person needs to decide, the decisions, and the conversation so far.
-import { ApprovalCard, VisibleText } from '@countersign/react';
+import { Appearance, ApprovalCard, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, ChevronDown, TriangleAlert } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
@@ -33,6 +33,9 @@ export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
   );
 }
 
+/** What was needed is not needed any more. */
+const WORDS_AFTER = { mayItRun: 'Approval', unknownOutcome: 'Unknown outcome', unavailable: 'Could not run' };
+
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
 
 function Detail({ interrupt, onBack, onNext }: DetailProps) {
@@ -53,7 +56,10 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
       </Bar>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter is a way more to press the button of the form. */}
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" onKeyDown={sendByControlEnter}>
-        <div ref={place} className="mx-auto flex w-full max-w-3xl flex-1 flex-col gap-4 px-4 pt-5 md:px-6 md:pb-6">
+        <div
+          ref={place}
+          className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-4 px-4 pt-5 md:px-6 md:pb-6"
+        >
           <ClaimNotice interrupt={interrupt} />
           {conflict !== undefined && (
             <p role="alert" className="flex items-start gap-2 rounded-md bg-warning-soft px-3 py-2 text-warning">
@@ -61,12 +67,14 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
               <VisibleText text={conflict} />
             </p>
           )}
-          <ApprovalCard
-            interrupt={interrupt}
-            actions={actions}
-            headingLevel={2}
-            {...(interrupt.kind !== 'question' && { renderInput: ({ input }) => <InputView value={input} /> })}
-          />
+          <Appearance words={interrupt.status === 'pending' ? {} : WORDS_AFTER}>
+            <ApprovalCard
+              interrupt={interrupt}
+              actions={actions}
+              headingLevel={2}
+              {...(interrupt.kind !== 'question' && { renderInput: ({ input }) => <InputView value={input} /> })}
+            />
+          </Appearance>
           <Disclosure title="Conversation so far" isOpen>
             <Conversation messages={interrupt.messages} />
           </Disclosure>
@@ -90,21 +98,23 @@ function Bar({ onBack, children }: { readonly onBack: () => void; readonly child
 
 function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly interrupt: InterruptWithMessages }) {
   return (
-    <p className="min-w-0 flex-1 truncate text-xs text-muted">
-      <VisibleText text={agent} />
-      {createdAt !== null && (
-        <>
-          {' · asked '}
-          <Ago at={createdAt} />
-        </>
-      )}
-      {startedBy !== null && (
-        <>
-          {' · started by '}
-          <VisibleText text={startedBy} />
-        </>
-      )}
-      {' · '}
+    <p className="flex min-w-0 flex-1 gap-1 text-xs text-muted">
+      <span className="truncate">
+        <VisibleText text={agent} />
+        {createdAt !== null && (
+          <>
+            {' · asked '}
+            <Ago at={createdAt} />
+          </>
+        )}
+        {startedBy !== null && (
+          <span className="hidden sm:inline">
+            {' · started by '}
+            <VisibleText text={startedBy} />
+          </span>
+        )}
+      </span>
+      <span aria-hidden="true">·</span>
       <Link href={`/runs/${encodeURIComponent(runId)}`} className="underline underline-offset-2 hover:text-ink">
         Run
       </Link>

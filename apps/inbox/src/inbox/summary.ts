@@ -15,9 +15,13 @@ function inShort(input: unknown): string {
   if (typeof input === 'string') return input;
   const entries = Object.entries(recordOf(input)).filter(([, value]) => value !== null && value !== '');
   if (entries.length === 0) return Array.isArray(input) ? JSON.stringify(input) : '';
-  return entries
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' · ');
+  return entries.map(([name, value]) => `${name}: ${textOf(value)}`).join(' · ');
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ');
+  return JSON.stringify(value);
 }
 
 function recordOf(value: unknown): { readonly [key: string]: unknown } {

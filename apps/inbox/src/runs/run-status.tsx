@@ -3,7 +3,7 @@ import type { RunStatus } from '../api/wire.ts';
 
 const STATUSES: Readonly<Record<RunStatus, { readonly word: string; readonly dot: string }>> = {
   running: { word: 'Running', dot: 'bg-answered motion-safe:animate-pulse' },
-  waiting: { word: 'Waiting', dot: 'bg-warning' },
+  waiting: { word: 'Waiting', dot: 'bg-waiting' },
   done: { word: 'Done', dot: 'bg-approved' },
   failed: { word: 'Failed', dot: 'bg-danger' },
   cancelled: { word: 'Cancelled', dot: 'bg-cancelled' },

@@ -7,7 +7,7 @@ import { duration, Moment } from '../live/time.tsx';
 import { timeScale } from './time-scale.ts';
 import type { Lane, Mark, Span, Timeline } from './timeline.ts';
 
-const SPAN_FILLS = { turn: 'fill-answered', wait: 'fill-warning', work: 'fill-approved' } as const;
+const SPAN_FILLS = { turn: 'fill-answered', wait: 'fill-waiting', work: 'fill-approved' } as const;
 const MARK_FILLS = {
   said: 'fill-muted',
   approved: 'fill-approved',
@@ -38,7 +38,7 @@ export function TimelineView({ timeline, isOver }: TimelineViewProps) {
         ))}
         <figcaption className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-3 py-2 text-xs text-muted">
           <Key fill="bg-answered">Turn of the model</Key>
-          <Key fill="bg-warning">Waits for a person</Key>
+          <Key fill="bg-waiting">Waits for a person</Key>
           <Key fill="bg-approved">Tool runs</Key>
           <span className="ml-auto">{duration(end - timeline.from)} in all; long stretches are drawn shorter</span>
         </figcaption>
