@@ -12,6 +12,8 @@ export type Dialect = {
   /** How the value number `index`, from 1 on, is written. */
   readonly value: (index: number) => string;
   readonly waiting: (isWaiting: boolean) => string;
+  /** The type of the decision on the interrupt `i`; null if it was withdrawn. */
+  readonly decision: string;
   /** That the interrupt `i` is one of the run. */
   readonly ofRun: (runId: string) => string;
 };
@@ -45,6 +47,8 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
       const wanted = query[column];
       return wanted === undefined ? [] : [`coalesce(i.${column} = ${value(wanted)}, false)`];
     });
+    // Those of one person have an index of their own once it is prepared: `Store.prepareSearch`.
+    if (query.startedBy !== undefined) asked.push(`i.started_by = ${value(query.startedBy)}`);
     return query.runId === undefined ? asked : [...asked, dialect.ofRun(value(query.runId))];
   }
 

@@ -1,5 +1,7 @@
 // The store in the memory of this process: for tests, trials and runs that need not outlive it.
 import type { Json } from '../core/json.ts';
+import type { Notes } from '../runs/notes.ts';
+import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
   Appended,
@@ -14,9 +16,12 @@ import type {
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { dueAfter } from './due.ts';
+import { MemoryNotes } from './memory-notes.ts';
+import { memoryStats } from './memory-stats.ts';
 import { makePage, type Order, type Place, readPageRequest } from './page.ts';
 import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { SortedList } from './sorted-list.ts';
+import { readStatsQuery, statsOf } from './stats-query.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
@@ -46,9 +51,11 @@ class MemoryStore implements Store {
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
   readonly #watchers: Watchers = createWatchers();
+  readonly notes: Notes;
 
   constructor(now: () => number) {
     this.#now = now;
+    this.notes = new MemoryNotes(now);
   }
 
   async append(append: Append): Promise<Appended> {
@@ -58,8 +65,11 @@ class MemoryStore implements Store {
     this.#refuse(append, before);
     // Everything that can fail is behind us once the JSON is copied; from here on nothing is left out.
     const now = this.#now();
+    const { startedBy = null } = before?.record ?? append.create ?? {};
     const events = append.events.map((event) => JSON.stringify(event));
-    const opened = append.opened.map((interrupt) => copy({ ...interrupt, settledAt: null, settlement: null }));
+    const opened = append.opened.map((interrupt) =>
+      copy({ ...interrupt, startedBy, settledAt: null, settlement: null }),
+    );
     const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
     const record = copy(recordAfter(append, before?.record, now));
 
@@ -131,6 +141,19 @@ class MemoryStore implements Store {
     const interrupt = this.#interrupts.get(id);
     return interrupt === undefined ? undefined : recordOf(interrupt);
   }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, this.#now());
+    return statsOf(
+      memoryStats(
+        [...this.#interrupts.values()].map(({ record }) => record),
+        request,
+      ),
+      request,
+    );
+  }
+
+  async prepareSearch(): Promise<void> {}
 
   async now(): Promise<number> {
     return this.#now();
@@ -233,6 +256,7 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     fits(interrupt.tool, query.tool) &&
     fits(interrupt.kind, query.kind) &&
     fits(interrupt.risk, query.risk) &&
+    fits(interrupt.startedBy, query.startedBy) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter

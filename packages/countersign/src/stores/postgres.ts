@@ -1,6 +1,8 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
 import { InvariantError, ProviderError } from '../core/errors.ts';
+import type { Notes } from '../runs/notes.ts';
+import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
   Appended,
@@ -22,12 +24,14 @@ import {
   type Prepared,
 } from './postgres-append.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
+import { PostgresNotes } from './postgres-notes.ts';
 import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createTogether, type Together } from './together.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
 
@@ -66,6 +70,7 @@ class PostgresStore implements Store {
   readonly #read: Together<Reading, LoadedRow>;
   readonly #watchers: Watchers;
   readonly #announcer: PostgresAnnouncer;
+  readonly notes: Notes;
   #ownPool: OwnPool | undefined;
   #ready: Promise<PostgresPool> | undefined;
   #closed = false;
@@ -74,6 +79,7 @@ class PostgresStore implements Store {
     this.#options = options;
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
+    this.notes = new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables);
     const { one, several } = appendStatements(this.#tables, this.#watcherId);
     // In the order of their ids: that is the order in which every process locks the runs.
     this.#append = this.#together((appends) => {
@@ -157,6 +163,14 @@ class PostgresStore implements Store {
     const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
     return row === undefined ? undefined : interruptOf(row);
   }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, await this.now());
+    const { text, values } = statsSql(request, this.#sql.dialect);
+    return statsOf(await this.#rows<StatsRow>({ text }, [...values]), request);
+  }
+
+  async prepareSearch(): Promise<void> {}
 
   async now(): Promise<number> {
     const [row] = await this.#rows<{ readonly now: number }>(this.#sql.now, []);

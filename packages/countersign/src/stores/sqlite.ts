@@ -1,4 +1,6 @@
 // The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
+import type { Notes } from '../runs/notes.ts';
+import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
   Appended,
@@ -27,6 +29,8 @@ import {
 } from './rows.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
+import { SqliteNotes } from './sqlite-notes.ts';
+import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
 
 /** Where the file is, and how patient the store is. */
@@ -54,11 +58,13 @@ const POLL_MS = 200;
 class SqliteStore implements Store {
   readonly #now: () => number;
   readonly #connection: SqliteConnection;
+  readonly notes: Notes;
   readonly #watchers: Watchers = createWatchers(() => this.#listen());
 
   constructor(path: string, now: () => number, busyTimeoutMs: number) {
     this.#now = now;
     this.#connection = new SqliteConnection({ path, now, busyTimeoutMs });
+    this.notes = new SqliteNotes(this.#connection, now);
   }
 
   async append(append: Append): Promise<Appended> {
@@ -120,6 +126,13 @@ class SqliteStore implements Store {
       return row === undefined ? undefined : interruptOf(row);
     });
   }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, this.#now());
+    return statsOf(await this.#connection.read(allOf<StatsRow>(statsSql(request, SQLITE_DIALECT))), request);
+  }
+
+  async prepareSearch(): Promise<void> {}
 
   async now(): Promise<number> {
     return this.#now();
@@ -188,6 +201,7 @@ export const SQLITE_DIALECT = {
   value: () => '?',
   waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
   ofRun: (runId: string) => `i.run_id = ${runId}`,
+  decision: "i.settlement ->> '$.decision.type'",
 };
 
 function runsSql(query: RunQuery): Sql {
