@@ -23,6 +23,7 @@ import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersio
 import { SortedList } from './sorted-list.ts';
 import { readStatsQuery, statsOf } from './stats-query.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
+import { hasAll, searchWords, wordsOf } from './words.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
@@ -50,6 +51,8 @@ class MemoryStore implements Store {
   readonly #interrupts = new Map<string, KeptInterrupt>();
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
+  /** Of those that were searched before. */
+  readonly #words = new WeakMap<InterruptRecord, readonly string[]>();
   readonly #watchers: Watchers = createWatchers();
   readonly notes: Notes;
 
@@ -133,7 +136,10 @@ class MemoryStore implements Store {
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const list = query.settled === true ? this.#settled : this.#waiting;
-    const found = collect(list, query.order ?? 'oldest', query, ({ record }) => isAskedInterrupt(record, query));
+    const asked = searchWords(query.search);
+    const isFound = ({ record }: KeptInterrupt): boolean =>
+      isAskedInterrupt(record, query) && (asked.length === 0 || hasAll(this.#wordsOf(record), asked));
+    const found = collect(list, query.order ?? 'oldest', query, isFound);
     return makePage(found, query.limit, recordOf, placeOf);
   }
 
@@ -191,6 +197,12 @@ class MemoryStore implements Store {
       if (!waits) throw notWaiting(runId, id);
       settled.add(id);
     }
+  }
+
+  #wordsOf(record: InterruptRecord): readonly string[] {
+    const words = this.#words.get(record) ?? wordsOf(record);
+    this.#words.set(record, words);
+    return words;
   }
 
   #open(record: InterruptRecord): void {

@@ -33,7 +33,7 @@ export function makePage<Found, T>(
   return { items: onPage.map(itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
 }
 
-function writeCursor({ createdAt, seq }: Place): string {
+export function writeCursor({ createdAt, seq }: Place): string {
   return Buffer.from(JSON.stringify([createdAt, seq])).toString('base64url');
 }
 

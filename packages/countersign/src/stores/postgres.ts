@@ -14,7 +14,7 @@ import type {
   RunRecord,
   Store,
 } from '../runs/store.ts';
-import { interruptsSql } from './list-query.ts';
+import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage } from './page.ts';
 import {
   type AppendedRow,
@@ -27,13 +27,17 @@ import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstrain
 import { PostgresNotes } from './postgres-notes.ts';
 import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
+import { searchPostgres } from './postgres-search.ts';
+import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import { walkSearch } from './search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createTogether, type Together } from './together.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
+import { searchWords } from './words.ts';
 
 export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-pool.ts';
 
@@ -74,6 +78,7 @@ class PostgresStore implements Store {
   #ownPool: OwnPool | undefined;
   #ready: Promise<PostgresPool> | undefined;
   #closed = false;
+  #searchPrepared = false;
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
@@ -154,9 +159,14 @@ class PostgresStore implements Store {
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const { text, values } = interruptsSql(query, this.#sql.dialect);
-    const rows = await this.#rows<InterruptRow>({ text }, [...values]);
-    return makePage(rows, query.limit, interruptOf, placeOf);
+    const words = searchWords(query.search);
+    const list = <Row>({ text, values }: Sql) => this.#rows<Row>({ text }, [...values]);
+    const { dialect } = this.#sql;
+    const listed = (asked: InterruptQuery) => list<InterruptRow>(interruptsSql(asked, dialect));
+    if (words.length === 0) return makePage(await listed(query), query.limit, interruptOf, placeOf);
+    // The index has the questions that wait.
+    if (query.settled === true || !(await this.#isSearchPrepared())) return walkSearch(query, words, listed);
+    return searchPostgres(query, words, this.#tables, dialect.columns, list);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -170,7 +180,13 @@ class PostgresStore implements Store {
     return statsOf(await this.#rows<StatsRow>({ text }, [...values]), request);
   }
 
-  async prepareSearch(): Promise<void> {}
+  async prepareSearch(): Promise<void> {
+    try {
+      await preparePostgresSearch(await this.#pool(), this.#tables);
+    } catch (error) {
+      throw postgresFailure(error);
+    }
+  }
 
   async now(): Promise<number> {
     const [row] = await this.#rows<{ readonly now: number }>(this.#sql.now, []);
@@ -213,6 +229,14 @@ class PostgresStore implements Store {
     if (pool === undefined) throw closedError();
     await migratePostgres(pool, this.#tables);
     return pool;
+  }
+
+  /** Any process may have made the index. It stays. */
+  async #isSearchPrepared(): Promise<boolean> {
+    if (this.#searchPrepared) return true;
+    const [row] = await this.#rows({ text: searchPreparedSql(this.#tables) }, []);
+    this.#searchPrepared = row?.prepared === true;
+    return this.#searchPrepared;
   }
 
   #together<Job extends { readonly runId: string }, Row extends { readonly id: string }>(

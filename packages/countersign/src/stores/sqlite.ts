@@ -27,11 +27,14 @@ import {
   type RunRow,
   runOf,
 } from './rows.ts';
+import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
+import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
+import { searchWords } from './words.ts';
 
 /** Where the file is, and how patient the store is. */
 export type SqliteStoreOptions = {
@@ -116,7 +119,16 @@ class SqliteStore implements Store {
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const rows = await this.#connection.read(allOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)));
+    const words = searchWords(query.search);
+    const list = (asked: InterruptQuery) =>
+      this.#connection.read(allOf<InterruptRow>(interruptsSql(asked, SQLITE_DIALECT)));
+    if (words.length === 0) return makePage(await list(query), query.limit, interruptOf, placeOf);
+    // The index has the questions that wait.
+    const isIndexed = query.settled !== true && (await this.#connection.read(isSearchPrepared));
+    if (!isIndexed) return walkSearch(query, words, list);
+    const rows = await this.#connection.read(
+      allOf<InterruptRow>(sqliteSearchSql(query, words, SQLITE_DIALECT.columns)),
+    );
     return makePage(rows, query.limit, interruptOf, placeOf);
   }
 
@@ -132,7 +144,9 @@ class SqliteStore implements Store {
     return statsOf(await this.#connection.read(allOf<StatsRow>(statsSql(request, SQLITE_DIALECT))), request);
   }
 
-  async prepareSearch(): Promise<void> {}
+  async prepareSearch(): Promise<void> {
+    await this.#connection.write(prepareSqliteSearch);
+  }
 
   async now(): Promise<number> {
     return this.#now();
