@@ -1,5 +1,5 @@
 // What is asked of the server, under which key it is kept, and how it is asked again.
-import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { queryOf, Refusal, request } from './request.ts';
 import type { AgentInfo, InterruptWithMessages, Me, Page, Run, RunEvent, Stats } from './wire.ts';
 
@@ -7,7 +7,14 @@ const FEW_TRIES = 2;
 
 /** Only what may pass by itself is tried again: a refusal stays one. */
 export function createQueries(): QueryClient {
-  return new QueryClient({
+  const client: QueryClient = new QueryClient({
+    queryCache: new QueryCache({
+      // The session has ended: whoever shows who one is finds out.
+      onError: (error, { queryKey }) => {
+        if (error instanceof Refusal && error.status === 401 && queryKey[0] !== 'me')
+          void client.invalidateQueries({ queryKey: ['me'] });
+      },
+    }),
     defaultOptions: {
       queries: {
         retry: (failures, error) => !(error instanceof Refusal) && failures < FEW_TRIES,
@@ -20,6 +27,7 @@ export function createQueries(): QueryClient {
       mutations: { networkMode: 'always' },
     },
   });
+  return client;
 }
 
 export const meQuery = queryOptions({

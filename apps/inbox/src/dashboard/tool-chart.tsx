@@ -12,7 +12,7 @@ export function ToolChart({ tools }: { readonly tools: Stats['tools'] }) {
   const sorted = [...tools].sort((a, b) => weightOf(b) - weightOf(a));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard.
-    <section className="overflow-x-auto" aria-label="Approval rate per tool" tabIndex={0}>
+    <section className="overflow-x-auto" aria-label="Table of the tools" tabIndex={0}>
       <table className="w-full min-w-xl text-left tabular-nums">
         <thead className="text-xs text-muted">
           <tr>

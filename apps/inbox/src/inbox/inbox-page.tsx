@@ -64,11 +64,12 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
 
   return (
     <div className="flex min-h-0 flex-1">
+      <h1 className="sr-only">{title}</h1>
       <section
         aria-label={title}
         className={`min-h-0 w-full flex-col border-line md:flex md:w-80 md:shrink-0 md:border-r lg:w-96 ${openId === undefined ? 'flex' : 'hidden'}`}
       >
-        <PageHeader title={title}>
+        <PageHeader title={title} isHeading={false}>
           <Summary count={items.length} hasMore={list.hasMore} status={status} />
         </PageHeader>
         <FilterBar status={status} use={use} search={search} items={items} />

@@ -75,7 +75,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
               {...(interrupt.kind !== 'question' && { renderInput: ({ input }) => <InputView value={input} /> })}
             />
           </Appearance>
-          <Disclosure title="Conversation so far" isOpen>
+          <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={interrupt.messages} />
           </Disclosure>
         </div>

@@ -58,6 +58,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
         talk.spans.push({ is: 'turn', title: `Turn ${turns}`, from: thinksSince, to: event.at });
         for (const { id, name } of callsOf(event)) calls.set(id, { id, name, spans: [], marks: [] });
         thinksSince = event.at;
+        if (isLastWord(event)) talk.marks.push({ is: 'ended', title: 'The run came to its end', at: event.at });
         break;
       case 'call-started':
         begin(row, { is: 'work', title: 'Runs', from: event.at, to: null });
@@ -86,6 +87,11 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
     }
   }
   return { lanes: [talk, ...calls.values()], from: first.at, to: last.at };
+}
+
+/** A reply that asks for nothing ends the run; what the user says then begins it anew. */
+function isLastWord({ calls, finishReason }: RunEvent): boolean {
+  return finishReason === 'stop' && Array.isArray(calls) && calls.length === 0;
 }
 
 function begin(row: Row | undefined, span: Span): void {

@@ -44,7 +44,7 @@ test('search and filters ask the server, and stay in the address', async () => {
   await page.getByLabel('Agent').selectOption('assistant');
   await list(page).getByText('Nothing fits the filters').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).first().click();
-  await page.getByLabel('Age').selectOption('1h');
+  await page.getByLabel('Age', { exact: true }).selectOption('1h');
   await list(page).getByText('Nothing fits the filters').waitFor();
 
   await page.goto(`${desk.url}/?tool=publish`);
