@@ -105,3 +105,29 @@ test('a session that ends in the middle leads to the sign-in page', async () => 
   await page.getByRole('link', { name: 'Dashboard' }).first().click();
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
 });
+
+test('below a path of another server everything is found', async () => {
+  const desk = await openDesk({ basePath: '/approvals' });
+  const api = desk.as('ada');
+  const { body } = await api('POST', '/approvals/api/v1/runs', {
+    agent: 'clerk',
+    prompt: JSON.stringify([['pay', { to: 'Northwind', amount: 500 }]]),
+  });
+  await desk.ai.runs.wait(body.id);
+  const page = await browse(desk, 'ada', `/approvals/runs/${body.id}`);
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+  await page.getByRole('link', { name: /pay/ }).click();
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/approvals\/interrupts\//);
+  await page.getByRole('link', { name: 'Countersign' }).click();
+  await list(page).getByText('Nothing waits for you').waitFor();
+  expect(
+    await page
+      .locator('img')
+      .first()
+      .evaluate((image: { naturalWidth: number }) => image.naturalWidth),
+  ).toBeGreaterThan(0);
+});

@@ -1,6 +1,6 @@
-// The list that grows: what stays and what goes when its first page is loaded again.
+// Pages joined into one list, case by case.
 import { expect, test } from 'vitest';
-import { extended, refreshed } from './growing-list.ts';
+import { extended, refreshed } from './joined-pages.ts';
 
 const page = (ids: string, cursor: string | null) => ({ items: [...ids].map((id) => ({ id })), cursor });
 const ids = ({ items }: { readonly items: readonly { readonly id: string }[] }) => items.map(({ id }) => id).join('');
