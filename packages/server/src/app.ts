@@ -76,7 +76,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   async function findCaller(context: Context): Promise<Caller | undefined> {
     const identification = { notes, cookie: cookieFor(context), identify: options.identify };
     const caller = await callerOf(identification, context.req.raw, originOf(context));
-    refuseOtherOrigins(context.req.raw, caller?.proof, new Set(origins));
+    const own = publicAddress ?? new URL(context.req.url);
+    refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
     if (caller) context.set('person', caller.person.id);
     return caller;
   }

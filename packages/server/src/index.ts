@@ -1,6 +1,8 @@
 // The door `@countersign/server`: the HTTP API, identity, and what runs them.
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
+export { ApiError } from './client/api-error.ts';
+export { type Client, type ClientOptions, createClient } from './client/client.ts';
 export { type DemoEffect, type DemoOptions, demoAgents } from './demo/agents.ts';
 export { type ChosenModel, modelFromEnvironment } from './demo/environment.ts';
 export { type DemoModelOptions, demoModel } from './demo/model.ts';

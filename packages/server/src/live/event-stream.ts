@@ -27,13 +27,15 @@ export function eventStream(
   const events = open(AbortSignal.any([left.signal, request.signal]));
   let alive: ReturnType<typeof setInterval> | undefined;
   let readAt = performance.now();
+  let upcoming: Promise<IteratorResult<ServerEvent>> | undefined;
   const stop = () => {
     clearInterval(alive);
     left.abort();
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      // The first byte tells the client at once that it is connected.
+      // The first byte tells the client that it is connected: from here on it misses nothing.
+      upcoming = events.next();
       controller.enqueue(encoder.encode(': connected\n\n'));
       alive = setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0) return controller.enqueue(encoder.encode(': keep-alive\n\n'));
@@ -46,7 +48,8 @@ export function eventStream(
     async pull(controller) {
       readAt = performance.now();
       try {
-        const { done, value } = await events.next();
+        const { done, value } = await (upcoming ?? events.next());
+        upcoming = undefined;
         if (!done) return controller.enqueue(encoder.encode(written(value)));
         stop();
         controller.close();
