@@ -158,12 +158,12 @@ function Buttons({
   const words = useWords();
   const doubt = interrupt.kind === 'unknown-outcome';
   const offers: readonly (readonly [Allowed, string, () => void])[] = [
-    ['approve', doubt ? words.didNotHappen : words.approve, () => actions.approve(interrupt)],
+    ['approve', approveLabel(interrupt, words), () => actions.approve(interrupt)],
     ['restart', words.goOn, () => actions.restart(interrupt)],
     ['edit', words.edit, () => onMode('edit')],
     ['respond', doubt ? words.happened : words.answer, () => onMode('respond')],
-    ['reject', doubt ? words.leaveIt : words.reject, () => onMode('reject')],
-    ['cancel', words.cancel, () => actions.cancel(interrupt)],
+    ['reject', rejectLabel(interrupt, words), () => onMode('reject')],
+    ['cancel', doubt ? words.leaveIt : words.cancel, () => actions.cancel(interrupt)],
   ];
   const fitting = offers.filter(([verb]) => interrupt.allows.includes(verb) && !isDouble(verb, interrupt, mode));
   return (
@@ -175,6 +175,16 @@ function Buttons({
       ))}
     </div>
   );
+}
+
+function approveLabel({ kind }: AnyCard, words: Words): string {
+  if (kind === 'unknown-outcome') return words.didNotHappen;
+  return kind === 'unavailable' ? words.tryAgain : words.approve;
+}
+
+function rejectLabel({ kind }: AnyCard, words: Words): string {
+  if (kind === 'unknown-outcome') return words.leaveIt;
+  return kind === 'question' ? words.decline : words.reject;
 }
 
 /** To approve a question of the body is to go on; to reject is to cancel, with a reason; an open form has its own button. */
@@ -253,7 +263,7 @@ function RejectForm({ interrupt, actions, busy, onBack }: FormProps & { readonly
       </label>
       <input {...named('control')} id={id} value={reason} onChange={({ target }) => setReason(target.value)} />
       <button {...named('confirm-reject')} type="submit" aria-disabled={busy}>
-        {interrupt.kind === 'unknown-outcome' ? words.leaveIt : words.confirmReject}
+        {rejectLabel(interrupt, words)}
       </button>
       <button {...named('back')} type="button" onClick={onBack}>
         {words.back}

@@ -30,6 +30,8 @@ export type ChatLike = {
   readonly error?: Error | undefined;
   sendMessage(message?: undefined, options?: { body?: object }): Promise<void>;
   resumeStream(): Promise<void>;
+  /** Only used where the conversation went on elsewhere: it is loaded anew. */
+  setMessages?(messages: any[]): void;
   /** Only used where a server has no Countersign: for tool parts that ask for approval and have no interrupt part. */
   addToolApprovalResponse?(response: { id: string; approved: boolean; reason?: string }): void | PromiseLike<void>;
 };

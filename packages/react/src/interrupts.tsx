@@ -5,6 +5,7 @@ import { useNamed, useWords } from './appearance.tsx';
 import { ApprovalCard } from './approval-card.tsx';
 import type { ChatLike } from './interrupt.ts';
 import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
+import { VisibleText } from './visible-text.tsx';
 
 type Layout = {
   /** Replaces the card of an interrupt; return undefined for the usual one. */
@@ -98,7 +99,11 @@ function useAnnouncement({ interrupts }: UseInterrupts<any>): ReactNode {
       setNews(fresh.map(({ id, tool, kind }) => ({ id, text: words.announce(tool, kind) })));
   }, [key]);
 
-  return news.map(({ id, text }) => <Fragment key={id}>{text} </Fragment>);
+  return news.map(({ id, text }) => (
+    <Fragment key={id}>
+      <VisibleText text={text} />{' '}
+    </Fragment>
+  ));
 }
 
 /**

@@ -60,7 +60,7 @@ export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptAc
   problems(interruptId: string): readonly Problem[];
   /** Why the last decision on this interrupt did not reach the server. It can be decided again. */
   failure(interruptId: string): Error | undefined;
-  /** Why the last decision did not reach the server. */
+  /** Why a decision did not reach the server, of the first interrupt of which that is so. */
   readonly error: Error | undefined;
 };
 
@@ -122,7 +122,7 @@ export function useInterrupts<Tools extends InterruptTools = AnyTools>(
       deciding,
       problems: (id: string) => (deciding.has(id) ? [] : (interrupts.find((card) => card.id === id)?.problems ?? [])),
       failure: (id: string) => outbox.failures.get(id),
-      error: outbox.lastFailure,
+      error: interrupts.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
       // What the server sends is typed by what the app says that its tools are.
     } as unknown as UseInterrupts<Tools>;
   }, [actions, outbox, reading]);

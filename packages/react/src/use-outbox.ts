@@ -14,10 +14,9 @@ type Outbox = {
   readonly underWay: { readonly letters: Batch; readonly answered: boolean } | undefined;
   /** By interrupt id: why the last decision could not be sent. */
   readonly failures: ReadonlyMap<string, Error>;
-  readonly lastFailure: Error | undefined;
 };
 
-const EMPTY: Outbox = { waiting: [], underWay: undefined, failures: new Map(), lastFailure: undefined };
+const EMPTY: Outbox = { waiting: [], underWay: undefined, failures: new Map() };
 
 /** Posts what it is given. A second decision on the same interrupt, before the first is answered, is dropped. */
 export function useOutbox(chat: ChatLike) {
@@ -35,7 +34,6 @@ export function useOutbox(chat: ChatLike) {
       ...outbox,
       waiting: [...outbox.waiting, letter],
       failures: without(outbox.failures, [interruptId]),
-      lastFailure: undefined,
     }));
   }, []);
 
@@ -86,7 +84,6 @@ export function useOutbox(chat: ChatLike) {
       ...outbox,
       underWay: undefined,
       failures: failure ? new Map([...outbox.failures, ...ids.map((id) => [id, failure] as const)]) : outbox.failures,
-      lastFailure: failure,
     }));
   }
 

@@ -1,7 +1,13 @@
 // The watch on a stored run: server-sent events that tell when it came to rest, with reconnection.
 
 /** What the server says of a run: now, and whenever it comes to rest. */
-export type WatchEvent = { readonly version: string | number; readonly pending: ReadonlySet<string> | undefined };
+export type WatchEvent = {
+  readonly version: string | number;
+  /** The interrupts that wait. */
+  readonly pending: ReadonlySet<string> | undefined;
+  /** Of the model's current message. */
+  readonly messageId: string | undefined;
+};
 
 export type WatchOptions = {
   /** Opens the stream of events. */
@@ -17,6 +23,8 @@ const LONGEST_PAUSE_MS = 30_000;
 /** Resolves when it was ended, or when the server will not have it. Never rejects. */
 export async function watchRun({ open, onEvent, signal }: WatchOptions): Promise<void> {
   let failures = 0;
+  // Who begins and ends at once, as React does in development, asks the server for nothing.
+  await null;
   while (!signal.aborted) {
     try {
       const response = await open(signal);
@@ -69,9 +77,9 @@ function eventIn(block: string): readonly WatchEvent[] {
   try {
     const said: unknown = JSON.parse(data);
     if (typeof said !== 'object' || said === null) return [];
-    const { version, pending } = said as { version?: unknown; pending?: unknown };
+    const { version, pending, messageId } = said as { readonly [key: string]: unknown };
     if (typeof version !== 'string' && typeof version !== 'number') return [];
-    return [{ version, pending: idsOf(pending) }];
+    return [{ version, pending: idsOf(pending), messageId: typeof messageId === 'string' ? messageId : undefined }];
   } catch {
     // Not one of ours; the next one may be.
     return [];

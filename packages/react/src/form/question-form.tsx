@@ -40,7 +40,11 @@ export function QuestionForm(props: QuestionFormProps) {
   if (choices && choices.length > 0)
     return (
       <>
-        <ChoiceButtons {...props} options={choices.map((value) => ({ value, label: plainText(value) }))} />
+        <ChoiceButtons
+          {...props}
+          {...(allowOther && { problems: [] })}
+          options={choices.map((value) => ({ value, label: plainText(value) }))}
+        />
         {allowOther && <FieldsForm {...props} field={field} label={words.otherAnswer} submitLabel={words.sendOther} />}
       </>
     );
