@@ -50,7 +50,7 @@ export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
             )}
           </div>
         )}
-        <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} className="chat-cards pb-4" />
+        <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} className="chat-cards" />
         {error && !isBusy && (
           <div
             role="alert"

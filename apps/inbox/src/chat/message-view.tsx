@@ -1,8 +1,9 @@
 // One message of a chat: what was said, and what became of each call.
-import { DecisionSummary, ValueView, VisibleText } from '@countersign/react';
+import { DecisionSummary, VisibleText } from '@countersign/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import type { ReactNode } from 'react';
 import type { Card } from '../api/wire.ts';
+import { ReadableValue } from '../conversation/readable-value.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { outcomeOf } from '../inbox/outcome.ts';
 
@@ -53,7 +54,7 @@ type Outcome = { readonly input?: unknown; readonly output?: unknown; readonly e
 function CallView({ name, part }: { readonly name: string; readonly part: Outcome }) {
   return (
     <Line title={`Used ${name}`} aside={part.errorText === undefined ? undefined : 'failed'}>
-      {part.input !== undefined && <ValueView value={part.input} />}
+      {part.input !== undefined && <ReadableValue value={part.input} />}
       <Result part={part} />
     </Line>
   );
@@ -68,7 +69,7 @@ function DecidedCall({ card, part, isLast }: DecidedCallProps) {
   const how = decision ? outcomeOf(decision.type).word : 'Withdrawn';
   return (
     <Line title={`${how}: ${card.tool}`} aside={decision?.by ?? undefined}>
-      <ValueView value={card.input} />
+      <ReadableValue value={card.input} />
       <DecisionSummary interrupt={card} />
       {(decision?.type === 'approve' || decision?.type === 'restart') && <Result part={part} />}
     </Line>
@@ -86,7 +87,7 @@ function Result({ part }: { readonly part: Outcome }) {
   return (
     <div>
       <p className="mb-1 text-xs text-muted">Result</p>
-      <ValueView value={part.output} />
+      <ReadableValue value={part.output} />
     </div>
   );
 }

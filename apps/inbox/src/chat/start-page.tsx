@@ -82,7 +82,7 @@ function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
 
 function asking(tools: AgentInfo['tools']): string {
   const asks = tools.filter((tool) => tool.asks !== 'never').map(({ name }) => name);
-  return asks.length === 0 ? 'Asks nobody' : `Asks before or in: ${asks.join(', ')}`;
+  return asks.length === 0 ? 'Decides alone' : `Asks a person: ${asks.join(', ')}`;
 }
 
 function Recent({ person }: { readonly person: string }) {

@@ -1,9 +1,10 @@
 // A conversation as text: who said what, what was called, and what came of it. Nothing in it is markup or a link.
-import { ValueView, VisibleText } from '@countersign/react';
+import { VisibleText } from '@countersign/react';
 import { Bot, Settings2, UserRound, Wrench } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Message, Part } from '../api/wire.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
+import { ReadableValue } from './readable-value.tsx';
 
 export function Conversation({ messages }: { readonly messages: readonly Message[] }) {
   if (messages.length === 0) return <p className="text-muted">Nothing was said.</p>;
@@ -57,18 +58,18 @@ function PartView({ part }: { readonly part: Part }) {
   if (part.toolRequest)
     return (
       <Call title="Calls" name={part.toolRequest.name}>
-        <ValueView value={part.toolRequest.input} />
+        <ReadableValue value={part.toolRequest.input} />
       </Call>
     );
   if (part.toolResponse)
     return (
       <Call title="Result of" name={part.toolResponse.name}>
-        <ValueView value={part.toolResponse.output} />
+        <ReadableValue value={part.toolResponse.output} />
       </Call>
     );
   // A picture from elsewhere is not fetched: that would tell its owner who looks at this.
   if (part.media) return <p className="chip self-start">File: {part.media.contentType ?? 'of unknown type'}</p>;
-  if (part.data !== undefined) return <ValueView value={part.data} />;
+  if (part.data !== undefined) return <ReadableValue value={part.data} />;
   return null;
 }
 
@@ -90,7 +91,7 @@ function Call({
   readonly children: ReactNode;
 }) {
   return (
-    <div className="rounded-md border border-line bg-surface">
+    <div className="row rounded-md border border-line bg-surface">
       <p className="border-b border-line px-3 py-1.5 text-xs text-muted">
         {title}{' '}
         <code className="font-mono text-ink">

@@ -94,6 +94,9 @@ function Numbers({ stats, days }: { readonly stats: Stats; readonly days: number
         </h2>
         <ToolChart tools={stats.tools} />
       </section>
+      <p className="text-xs text-muted">
+        Counted over the runs that you started, or over all runs if your account reaches all. Days are in UTC.
+      </p>
     </div>
   );
 }

@@ -1,7 +1,6 @@
 // What the server is asked for a list, from the filters in the address.
 import { expect, test } from 'vitest';
 import { addressOf, NO_FILTERS, queryFor } from './filters.ts';
-import { summaryOf } from './summary.ts';
 
 const HOUR = 3_600_000;
 
@@ -20,13 +19,4 @@ test('an age looks for the old in what waits and for the new in what is decided'
 test('the address holds what is chosen and nothing else', () => {
   expect(addressOf(NO_FILTERS)).toBe('');
   expect(addressOf({ ...NO_FILTERS, search: 'a&b', risk: 'high' })).toBe('?search=a%26b&risk=high');
-});
-
-test.for([
-  ['what the asker says', { payload: { message: 'Pay?' }, input: { question: 'no' } }, 'Pay?'],
-  ['the question', { payload: null, input: { question: 'Which?' } }, 'Which?'],
-  ['the input in short', { payload: true, input: { to: ['a', 'b'], n: 0, no: null } }, 'to: a, b · n: 0'],
-  ['nothing', { payload: null, input: {} }, ''],
-] as const)('a row tells %s', ([, card, text]) => {
-  expect(summaryOf(card)).toBe(text);
 });

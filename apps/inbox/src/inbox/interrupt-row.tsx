@@ -1,6 +1,7 @@
 // One line of the list: what asks, what for, how risky, how old, and who is on it.
 import { VisibleText } from '@countersign/react';
 import { CircleHelp, Hand, ShieldQuestionMark, TriangleAlert } from 'lucide-react';
+import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Interrupt } from '../api/wire.ts';
 import { Ago, Left } from '../live/time.tsx';
@@ -10,7 +11,8 @@ import { summaryOf } from './summary.ts';
 
 type InterruptRowProps = { readonly interrupt: Interrupt; readonly href: string; readonly isOpen: boolean };
 
-export function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
+/** Drawn again only when it has changed: a list may be long. */
+export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
   const { id, tool, agent, risk, createdAt, expiresAt, labels, claim, decision } = interrupt;
   const summary = summaryOf(interrupt);
   return (
@@ -75,7 +77,7 @@ export function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
       </Link>
     </li>
   );
-}
+});
 
 function KindIcon({ kind }: { readonly kind: Interrupt['kind'] }) {
   const common = { 'aria-hidden': true, strokeWidth: 1.75, className: 'mt-0.5 size-4 shrink-0 text-muted' } as const;

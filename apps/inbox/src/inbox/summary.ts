@@ -1,13 +1,15 @@
-// One line that tells what a card is about: what the asker says, else its input in short.
+// What a card is about, in two lines of a list: what the asker says, and the input in short.
 import type { Card } from '../api/wire.ts';
 
 const LONG_ENOUGH = 240;
 
 export function summaryOf({ input, payload }: Pick<Card, 'input' | 'payload'>): string {
-  const said = [recordOf(payload).message, payload, recordOf(input).question, recordOf(payload).question].find(
+  const asked = recordOf(input).question ?? recordOf(payload).question;
+  const said = [typeof payload === 'string' ? payload : recordOf(payload).message, asked].filter(
     (text) => typeof text === 'string' && text !== '',
   );
-  const text = typeof said === 'string' ? said : inShort(input);
+  // A question says what it is about; of a call, the input does.
+  const text = [...said, ...(asked === undefined ? [inShort(input)] : [])].filter((part) => part !== '').join(' · ');
   return text.length > LONG_ENOUGH ? `${text.slice(0, LONG_ENOUGH)}…` : text;
 }
 
