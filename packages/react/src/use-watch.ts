@@ -21,7 +21,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   const [fetching, setFetching] = useState(false);
   const busy = isBusy(chat.status) || fetching;
   const { api, watch = api !== undefined } = source;
-  const wanted = watch && api !== undefined && chat.messages.length > 0;
+  // Before its first answer the server may not have the chat yet.
+  const wanted = watch && api !== undefined && chat.messages.some(({ role }) => role === 'assistant');
   const latest = useRef({ chat, source, shown, busy });
   const known = useRef(nothingKnown());
   const chatId = chat.id;
@@ -103,7 +104,8 @@ type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; r
 /** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
 function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
   if (event.version === known.version) return false;
-  const explained = known.version === undefined || known.ownActivity;
+  // A stream of its own that broke off has not brought everything.
+  const explained = known.version === undefined || (known.ownActivity && showing.chat.status !== 'error');
   known.version = event.version;
   known.ownActivity = false;
   known.owed = showing.busy ? event : undefined;

@@ -65,7 +65,9 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     hub,
     runEvents: new RunEvents(ai.runs, hub),
     measures,
-    streams: { keepAliveMs: options.keepAliveMs ?? 15_000, patienceMs: options.patienceMs ?? 60_000 },
+    log,
+    logInputs: options.logInputs ?? false,
+    streams: { keepAliveMs: options.keepAliveMs ?? 15_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
     origins,
   };

@@ -10,8 +10,8 @@ export type FuzzRequest = {
   readonly route: string;
 };
 
-/** Ids that exist, so that not every request ends at the door. */
-export type Known = Readonly<Record<string, readonly string[]>>;
+/** Values that mean something to the server, so that not every request ends at the door. */
+export type Known = Readonly<Record<string, readonly unknown[]>>;
 
 type Operation = {
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema?: Schema }[];
@@ -54,7 +54,7 @@ function makeRequest(
   if (random() < strangeness)
     query.push(`${encoded(pick(random, STRANGE_TEXTS))}=${encoded(pick(random, STRANGE_TEXTS))}`);
   const schema = Object.values(requestBody?.content ?? {})[0]?.schema;
-  const body = schema && bodyText(valueFor(schema, random, strangeness, document), random, strangeness);
+  const body = schema && bodyText(valueFor(schema, random, strangeness, { ...document, known }), random, strangeness);
   if (body !== undefined) headers['content-type'] = random() < strangeness ? 'text/plain' : 'application/json';
   const wanted = random() < strangeness / 3 ? pick(random, ['get', 'post', 'delete', 'put', 'patch']) : method;
   return {

@@ -75,7 +75,10 @@ const STRANGE_VALUES: readonly unknown[] = [
   ...STRANGE_TEXTS,
 ];
 
-/** A value for the schema; `strangeness` is how often something else is put in its place. */
+/**
+ * A value for the schema; `strangeness` is how often something else is put in its place. `root` is the document, with
+ * `known`: values that mean something to the server, by the names of fields.
+ */
 export function valueFor(schema: Schema, random: Random, strangeness: number, root: Schema, depth = 0): unknown {
   if (random() < strangeness) return pick(random, STRANGE_VALUES);
   const found = resolved(schema, root);
@@ -109,7 +112,11 @@ function objectFor(schema: Schema, random: Random, strangeness: number, root: Sc
   const fields = Object.entries((schema.properties ?? {}) as Record<string, Schema>).filter(([name]) =>
     required.has(name) ? random() > strangeness : random() < 0.6,
   );
-  const made = fields.map(([name, field]) => [name, valueFor(field, random, strangeness, root, depth + 1)]);
+  const made = fields.map(([name, field]) => {
+    const real: readonly unknown[] | undefined = root.known?.[name];
+    if (real && random() > strangeness) return [name, pick(random, real)];
+    return [name, valueFor(field, random, strangeness, root, depth + 1)];
+  });
   if (random() < strangeness) made.push([pick(random, STRANGE_TEXTS), pick(random, STRANGE_VALUES)]);
   return Object.fromEntries(made);
 }
