@@ -1,0 +1,16 @@
+// Every command, in the groups of the help.
+import { decide } from './commands/decide.ts';
+import { doctor } from './commands/doctor.ts';
+import { inbox } from './commands/inbox.ts';
+import { migrate } from './commands/migrate.ts';
+import { runs } from './commands/runs.ts';
+import { show } from './commands/show.ts';
+import { worker } from './commands/worker.ts';
+import type { CommandGroup } from './help.ts';
+
+export const GROUPS: readonly CommandGroup[] = [
+  { title: 'Run', commands: [worker] },
+  { title: 'Decide', commands: [inbox, decide] },
+  { title: 'Look', commands: [runs, show] },
+  { title: 'Care', commands: [doctor, migrate] },
+];

@@ -1,0 +1,113 @@
+// Opens what a command works on: the desk of a store or a server, or the user's agents on their store.
+import { userInfo } from 'node:os';
+import { type Countersign, countersign, type Store } from 'countersign';
+import { type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
+import type { Invocation, Options } from './command.ts';
+import type { Desk } from './desk.ts';
+import { usageFailure } from './failure.ts';
+import { DEFAULT_STORE, type Opening, openStore, shownAddress } from './store-address.ts';
+import { storeDesk } from './store-desk.ts';
+
+export const STORE_OPTIONS: Options = {
+  store: { value: 'address', summary: 'sqlite:./file.sqlite or postgres://…, also COUNTERSIGN_STORE' },
+  agents: { value: 'file', summary: 'the file with your agents; countersign.config.ts or agents.ts unless given' },
+};
+
+export const DESK_OPTIONS: Options = {
+  ...STORE_OPTIONS,
+  url: { value: 'url', summary: 'work through a running server, also COUNTERSIGN_URL' },
+  token: { value: 'token', summary: 'for the server, better given as COUNTERSIGN_TOKEN' },
+};
+
+/** Agents on their store. */
+export type OpenedAgents = {
+  readonly ai: Countersign;
+  /** The store as it is said to people. */
+  readonly where: string;
+  /** The file they come from; undefined for the demo. */
+  readonly file: string | undefined;
+  close(): Promise<void>;
+};
+
+/** `agents`: whether what is decided is checked against the tools of the user's file. */
+export async function openDesk(invocation: Invocation, needs: { readonly agents: boolean }): Promise<Desk> {
+  const url = invocation.text('url') ?? (hasStore(invocation) ? undefined : process.env.COUNTERSIGN_URL);
+  if (url !== undefined) return openServer(invocation, url);
+  const person = personOf(invocation);
+  const named = invocation.text('store');
+  const file = named !== undefined && !needs.agents ? undefined : findAgentsFile(invocation.text('agents'));
+  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
+  if (file !== undefined && loaded?.kind === 'instance' && named === undefined)
+    return storeDesk({ ai: loaded.ai, where: `the store of ${shownPath(file)}`, person, close: async () => {} });
+  const address = addressOf(invocation);
+  const store = await openStore(address, 'existing');
+  const ai = await agentsOn(store, loaded);
+  return storeDesk({ ai, where: shownAddress(address), person, store, close: () => store.close() });
+}
+
+/** The user's agents, or those of the demo, on the store that was asked for. */
+export async function openAgents(
+  invocation: Invocation,
+  named?: string,
+  opening: Opening = 'make',
+): Promise<OpenedAgents> {
+  const file = findAgentsFile(named ?? invocation.text('agents'));
+  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
+  if (file !== undefined && loaded?.kind === 'instance') {
+    if (invocation.has('store'))
+      throw usageFailure(
+        `${shownPath(file)} brings its own store, so that --store has no effect.`,
+        'Export a function to choose it here: export default ({ store }) => countersign({ store, … })',
+      );
+    void loaded.ai.runs;
+    return { ai: loaded.ai, where: `the store of ${shownPath(file)}`, file, close: async () => {} };
+  }
+  const address = addressOf(invocation);
+  const store = await openStore(address, opening);
+  const ai = loaded?.kind === 'function' ? await loaded.make(await environmentOf(store)) : await demoOn(store);
+  void ai.runs;
+  return { ai, where: shownAddress(address), file, close: () => store.close() };
+}
+
+/** A store without agents, for what only needs a store. */
+export async function openBareStore(
+  invocation: Invocation,
+  opening: Opening,
+): Promise<{ store: Store; where: string }> {
+  const address = addressOf(invocation);
+  return { store: await openStore(address, opening), where: shownAddress(address) };
+}
+
+export const addressOf = (invocation: Invocation): string =>
+  invocation.text('store') ?? process.env.COUNTERSIGN_STORE ?? DEFAULT_STORE;
+
+/** Who decides: as said, or the one who is logged in. */
+export function personOf(invocation: Invocation): string {
+  const said = invocation.text('by') ?? process.env.USER ?? process.env.LOGNAME;
+  return said !== undefined && said !== '' ? said : userInfo().username;
+}
+
+const hasStore = (invocation: Invocation): boolean => invocation.has('store') || invocation.has('agents');
+
+/** The definitions of the user's file on this store; those of an instance are taken over by name. */
+async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise<Countersign> {
+  if (loaded?.kind === 'function') return loaded.make(await environmentOf(store));
+  const ai = countersign({ store });
+  if (loaded)
+    for (const [name, { definition }] of loaded.ai.agents) {
+      const tools = [...(definition.innerTools?.() ?? new Map()).values()].map((inner) => ({ definition: inner }));
+      // The limit of the agent is not known here; whoever drives the run keeps it.
+      ai.defineAgent({ name, tools, maxTurns: Number.MAX_SAFE_INTEGER });
+    }
+  return ai;
+}
+
+async function environmentOf(store: Store): Promise<any> {
+  return { store, model: undefined, env: process.env };
+}
+async function demoOn(store: Store): Promise<Countersign> {
+  return countersign({ store });
+}
+async function openServer(_invocation: Invocation, _url: string): Promise<Desk> {
+  throw new Error('later');
+}
