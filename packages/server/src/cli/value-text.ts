@@ -25,4 +25,10 @@ export function valueLines(value: unknown): readonly string[] {
   });
 }
 
-const jsonLines = (value: unknown): readonly string[] => visibleText(JSON.stringify(value, null, 2) ?? '').split('\n');
+/** What is short stays on one line. */
+const SHORT = 60;
+
+function jsonLines(value: unknown): readonly string[] {
+  const short = JSON.stringify(value) ?? '';
+  return visibleText(short.length <= SHORT ? short : JSON.stringify(value, null, 2)).split('\n');
+}

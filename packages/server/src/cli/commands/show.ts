@@ -102,7 +102,13 @@ async function foot(desk: Desk, run: DeskRunView, { line, style }: Output): Prom
     line();
     line(style('red', `It stopped for an error (${run.error.code}): ${visibleLine(run.error.message)}`));
   }
-  if (run.pending.length === 0) return;
+  if (run.pending.length === 0) {
+    line();
+    line(
+      `The run is ${style(COLOURS[run.status], run.status)}${run.finishReason === null ? '' : ` (${run.finishReason})`}.`,
+    );
+    return;
+  }
   const { items } = await desk.cards({ runId: run.id, limit: 50 });
   line();
   line(items.length === 1 ? 'It waits for a decision:' : `It waits for ${run.pending.length} decisions:`);

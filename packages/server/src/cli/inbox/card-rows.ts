@@ -73,12 +73,19 @@ function timesOf(card: DeskCard, now: number): readonly string[] {
   return [...asked, left <= 0 ? `its time is over: it is ${then}` : `in ${durationText(left)} it is ${then}`];
 }
 
+/** A card has these for itself. */
+const SAID_ELSEWHERE: ReadonlySet<string> = new Set(['risk', 'labels', 'expiresIn', 'onExpiry', 'remindAfter']);
+
 function payloadOf(payload: Json): { readonly message?: readonly string[]; readonly rest?: Json } {
   if (payload === true || payload === null) return {};
   if (typeof payload === 'string') return { message: visibleText(payload).split('\n') };
   if (typeof payload !== 'object' || Array.isArray(payload)) return { rest: payload };
-  const { message, ...rest } = payload as { readonly [key: string]: Json };
-  const others = typeof message === 'string' ? rest : payload;
+  const shown = Object.entries(payload).filter(([key]) => !(key === 'message' || SAID_ELSEWHERE.has(key)));
+  const message = (payload as { readonly [key: string]: Json }).message ?? null;
+  const others: { readonly [key: string]: Json } = {
+    ...(message !== null && typeof message !== 'string' && { message }),
+    ...Object.fromEntries(shown),
+  };
   return {
     ...(typeof message === 'string' && { message: visibleText(message).split('\n') }),
     ...(Object.keys(others).length > 0 && { rest: others }),

@@ -9,25 +9,18 @@ import type { Backdrop, Prompts } from './prompts.ts';
 import { fieldKind, misfits } from './schema-form.ts';
 import type { Terminal } from './terminal.ts';
 
-export type Asker = { readonly prompts: Prompts; readonly lend: Terminal['lend']; readonly hiddenRows: () => number };
+export type Asker = { readonly prompts: Prompts; readonly lend: Terminal['lend'] };
 
 /** The decision, or undefined if the person went back, with what to tell them. */
 export type Outcome = { readonly decision: DecisionInput } | { readonly notice?: Notice };
 
-export async function askApproval(
-  card: DeskCard,
-  backdrop: Backdrop,
-  { prompts, hiddenRows }: Asker,
-): Promise<Outcome> {
-  const hidden = hiddenRows();
-  const rerun = card.kind === 'unknown-outcome' ? 'Run it again: it may then have happened twice' : 'Approve';
-  const question: Row[] = [
-    { text: ` ${rerun}? ${visibleLine(card.tool)} runs with exactly what is shown.`, format: 'bold' },
-    ...(hidden > 0
-      ? [{ text: ` You have not seen all of it: ${hidden} lines are below.`, format: 'yellow' as const }]
-      : []),
-  ];
-  return (await prompts.confirm(backdrop, question)) === 'yes' ? { decision: { type: 'approve' } } : {};
+export async function askApproval(card: DeskCard, backdrop: Backdrop, { prompts }: Asker): Promise<Outcome> {
+  const verb = card.kind === 'unknown-outcome' ? 'Run it again: it may then have happened twice' : 'Approve';
+  const question: Row = {
+    text: ` ${verb}? ${visibleLine(card.tool)} runs with exactly what is shown.`,
+    format: 'bold',
+  };
+  return (await prompts.confirm(backdrop, [question])) === 'yes' ? { decision: { type: 'approve' } } : {};
 }
 
 export async function askRefusal(

@@ -2,13 +2,20 @@
 import type { JsonSchema } from 'countersign';
 import { clip, wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
-import { frame, type Notice, type Row, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Row, scrolledTo } from './frame.ts';
 import { edited, type Line, shownLine } from './line.ts';
 import { type Field, fieldKind, readTyped, typedOf } from './schema-form.ts';
 import type { Size, Terminal } from './terminal.ts';
 
 /** What stays in view while something is asked. */
-export type Backdrop = { readonly title: string; readonly aside: string; body(columns: number): readonly Row[] };
+export type Backdrop = {
+  readonly title: string;
+  readonly aside: string;
+  body(columns: number): readonly Row[];
+  /** The first row in view, and the last one that the person has seen so far. */
+  readonly top: number;
+  readonly seen: number;
+};
 
 /** Undefined: the person went back. */
 type Answer<T> = Promise<T | undefined>;
@@ -16,6 +23,7 @@ type Answer<T> = Promise<T | undefined>;
 export type Prompts = ReturnType<typeof createPrompts>;
 
 const BACK = 'esc back';
+const NOT_SEEN: Row = { text: ' You have not seen all of it: ↓ shows the rest.', format: 'yellow' };
 
 export function createPrompts({ ask, style }: Pick<Terminal, 'ask' | 'style'>) {
   /** Only `y` says yes: Enter may have been meant for what was on the screen before. */
@@ -24,21 +32,17 @@ export function createPrompts({ ask, style }: Pick<Terminal, 'ask' | 'style'>) {
     question: readonly Row[],
     notice?: Notice,
   ): Promise<'yes' | 'no' | 'edit'> => {
-    let top = 0;
+    let { top, seen } = backdrop;
     return ask(
       (size) => {
         const body = backdrop.body(size.columns);
-        top = Math.max(0, Math.min(top, body.length - 1));
-        return frame(size, style, {
-          ...backdrop,
-          body,
-          top,
-          panel: within(question, size),
-          notice,
-          keys: ['y yes', 'n no', 'e edit again', '↑↓ scroll'].filter(
-            (key) => notice !== undefined || !key.startsWith('e '),
-          ),
-        });
+        const keys = ['y yes', 'n no', ...(notice === undefined ? [] : ['e edit again']), '↑↓ scroll'];
+        const unseen = notice === undefined && seen < body.length ? [NOT_SEEN] : [];
+        const parts = { panel: within([...question, ...unseen], size), notice, keys };
+        const room = bodyRoom(size, parts);
+        top = Math.max(0, Math.min(top, body.length - room));
+        seen = Math.max(seen, top + room);
+        return frame(size, style, { ...backdrop, ...parts, body, top });
       },
       (text, key) => {
         if (text === 'y' || text === 'Y') return 'yes';

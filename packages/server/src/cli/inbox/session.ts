@@ -32,6 +32,7 @@ class Session {
   /** The card that is looked at, and how far. */
   #card: DeskCard | undefined;
   #top = 0;
+  #seen = 0;
   #room = 1;
   #refreshing: Promise<void> | undefined;
 
@@ -91,14 +92,14 @@ class Session {
     );
     const body = this.#cards.map((card, index) => listRow(card, index === at, size.columns, tools, now));
     const parts = {
-      title: 'Countersign inbox',
-      aside: `${this.#cards.length}${this.#hasMore ? '+' : ''} waiting · ${visibleLine(this.#desk.where)}`,
+      title: `Countersign inbox · ${visibleLine(this.#desk.where)}`,
+      aside: `${this.#cards.length}${this.#hasMore ? '+' : ''} waiting`,
       body: body.length > 0 ? body : [{ text: '' }, { text: ' Nothing waits for a person.', format: 'green' as const }],
       notice: this.#notice,
       keys:
         this.#cards.length === 0
           ? ['g reload', '? help', 'q quit']
-          : ['↑↓ move', 'enter look', 'a approve', 'r reject', 'e edit', 'w answer', '? help', 'q quit'],
+          : ['↑↓ move', '↵ look', 'a approve', 'r reject', 'e edit', 'w answer', '? help', 'q quit'],
     };
     this.#listTop = Math.min(scrolledTo(at, this.#listTop, bodyRoom(size, parts)), Math.max(0, body.length - 1));
     return this.#frame(size, { ...parts, top: this.#listTop });
@@ -132,6 +133,7 @@ class Session {
   async #look(card: DeskCard, verb: Verb | undefined): Promise<void> {
     this.#card = card;
     this.#top = 0;
+    this.#seen = 0;
     this.#notice = undefined;
     let next: Verb | 'back' | 'help' | undefined = verb;
     for (;;) {
@@ -153,6 +155,7 @@ class Session {
     const parts = { notice: this.#notice, keys: [...keysOf(this.#card), '? help', 'q back'] };
     this.#room = bodyRoom(size, parts);
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#room));
+    this.#seen = Math.max(this.#seen, this.#top + this.#room);
     return this.#frame(size, { title, aside, body: rows, top: this.#top, ...parts });
   }
 
@@ -185,11 +188,7 @@ class Session {
 
   #ask(verb: Verb, card: DeskCard): Promise<Outcome> {
     const backdrop = this.#backdrop();
-    const asker: Asker = {
-      prompts: createPrompts(this.#terminal),
-      lend: this.#terminal.lend,
-      hiddenRows: () => Math.max(0, backdrop.body(process.stdout.columns || 80).length - this.#top - this.#room),
-    };
+    const asker: Asker = { prompts: createPrompts(this.#terminal), lend: this.#terminal.lend };
     switch (verb) {
       case 'approve':
         return askApproval(card, backdrop, asker);
@@ -235,6 +234,8 @@ class Session {
       title: `Countersign inbox › ${visibleLine(this.#card?.tool ?? '')}`,
       aside: `${this.#selectedIndex + 1} of ${this.#cards.length}${this.#hasMore ? '+' : ''}`,
       body: (columns) => (this.#card ? cardRows(this.#card, columns, now) : []),
+      top: this.#top,
+      seen: this.#seen,
     };
   }
 
