@@ -12,6 +12,9 @@ const CLEAN = {
   'loop/drive.ts': "import { two } from '../core/clean.ts';\nexport const four = two(2);",
   'models/port.ts': "import type { two } from '../core/clean.ts';\nexport type Port = typeof two;",
   'prompts/prompt.ts': "import { four } from '../loop/drive.ts';\nexport const eight = four + four;",
+  'runs/run.ts': "import { four } from '../loop/drive.ts';\nexport const five = four + 1;",
+  'stores/store.ts': "import { five } from '../runs/run.ts';\nexport const six = five + 1;",
+  'ui/route.ts': "import { five } from '../runs/run.ts';\nexport const seven = five + 2;",
   'testing/script.ts': "import type { Port } from '../models/port.ts';\nexport type Script = Port;",
 };
 
@@ -51,6 +54,10 @@ const REFUSED = [
     "import type { Script } from '../testing/script.ts';\nexport type X = Script;",
     'noRestrictedImports',
   ],
+  ['runs/toStores.ts', "import { six } from '../stores/store.ts';\nexport const x = six;", 'noRestrictedImports'],
+  ['stores/toLoop.ts', "import { four } from '../loop/drive.ts';\nexport const x = four;", 'noRestrictedImports'],
+  ['ui/toStores.ts', "import { six } from '../stores/store.ts';\nexport const x = six;", 'noRestrictedImports'],
+  ['ui/toDoor.ts', "import type { X } from 'countersign';\nexport type Y = X;", 'noRestrictedImports'],
   ['loop/floating.ts', 'export async function x() {}\nexport function y() {\n  x();\n}', 'noFloatingPromises'],
   ['loop/every.ts', "export * from './drive.ts';", 'noReExportAll'],
 ];

@@ -1,40 +1,39 @@
-// The package as npm would publish it: what is in the tarball, and whether its doors and types resolve for users.
+// The packages as npm would publish them: what is in each tarball, and whether its doors and types resolve for users.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npm, root, run, tool } from './run.mjs';
 
+const PACKAGES = ['countersign', 'react', 'server'];
+const WANTED = ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts'];
+
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-pack-'));
 try {
-  const { filename, files, size } = pack();
-  console.log(`${filename}: ${files.length} files, ${Math.round(size / 1024)} kB`);
-
-  const paths = files.map((file) => file.path);
-  for (const wanted of ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']) {
-    if (!paths.includes(wanted)) fail(`The package lacks ${wanted}.`);
-  }
-  for (const path of paths) {
-    if (/\.test(-d)?\.|\.tsbuildinfo$|tsconfig/.test(path)) fail(`The package must not hold ${path}.`);
-  }
-
-  const tarball = join(scratch, filename);
-  check('publint', [...tool('publint'), 'run', tarball, '--strict']);
-  check('attw', [
-    ...tool('@arethetypeswrong/cli', 'attw'),
-    tarball,
-    '--profile',
-    'esm-only',
-    '--no-emoji',
-    '--no-color',
-  ]);
+  for (const name of PACKAGES) checkPackage(name);
 } finally {
   rmSync(scratch, { recursive: true });
 }
 
+function checkPackage(name) {
+  const { filename, files, size } = pack(name);
+  console.log(`${filename}: ${files.length} files, ${Math.round(size / 1024)} kB`);
+
+  const paths = files.map((file) => file.path);
+  for (const wanted of WANTED) if (!paths.includes(wanted)) fail(`The package ${name} lacks ${wanted}.`);
+  for (const path of paths) {
+    if (/\.test(-d)?\.|\.tsbuildinfo$|tsconfig/.test(path)) fail(`The package ${name} must not hold ${path}.`);
+  }
+
+  const tarball = join(scratch, filename);
+  check('publint', [...tool('publint'), 'run', tarball, '--strict']);
+  const attw = [...tool('@arethetypeswrong/cli', 'attw'), tarball, '--profile', 'esm-only', '--no-emoji', '--no-color'];
+  check('attw', attw);
+}
+
 // Packing builds anew from an empty dist (see `prepack`), so that no file of an earlier build is published.
-function pack() {
+function pack(name) {
   const [command, ...args] = [...npm(), 'pack', '--json', '--loglevel=error', '--pack-destination', scratch];
-  const { code, stdout, output } = run(command, args, { cwd: join(root, 'packages/countersign') });
+  const { code, stdout, output } = run(command, args, { cwd: join(root, 'packages', name) });
   if (code !== 0) throw new Error(`npm pack failed:\n${output}`);
   return Object.values(JSON.parse(stdout.slice(stdout.search(/^[[{]/m))))[0];
 }

@@ -68,13 +68,24 @@ export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable
 export type { PromptTemplate } from './prompts/definition.ts';
 export type { DecisionInput, Settlement } from './runs/decision.ts';
 export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
-export type { Decided, DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, Runs } from './runs/runs.ts';
+export type { Note, Notes, PutOptions } from './runs/notes.ts';
+export type {
+  Decided,
+  DecideOptions,
+  FollowOptions,
+  InterruptListOptions,
+  RunListOptions,
+  Runs,
+  StatsOptions,
+} from './runs/runs.ts';
+export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/stats.ts';
 export type {
   Append,
   Appended,
   InterruptQuery,
   InterruptRecord,
   LoadedRun,
+  NewInterrupt,
   NewRun,
   Page,
   Risk,

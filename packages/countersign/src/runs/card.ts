@@ -7,7 +7,7 @@ import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import { requestPart, waitOf } from '../core/wire.ts';
 import { shortHash } from './chain.ts';
-import type { InterruptRecord } from './store.ts';
+import type { NewInterrupt } from './store.ts';
 
 /** What a person is shown. `part` is what a decision is made on. */
 export type Card = {
@@ -79,13 +79,7 @@ function innerDecisions(call: Call, resume: Json): readonly { readonly id: strin
 }
 
 /** A card as the store keeps it. */
-export function cardRecord(
-  key: string,
-  card: PendingCard,
-  runId: string,
-  agent: string,
-  now: number,
-): Omit<InterruptRecord, 'settledAt' | 'settlement'> {
+export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
   const { part, tool, kind, interrupt } = card;
   // The part says everything that is shown: the tool, its input, and what the asker adds.
   const shown = { part } as unknown as Json;

@@ -23,7 +23,10 @@ export class Live {
 
   /** Where the chunks of a run go while it is driven here; undefined if nobody listens. */
   emitter(runId: string, reply: () => number): ((chunk: Chunk) => void) | undefined {
-    if (!this.#runs.has(runId)) return undefined;
+    const known = this.#runs.get(runId);
+    if (!known) return undefined;
+    // What a try before this one had said of the reply is not part of it.
+    known.chunks = [];
     return (chunk) => {
       const heard = this.#runs.get(runId);
       if (!heard || chunk.path || !PIECES.has(chunk.type)) return;

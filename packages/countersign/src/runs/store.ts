@@ -1,6 +1,11 @@
 // The store port: where runs live. Every change of a run is one `append`; everything else reads, or holds a claim.
 import type { RunEvent } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
+import type { Notes } from './notes.ts';
+import type { Page } from './page.ts';
+import type { Stats, StatsQuery } from './stats.ts';
+
+export type { Page } from './page.ts';
 
 /** `running`: there is something to do. `waiting`: for a person or a time. The rest have ended. */
 export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
@@ -36,6 +41,8 @@ export type Risk = 'low' | 'medium' | 'high';
 export type InterruptRecord = {
   readonly id: string;
   readonly runId: string;
+  /** Who started the run. */
+  readonly startedBy: string | null;
   readonly agent: string;
   readonly tool: string;
   readonly kind: string;
@@ -52,6 +59,9 @@ export type InterruptRecord = {
   /** Who decided what, or why nobody will: JSON. */
   readonly settlement: Json;
 };
+
+/** A question that begins to wait. Who started its run is known to the store. */
+export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'settledAt' | 'settlement'>;
 
 /** What a run is created with. */
 export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
@@ -70,7 +80,7 @@ export type Append = {
   readonly wakeAt: number | null;
   readonly outcome: Json;
   /** Questions that begin to wait. */
-  readonly opened: readonly Omit<InterruptRecord, 'settledAt' | 'settlement'>[];
+  readonly opened: readonly NewInterrupt[];
   /** Questions that stop waiting. */
   readonly settled: readonly { readonly id: string; readonly settlement: Json }[];
   /**
@@ -84,9 +94,6 @@ export type Append = {
 
 /** `claimed`: the token of the append holds the claim now. */
 export type Appended = { readonly claimed: boolean };
-
-/** A page: `after` is the `cursor` of the page before. */
-export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
 
 /** Which runs, and which page of them. */
 export type RunQuery = {
@@ -109,6 +116,13 @@ export type InterruptQuery = {
   readonly kind?: string;
   readonly risk?: Risk;
   readonly label?: string;
+  /** Of runs that this one started. */
+  readonly startedBy?: string;
+  /**
+   * Words. Each of them must begin a word of the question, whatever the case of its letters: in the names of the tool and
+   * the agent, the labels, the input, or what the asker wants shown.
+   */
+  readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
   /** `oldest` first unless given. */
@@ -139,6 +153,16 @@ export interface Store {
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;
+  /** How deciding goes: what waits, what was decided since, and how long it took. */
+  stats(query: StatsQuery): Promise<Stats>;
+  /**
+   * Makes what lists with `search` or `startedBy`, and `stats`, need to be fast among many questions, once and for all.
+   * They work without it as well, but every question is looked at. Afterwards each question costs some more to write, so
+   * this is for those who show lists to people. Safe to be called again, and by several at once.
+   */
+  prepareSearch(): Promise<void>;
+  /** Small records beside the runs. */
+  readonly notes: Notes;
   /** The store's own time, in milliseconds: the one clock that deadlines and claims are held against. */
   now(): Promise<number>;
   /** Calls `changed` with the id of a run soon after it was appended to, by any process. Returns how to stop. */

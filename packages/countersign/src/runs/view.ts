@@ -12,6 +12,8 @@ import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store
 export type RunInterrupt = {
   readonly id: string;
   readonly runId: string;
+  /** Who started the run. */
+  readonly startedBy: string | null;
   readonly agent: string;
   readonly tool: string;
   readonly kind: string;

@@ -12,9 +12,24 @@ export type Dialect = {
   /** How the value number `index`, from 1 on, is written. */
   readonly value: (index: number) => string;
   readonly waiting: (isWaiting: boolean) => string;
+  /** The type of the decision on the interrupt `i`; null if it was withdrawn. */
+  readonly decision: string;
   /** That the interrupt `i` is one of the run. */
   readonly ofRun: (runId: string) => string;
 };
+
+/**
+ * What is asked for of the interrupt `i` itself. A planner that believes a filter to leave little reads everything and
+ * sorts it. It is not to know what is compared, and walks along the list: as costly in the worst case, next to nothing
+ * in the usual one.
+ */
+export function filtersOf(query: InterruptQuery, value: (given: string) => string): string[] {
+  const columns = ['agent', 'tool', 'kind', 'risk'] as const;
+  return columns.flatMap((column) => {
+    const wanted = query[column];
+    return wanted === undefined ? [] : [`coalesce(i.${column} = ${value(wanted)}, false)`];
+  });
+}
 
 /** Finds one more than the page holds. */
 export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
@@ -35,16 +50,10 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
     return conditions;
   }
 
-  /**
-   * What else is asked for. A planner that believes a filter to leave little reads everything and sorts it. It is not
-   * to know what is compared, and walks along the list: as costly in the worst case, next to nothing in the usual one.
-   */
   function filters(): string[] {
-    const columns = ['agent', 'tool', 'kind', 'risk'] as const;
-    const asked = columns.flatMap((column) => {
-      const wanted = query[column];
-      return wanted === undefined ? [] : [`coalesce(i.${column} = ${value(wanted)}, false)`];
-    });
+    const asked = filtersOf(query, value);
+    // Those of one person have an index of their own once it is prepared: `Store.prepareSearch`.
+    if (query.startedBy !== undefined) asked.push(`i.started_by = ${value(query.startedBy)}`);
     return query.runId === undefined ? asked : [...asked, dialect.ofRun(value(query.runId))];
   }
 

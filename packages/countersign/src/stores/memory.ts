@@ -1,5 +1,7 @@
 // The store in the memory of this process: for tests, trials and runs that need not outlive it.
 import type { Json } from '../core/json.ts';
+import type { Notes } from '../runs/notes.ts';
+import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
   Appended,
@@ -14,10 +16,14 @@ import type {
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { dueAfter } from './due.ts';
+import { MemoryNotes } from './memory-notes.ts';
+import { memoryStats } from './memory-stats.ts';
 import { makePage, type Order, type Place, readPageRequest } from './page.ts';
 import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { SortedList } from './sorted-list.ts';
+import { readStatsQuery, statsOf } from './stats-query.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
+import { hasAll, searchWords, wordsOf } from './words.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
@@ -45,10 +51,14 @@ class MemoryStore implements Store {
   readonly #interrupts = new Map<string, KeptInterrupt>();
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
+  /** Of those that were searched before. */
+  readonly #words = new WeakMap<InterruptRecord, readonly string[]>();
   readonly #watchers: Watchers = createWatchers();
+  readonly notes: Notes;
 
   constructor(now: () => number) {
     this.#now = now;
+    this.notes = new MemoryNotes(now);
   }
 
   async append(append: Append): Promise<Appended> {
@@ -58,8 +68,11 @@ class MemoryStore implements Store {
     this.#refuse(append, before);
     // Everything that can fail is behind us once the JSON is copied; from here on nothing is left out.
     const now = this.#now();
+    const { startedBy = null } = before?.record ?? append.create ?? {};
     const events = append.events.map((event) => JSON.stringify(event));
-    const opened = append.opened.map((interrupt) => copy({ ...interrupt, settledAt: null, settlement: null }));
+    const opened = append.opened.map((interrupt) =>
+      copy({ ...interrupt, startedBy, settledAt: null, settlement: null }),
+    );
     const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
     const record = copy(recordAfter(append, before?.record, now));
 
@@ -123,7 +136,10 @@ class MemoryStore implements Store {
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const list = query.settled === true ? this.#settled : this.#waiting;
-    const found = collect(list, query.order ?? 'oldest', query, ({ record }) => isAskedInterrupt(record, query));
+    const asked = searchWords(query.search);
+    const isFound = ({ record }: KeptInterrupt): boolean =>
+      isAskedInterrupt(record, query) && (asked.length === 0 || hasAll(this.#wordsOf(record), asked));
+    const found = collect(list, query.order ?? 'oldest', query, isFound);
     return makePage(found, query.limit, recordOf, placeOf);
   }
 
@@ -131,6 +147,19 @@ class MemoryStore implements Store {
     const interrupt = this.#interrupts.get(id);
     return interrupt === undefined ? undefined : recordOf(interrupt);
   }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, this.#now());
+    return statsOf(
+      memoryStats(
+        [...this.#interrupts.values()].map(({ record }) => record),
+        request,
+      ),
+      request,
+    );
+  }
+
+  async prepareSearch(): Promise<void> {}
 
   async now(): Promise<number> {
     return this.#now();
@@ -168,6 +197,12 @@ class MemoryStore implements Store {
       if (!waits) throw notWaiting(runId, id);
       settled.add(id);
     }
+  }
+
+  #wordsOf(record: InterruptRecord): readonly string[] {
+    const words = this.#words.get(record) ?? wordsOf(record);
+    this.#words.set(record, words);
+    return words;
   }
 
   #open(record: InterruptRecord): void {
@@ -233,6 +268,7 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     fits(interrupt.tool, query.tool) &&
     fits(interrupt.kind, query.kind) &&
     fits(interrupt.risk, query.risk) &&
+    fits(interrupt.startedBy, query.startedBy) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter

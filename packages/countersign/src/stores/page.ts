@@ -11,11 +11,13 @@ export type Order = 'newest' | 'oldest';
 export type PageRequest = { readonly after: Place | undefined; readonly limit: number };
 
 export function readPageRequest(query: { readonly after?: string; readonly limit: number }): PageRequest {
-  const { limit } = query;
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new UsageError('invalid-options', { limit }, `The limit of a page is a whole number above 0, not ${limit}.`);
-  }
+  const limit = readLimit(query.limit);
   return { after: query.after === undefined ? undefined : readCursor(query.after), limit };
+}
+
+export function readLimit(limit: number): number {
+  if (Number.isSafeInteger(limit) && limit >= 1) return limit;
+  throw new UsageError('invalid-options', { limit }, `The limit of a page is a whole number above 0, not ${limit}.`);
 }
 
 /** `found` holds one more than `limit` when there is a page after this one. */
@@ -31,7 +33,7 @@ export function makePage<Found, T>(
   return { items: onPage.map(itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
 }
 
-function writeCursor({ createdAt, seq }: Place): string {
+export function writeCursor({ createdAt, seq }: Place): string {
   return Buffer.from(JSON.stringify([createdAt, seq])).toString('base64url');
 }
 

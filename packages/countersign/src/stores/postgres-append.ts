@@ -180,7 +180,7 @@ function writing(tables: Tables, shape: Shape, given: Given): string[] {
   ];
 }
 
-const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.due_at';
+const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.due_at, r.started_by AS starter';
 
 function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
@@ -255,8 +255,8 @@ function opening({ interrupt }: Tables, given: Given): string {
   const columns = Object.keys(OPENED_COLUMNS);
   const types = Object.entries(OPENED_COLUMNS).map(([column, type]) => `${column} ${type}`);
   return `opened AS (
-    INSERT INTO ${interrupt} AS i (run_id, ${columns.join(', ')})
-    SELECT g.id, ${columns.map((column) => `o.${column}`).join(', ')}
+    INSERT INTO ${interrupt} AS i (run_id, started_by, ${columns.join(', ')})
+    SELECT g.id, g.starter, ${columns.map((column) => `o.${column}`).join(', ')}
     FROM written g JOIN json_to_recordset(${given.opened()}) AS o (run_id text, ${types.join(', ')}) ON o.run_id = g.id
     RETURNING i.id, i.seq, i.created_at, i.labels
   )`;

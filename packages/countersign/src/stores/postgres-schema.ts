@@ -13,6 +13,7 @@ export type Tables = {
   readonly interrupt: string;
   readonly label: string;
   readonly watcher: string;
+  readonly note: string;
 };
 
 export function tablesIn(schema: string | undefined): Tables {
@@ -27,6 +28,7 @@ export function tablesIn(schema: string | undefined): Tables {
     interrupt: table('interrupt'),
     label: table('label'),
     watcher: table('watcher'),
+    note: table('note'),
   };
 }
 
@@ -163,5 +165,22 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     id bigint PRIMARY KEY,
     until bigint NOT NULL
   );
+  `,
+  ({ run, interrupt, note }) => `
+  -- Small records beside the runs. A version is never given again, also not to another note.
+  CREATE TABLE ${note} (
+    version bigint GENERATED ALWAYS AS IDENTITY,
+    expires_at bigint,
+    collection text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    value text NOT NULL,
+    PRIMARY KEY (collection, key)
+  );
+  CREATE INDEX countersign_note_expiry ON ${note} (expires_at) WHERE expires_at IS NOT NULL;
+
+  -- Who started the run, so that lists need not look it up.
+  ALTER TABLE ${interrupt} ADD COLUMN started_by text COLLATE "C";
+  UPDATE ${interrupt} i SET started_by = r.started_by FROM ${run} r
+    WHERE r.id = i.run_id AND r.started_by IS NOT NULL;
   `,
 ];

@@ -59,6 +59,7 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       labels: label,
       value: (index) => `$${index}`,
       waiting: (isWaiting) => `${isWaiting}`,
+      decision: DECISION_TYPE,
       ofRun: (runId) => `i.id IN (
         SELECT json_array_elements_text(e.opened::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
         WHERE r.id = ${runId} AND e.opened IS NOT NULL)`,
@@ -82,6 +83,10 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
     ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ${value(limit + 1)}`;
   return { text, values };
 }
+
+/** PostgreSQL reads no JSON with a zero character or half of a surrogate pair, both of which are escaped in ours. */
+const DECISION_TYPE = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
+  ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json #>> '{decision,type}'`;
 
 /** No run has the empty id, and this time never comes: the row says that the others are complete. */
 const NEVER = '9223372036854775807';

@@ -1,6 +1,8 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
 import { InvariantError, ProviderError } from '../core/errors.ts';
+import type { Notes } from '../runs/notes.ts';
+import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
   Appended,
@@ -12,7 +14,7 @@ import type {
   RunRecord,
   Store,
 } from '../runs/store.ts';
-import { interruptsSql } from './list-query.ts';
+import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage } from './page.ts';
 import {
   type AppendedRow,
@@ -22,14 +24,20 @@ import {
   type Prepared,
 } from './postgres-append.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
+import { PostgresNotes } from './postgres-notes.ts';
 import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
+import { searchPostgres } from './postgres-search.ts';
+import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import { walkSearch } from './search-walk.ts';
+import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createTogether, type Together } from './together.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
+import { searchWords } from './words.ts';
 
 export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-pool.ts';
 
@@ -66,14 +74,17 @@ class PostgresStore implements Store {
   readonly #read: Together<Reading, LoadedRow>;
   readonly #watchers: Watchers;
   readonly #announcer: PostgresAnnouncer;
+  readonly notes: Notes;
   #ownPool: OwnPool | undefined;
   #ready: Promise<PostgresPool> | undefined;
   #closed = false;
+  #searchPrepared = false;
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
+    this.notes = new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables);
     const { one, several } = appendStatements(this.#tables, this.#watcherId);
     // In the order of their ids: that is the order in which every process locks the runs.
     this.#append = this.#together((appends) => {
@@ -148,14 +159,33 @@ class PostgresStore implements Store {
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const { text, values } = interruptsSql(query, this.#sql.dialect);
-    const rows = await this.#rows<InterruptRow>({ text }, [...values]);
-    return makePage(rows, query.limit, interruptOf, placeOf);
+    const words = searchWords(query.search);
+    const list = <Row>({ text, values }: Sql) => this.#rows<Row>({ text }, [...values]);
+    const { dialect } = this.#sql;
+    const listed = (asked: InterruptQuery) => list<InterruptRow>(interruptsSql(asked, dialect));
+    if (words.length === 0) return makePage(await listed(query), query.limit, interruptOf, placeOf);
+    // The index has the questions that wait.
+    if (query.settled === true || !(await this.#isSearchPrepared())) return walkSearch(query, words, listed);
+    return searchPostgres(query, words, this.#tables, dialect.columns, list);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
     const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
     return row === undefined ? undefined : interruptOf(row);
+  }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, await this.now());
+    const { text, values } = statsSql(request, this.#sql.dialect);
+    return statsOf(await this.#rows<StatsRow>({ text }, [...values]), request);
+  }
+
+  async prepareSearch(): Promise<void> {
+    try {
+      await preparePostgresSearch(await this.#pool(), this.#tables);
+    } catch (error) {
+      throw postgresFailure(error);
+    }
   }
 
   async now(): Promise<number> {
@@ -199,6 +229,14 @@ class PostgresStore implements Store {
     if (pool === undefined) throw closedError();
     await migratePostgres(pool, this.#tables);
     return pool;
+  }
+
+  /** Any process may have made the index. It stays. */
+  async #isSearchPrepared(): Promise<boolean> {
+    if (this.#searchPrepared) return true;
+    const [row] = await this.#rows({ text: searchPreparedSql(this.#tables) }, []);
+    this.#searchPrepared = row?.prepared === true;
+    return this.#searchPrepared;
   }
 
   #together<Job extends { readonly runId: string }, Row extends { readonly id: string }>(

@@ -36,13 +36,14 @@ export type InterruptRow = {
   readonly digest: string;
   readonly settled_at: number | null;
   readonly settlement: string | null;
+  readonly started_by: string | null;
 };
 
 export const RUN_COLUMNS: readonly string[] =
   'seq id agent status version hash started_by created_at updated_at wake_at outcome'.split(' ');
 
 export const INTERRUPT_COLUMNS: readonly string[] =
-  'seq id run_id agent tool kind risk labels created_at expires_at remind_at card digest settled_at settlement'.split(
+  'seq id run_id agent tool kind risk labels created_at expires_at remind_at card digest settled_at settlement started_by'.split(
     ' ',
   );
 
@@ -82,6 +83,7 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
   return {
     id: row.id,
     runId: row.run_id,
+    startedBy: row.started_by,
     agent: row.agent,
     tool: row.tool,
     kind: row.kind,

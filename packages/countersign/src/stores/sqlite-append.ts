@@ -121,8 +121,9 @@ const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
 const IS_WAITING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id = ? AND settled_at IS NULL';
 
 const OPEN = `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, labels, created_at, expires_at,
-    remind_at, digest, card)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    remind_at, digest, card, started_by)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+    (SELECT started_by FROM countersign_run WHERE id = ?2))`;
 
 const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE id = ?
   RETURNING seq, labels, created_at`;

@@ -92,4 +92,20 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (label, waiting, created_at, seq)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Small records beside the runs. Each write is a new row: its number is the version, and is never given again.
+  CREATE TABLE countersign_note (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires_at INTEGER,
+    UNIQUE (collection, key)
+  ) STRICT;
+  CREATE INDEX countersign_note_expiry ON countersign_note (expires_at) WHERE expires_at IS NOT NULL;
+
+  -- Who started the run, so that lists need not look it up.
+  ALTER TABLE countersign_interrupt ADD COLUMN started_by TEXT;
+  UPDATE countersign_interrupt SET started_by = (SELECT r.started_by FROM countersign_run r WHERE r.id = run_id);
+  `,
 ];

@@ -1,4 +1,6 @@
 // The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
+import type { Notes } from '../runs/notes.ts';
+import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
   Appended,
@@ -25,9 +27,14 @@ import {
   type RunRow,
   runOf,
 } from './rows.ts';
+import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
+import { SqliteNotes } from './sqlite-notes.ts';
+import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
+import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
+import { searchWords } from './words.ts';
 
 /** Where the file is, and how patient the store is. */
 export type SqliteStoreOptions = {
@@ -54,11 +61,13 @@ const POLL_MS = 200;
 class SqliteStore implements Store {
   readonly #now: () => number;
   readonly #connection: SqliteConnection;
+  readonly notes: Notes;
   readonly #watchers: Watchers = createWatchers(() => this.#listen());
 
   constructor(path: string, now: () => number, busyTimeoutMs: number) {
     this.#now = now;
     this.#connection = new SqliteConnection({ path, now, busyTimeoutMs });
+    this.notes = new SqliteNotes(this.#connection, now);
   }
 
   async append(append: Append): Promise<Appended> {
@@ -110,7 +119,16 @@ class SqliteStore implements Store {
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const rows = await this.#connection.read(allOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)));
+    const words = searchWords(query.search);
+    const list = (asked: InterruptQuery) =>
+      this.#connection.read(allOf<InterruptRow>(interruptsSql(asked, SQLITE_DIALECT)));
+    if (words.length === 0) return makePage(await list(query), query.limit, interruptOf, placeOf);
+    // The index has the questions that wait.
+    const isIndexed = query.settled !== true && (await this.#connection.read(isSearchPrepared));
+    if (!isIndexed) return walkSearch(query, words, list);
+    const rows = await this.#connection.read(
+      allOf<InterruptRow>(sqliteSearchSql(query, words, SQLITE_DIALECT.columns)),
+    );
     return makePage(rows, query.limit, interruptOf, placeOf);
   }
 
@@ -119,6 +137,15 @@ class SqliteStore implements Store {
       const row = prepare(INTERRUPT).get(id) as InterruptRow | undefined;
       return row === undefined ? undefined : interruptOf(row);
     });
+  }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, this.#now());
+    return statsOf(await this.#connection.read(allOf<StatsRow>(statsSql(request, SQLITE_DIALECT))), request);
+  }
+
+  async prepareSearch(): Promise<void> {
+    await this.#connection.write(prepareSqliteSearch);
   }
 
   async now(): Promise<number> {
@@ -188,6 +215,7 @@ export const SQLITE_DIALECT = {
   value: () => '?',
   waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
   ofRun: (runId: string) => `i.run_id = ${runId}`,
+  decision: "i.settlement ->> '$.decision.type'",
 };
 
 function runsSql(query: RunQuery): Sql {

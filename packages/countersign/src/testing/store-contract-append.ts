@@ -140,11 +140,16 @@ export function appendContract(check: Check): void {
     const given = { tool: 'pay', kind: 'question', risk: 'high', labels: ['b', 'a', 'b'], createdAt: 5 } as const;
     const opened = interrupt('question', 'run', { ...given, expiresAt: 8, remindAt: 7, card: { to: ['ann'] } });
     await pausedRun(store, 'run', [opened, interrupt('other', 'run')]);
-    deepStrictEqual(await store.interrupt('question'), { ...opened, settledAt: null, settlement: null });
+    deepStrictEqual(await store.interrupt('question'), {
+      ...opened,
+      startedBy: null,
+      settledAt: null,
+      settlement: null,
+    });
     const before = await store.now();
     await store.append(addition('run', 1, { settled: [{ id: 'question', settlement: { by: 'ann' } }] }));
     const { settledAt, ...settled } = (await store.interrupt('question')) ?? { settledAt: null };
-    deepStrictEqual(settled, { ...opened, settlement: { by: 'ann' } });
+    deepStrictEqual(settled, { ...opened, startedBy: null, settlement: { by: 'ann' } });
     ok(settledAt !== null && settledAt >= before);
     strictEqual((await store.interrupt('other'))?.settledAt, null);
   });

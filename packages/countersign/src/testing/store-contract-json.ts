@@ -45,7 +45,9 @@ export function jsonContract(check: Check): void {
     const { run } = await load(store, name);
     deepStrictEqual([run.id, run.agent, run.startedBy, run.hash], [name, name, name, name]);
     const asked = { runId: name, agent: name, tool: name, kind: name, label: name, limit: 1 };
-    deepStrictEqual((await store.listInterrupts(asked)).items, [{ ...opened, settledAt: null, settlement: null }]);
+    deepStrictEqual((await store.listInterrupts(asked)).items, [
+      { ...opened, startedBy: name, settledAt: null, settlement: null },
+    ]);
     strictEqual((await store.listRuns({ agent: name, startedBy: name, limit: 1 })).items.length, 1);
   });
 

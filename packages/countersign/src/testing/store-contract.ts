@@ -4,6 +4,9 @@ import type { StoreUnderTest } from './store-contract-check.ts';
 import { claimContract } from './store-contract-claim.ts';
 import { jsonContract } from './store-contract-json.ts';
 import { listContract } from './store-contract-list.ts';
+import { notesContract } from './store-contract-notes.ts';
+import { searchContract } from './store-contract-search.ts';
+import { statsContract } from './store-contract-stats.ts';
 import { watchContract } from './store-contract-watch.ts';
 
 export type { StoreUnderTest } from './store-contract-check.ts';
@@ -31,5 +34,8 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('JSON, byte for byte', () => jsonContract(check));
   describe('claims and what is due', () => claimContract(check));
   describe('lists', () => listContract(check));
+  describe('searching', () => searchContract(check));
+  describe('notes', () => notesContract(check));
+  describe('statistics', () => statsContract(check));
   describe('watching, and several stores on the same data', () => watchContract(check));
 }

@@ -8,6 +8,7 @@ export { nodeHandler } from './node.ts';
 export { problemsOf } from './posted-decisions.ts';
 export { problemResponse } from './problem.ts';
 export { APPROVAL } from './recipe.ts';
+export { runResponse, type StreamResponseOptions, streamResponse } from './responses.ts';
 export { type ChatRoute, chatRoute } from './route.ts';
 export type { SealKey, SealKeys } from './seal.ts';
 export { type SseOptions, sseResponse } from './sse.ts';

@@ -4,7 +4,7 @@ import type { Json } from '../core/json.ts';
 import { isToolRequest, type Message, type Part, type ToolResponsePart } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
-import { type PendingCard, pendingCards } from '../runs/card.ts';
+import { interruptKey, type PendingCard, pendingCards } from '../runs/card.ts';
 import type { InterruptCard, Problem } from './card.ts';
 import { decisionOn } from './card-decision.ts';
 import {
@@ -42,6 +42,7 @@ export class Picture {
   readonly #tools = new Map<string, ToolPiece>();
   /** The `ref` of each call, under which the browser knows it. */
   readonly #refs = new Map<string, string>();
+  readonly #decisions = new Map<string, RunEvent>();
   #state: State;
   #seq = 0;
   #current: AssistantMessage | undefined;
@@ -98,6 +99,8 @@ export class Picture {
       for (const { id, ref } of event.calls) this.#refs.set(id, ref);
       this.#reply(event.content);
     }
+    // A refusal and an answer are said first, and end the waiting with the result that follows.
+    if (event.type === 'decision-made') this.#decisions.set(interruptKey(chatId, event.interruptId), event);
     const after = pendingCards(chatId, this.#state);
     for (const [key, card] of before) if (!after.has(key)) this.#decided(key, card, event);
     for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
@@ -210,7 +213,7 @@ export class Picture {
     const piece = [...this.#tools.values()].find(({ cards }) => cards.has(key));
     const card = piece?.cards.get(key);
     if (!piece || !card) return;
-    const decision = decisionOn(pending, event);
+    const decision = decisionOn(pending, this.#decisions.get(key) ?? event);
     piece.cards.set(key, { ...card, status: 'decided', decision, problems: [] });
     const isInside = pending.part.metadata?.path !== undefined;
     if (event.type === 'run-ended')
@@ -287,6 +290,11 @@ export class Picture {
     const step = this.#current?.steps.findLastIndex((pieces) => pieces.includes(piece)) ?? -1;
     this.changed.set(piece, step);
   }
+}
+
+/** What the model said and did since the user last spoke. */
+export function sinceSpoken(messages: readonly Message[]): readonly Message[] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
 }
 
 function saidIn(step: readonly Piece[], type: TextPiece['type']): string {

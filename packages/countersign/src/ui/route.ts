@@ -6,6 +6,7 @@ import { readJson } from './body.ts';
 import type { ChatRouteOptions, Person } from './chat-options.ts';
 import { checkChatId, readPost } from './post.ts';
 import { problemResponse } from './problem.ts';
+import { brokeOff, UI_STREAM } from './responses.ts';
 import { createSealer } from './seal.ts';
 import { SealedChat, type SealedChatOptions } from './sealed-chat.ts';
 import { sseResponse } from './sse.ts';
@@ -34,7 +35,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     );
   const chats = openChats(agent, options);
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
-  const uiStream = { ...stream, last: '[DONE]', headers: { 'x-vercel-ai-ui-message-stream': 'v1' } };
+  const uiStream = { ...stream, ...UI_STREAM };
   const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
 
   async function personOf(request: Request, chatId: string): Promise<Person> {
@@ -93,7 +94,7 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
     },
     mayDecide: options.mayDecide ?? (() => true),
     whilePending: options.whilePending ?? 'cancel',
-    errorText: options.onError ?? (({ code }) => `The answer broke off (${code}). Nothing is lost: try again.`),
+    errorText: options.onError ?? brokeOff,
   } as const;
   if (runs) return { type: 'stored', options: { ...shared, runs, mayRead } };
   if (options.secret === undefined)

@@ -1,23 +1,19 @@
 // A chat without a store: the browser carries the conversation, under seals that it can neither make nor change.
 // A seal cannot tell whether it was used before: only a store makes a decision single-use.
 import type { Resume } from '../core/decide.ts';
-import { CountersignError, messageOf, UsageError } from '../core/errors.ts';
-import type { RunEvent } from '../core/event.ts';
+import { UsageError } from '../core/errors.ts';
 import { loadMessages } from '../core/history.ts';
 import { isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { Agent } from '../loop/agent.ts';
-import type { Chunk } from '../loop/chunk.ts';
-import type { GenerateResponse } from '../loop/response.ts';
 import type { ToolDefinition } from '../loop/tool.ts';
 import { type PendingCard, pendingCards } from '../runs/card.ts';
 import { decisionPart } from '../runs/decision.ts';
 import type { InterruptCard, Problem } from './card.ts';
 import { cardOf } from './cards.ts';
 import type { Person } from './chat-options.ts';
-import { finishReason } from './finish-reason.ts';
-import { Mailbox } from './mailbox.ts';
-import { Picture } from './picture.ts';
+import { generationChunks } from './generation.ts';
+import { Picture, sinceSpoken } from './picture.ts';
 import type { Post, PostedDecision } from './post.ts';
 import { postedDecisions, problemsOf } from './posted-decisions.ts';
 import type { Sealer } from './seal.ts';
@@ -37,12 +33,6 @@ export type SealedChatOptions = {
   readonly whilePending: 'cancel' | 'refuse';
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
-
-type News =
-  | { readonly type: 'heard'; readonly chunk: Chunk }
-  | { readonly type: 'event'; readonly event: RunEvent }
-  | { readonly type: 'response'; readonly response: GenerateResponse }
-  | { readonly type: 'failed'; readonly error: unknown };
 
 export class SealedChat {
   readonly #options: SealedChatOptions;
@@ -114,81 +104,28 @@ export class SealedChat {
     if (goesOn) picture.restore(sinceSpoken(history));
     picture.refuse(decided.problems);
     const writer = new ChatWriter(picture, how, post.known?.id === messageId ? post.known : undefined);
-    const left = new AbortController();
-    const isOver = goesOn !== undefined && history.at(-1)?.role === 'model' && !picture.state.turn;
-    const news = isOver ? undefined : this.#go(proven, decided.resume, AbortSignal.any([signal, left.signal]));
-    try {
-      yield writer.begin();
-      yield* writer.news();
-      // Nothing was said, nothing decided, and nothing is left to do.
-      if (!news) yield* writer.end('stop');
-      while (news) {
-        const items = await news.take();
-        if (!items) return;
-        for (const item of items) {
-          if (item.type === 'heard') picture.say(item.chunk);
-          else if (item.type === 'event') picture.apply(item.event);
-          else {
-            yield* writer.news();
-            yield* this.#end(item, picture, writer, proven, decided);
-            return;
-          }
-        }
-        yield* writer.news();
-      }
-    } finally {
-      // Nobody is there to take what would come: the model need not go on.
-      left.abort();
-      news?.close();
-    }
-  }
-
-  /** Goes on with the conversation, and tells of everything that happens. */
-  #go({ history, said }: Proven, resume: Resume, signal: AbortSignal): Mailbox<News> {
     const { agent, whilePending } = this.#options;
     const { context } = this.#person;
-    const news = new Mailbox<News>();
-    const generation = agent.generate({
-      messages: [...history, ...said],
-      resume,
-      whilePending,
-      abortSignal: signal,
-      ...(context && { context }),
-      onChunk: (chunk) => {
-        if (chunk.path === undefined) news.post({ type: 'heard', chunk });
-      },
-      onEvent: (event) => news.post({ type: 'event', event }),
+    // Nothing was said, nothing decided, and nothing is left to do.
+    const isOver = goesOn !== undefined && history.at(-1)?.role === 'model' && !picture.state.turn;
+    yield* generationChunks({
+      picture,
+      writer,
+      signal,
+      generate: isOver
+        ? undefined
+        : (listen) =>
+            agent.generate({
+              messages: [...history, ...said],
+              resume: decided.resume,
+              whilePending,
+              ...(context && { context }),
+              ...listen,
+            }),
+      leave: (messages) => this.#seal(messages, messageId, proven),
+      refused: (error) => problemsByKey(error, decided.keys),
+      errorText: this.#options.errorText,
     });
-    generation.then(
-      (response) => news.post({ type: 'response', response }),
-      (error: unknown) => news.post({ type: 'failed', error }),
-    );
-    return news;
-  }
-
-  *#end(
-    item: Extract<News, { type: 'response' | 'failed' }>,
-    picture: Picture,
-    writer: ChatWriter,
-    proven: Proven,
-    { keys }: Decided,
-  ): Generator<ChatChunk> {
-    if (item.type === 'response') {
-      yield this.#seal(item.response.messages, picture.messageId, proven);
-      yield* writer.end(finishReason(item.response.finishReason));
-      return;
-    }
-    const { error } = item;
-    if (error instanceof UsageError && error.code === 'invalid-resume') {
-      picture.refuse(problemsByKey(error, keys));
-      yield* writer.news();
-      yield* writer.end('tool-calls');
-      return;
-    }
-    const known = error instanceof CountersignError ? error : undefined;
-    if (known?.messages) yield this.#seal(known.messages, picture.messageId, proven);
-    const told = { code: known?.code ?? 'invariant', message: messageOf(error) };
-    yield { type: 'error', errorText: this.#options.errorText(told) };
   }
 
   #seal(
@@ -236,10 +173,6 @@ function problemsByKey(error: UsageError, keys: ReadonlyMap<string, string>): Re
     if (key !== undefined) found.set(key, problemsOf(new UsageError(error.code, { faults: [fault] }, error.message)));
   }
   return found;
-}
-
-function sinceSpoken(messages: readonly Message[]): readonly Message[] {
-  return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
 }
 
 const unknownInterrupt = (interruptId: string): UsageError =>

@@ -69,8 +69,7 @@ export class StoredChat {
   /** Takes what was posted; durable once this resolves. The stream tells what comes of it. */
   async take(post: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
     // Whoever drives the run streams its model only if somebody listens when it starts.
-    const live = new Mailbox<News>(LIVE_ROOM);
-    const stop = this.#options.runs.listen(this.#chatId, (heard) => live.offer({ type: 'heard', ...heard }));
+    const { live, stop } = this.#listen();
     try {
       const problems = await this.#take(post, signal);
       return this.#stream(live, stop, { known: post.known, problems, signal });
@@ -86,8 +85,7 @@ export class StoredChat {
     if (!loaded) return undefined;
     const picture = this.#picture(loaded);
     if (!picture.current && AT_REST.has(loaded.run.status)) return undefined;
-    const live = new Mailbox<News>(LIVE_ROOM);
-    const stop = this.#options.runs.listen(this.#chatId, (heard) => live.offer({ type: 'heard', ...heard }));
+    const { live, stop } = this.#listen();
     return this.#stream(live, stop, { signal });
   }
 
@@ -117,6 +115,16 @@ export class StoredChat {
         pending: [...pendingCards(this.#chatId, picture.state).keys()],
       };
     }
+  }
+
+  #listen(): { readonly live: Mailbox<News>; readonly stop: () => void } {
+    const live = new Mailbox<News>(LIVE_ROOM);
+    let gapIn: number | undefined;
+    const stop = this.#options.runs.listen(this.#chatId, (heard) => {
+      // After a gap, the rest of a reply comes with the record.
+      if (heard.reply !== gapIn && !live.offer({ type: 'heard', ...heard })) gapIn = heard.reply;
+    });
+    return { live, stop };
   }
 
   async #take(post: Post, signal: AbortSignal): Promise<ReadonlyMap<string, readonly Problem[]>> {
@@ -182,8 +190,12 @@ export class StoredChat {
       });
       return undefined;
     } catch (error) {
-      // Someone was first: the stream shows what was decided.
-      if (error instanceof ConflictError && error.code === 'already-decided') return undefined;
+      if (error instanceof ConflictError && error.code === 'already-decided') {
+        // Too late, and nobody has said so yet: the deadline decides now.
+        if (error.details.expiresAt !== undefined) await this.#again();
+        // Someone was first: the stream shows what was decided.
+        return undefined;
+      }
       if (error instanceof ConflictError && error.code === 'outdated-card')
         return [{ path: [], message: 'This was decided on an older card. Look at it again.' }];
       if (error instanceof UsageError && MENDABLE.has(error.code)) return problemsOf(error);

@@ -50,6 +50,7 @@ const CONFIG = {
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres.ts')],
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite.ts')],
       'countersign/testing': [join(root, 'packages/countersign/src/testing/index.ts')],
+      'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
     },
   },
   files: [

@@ -79,6 +79,9 @@ for (const stored of [true, false])
         await approve(client, version, false);
         expect(client.tools).toMatchObject([{ state: version === 5 ? 'output-error' : 'output-denied' }]);
         expect(client.text).toBe('Let me pay.|Not paid.');
+        expect(client.cards).toMatchObject([
+          { status: 'decided', decision: { type: 'reject', by: 'ada', channel: 'chat' } },
+        ]);
         expect(ledger).toEqual([]);
         expect(posts).toHaveLength(2);
         expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('It did not run');

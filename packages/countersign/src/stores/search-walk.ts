@@ -1,0 +1,29 @@
+// A search along the list of interrupts, each of them looked at: for stores that have no index of the words.
+import type { InterruptQuery, InterruptRecord, Page } from '../runs/store.ts';
+import { makePage, readPageRequest, writeCursor } from './page.ts';
+import { type InterruptRow, interruptOf, placeOf } from './rows.ts';
+import { hasAll, wordsOf } from './words.ts';
+
+/** How many are looked at together. */
+const AT_ONCE = 500;
+
+/** `list` finds what else is asked for, and one more than the page holds. */
+export async function walkSearch(
+  query: InterruptQuery,
+  words: readonly string[],
+  list: (query: InterruptQuery) => Promise<readonly InterruptRow[]>,
+): Promise<Page<InterruptRecord>> {
+  const { limit } = readPageRequest(query);
+  const { search: _, ...others } = query;
+  const found: InterruptRow[] = [];
+  let after = query.after;
+  for (;;) {
+    const rows = await list({ ...others, limit: AT_ONCE, ...(after !== undefined && { after }) });
+    const batch = rows.slice(0, AT_ONCE);
+    for (const row of batch) if (hasAll(wordsOf(interruptOf(row)), words)) found.push(row);
+    const last = batch.at(-1);
+    if (found.length > limit || last === undefined || rows.length <= AT_ONCE) break;
+    after = writeCursor(placeOf(last));
+  }
+  return makePage(found, limit, interruptOf, placeOf);
+}

@@ -1,0 +1,96 @@
+// Searching on SQLite: an index of the words of the questions that wait, kept up by triggers once it is prepared.
+import type { InterruptQuery } from '../runs/store.ts';
+import { filtersOf, type Sql } from './list-query.ts';
+import { readPageRequest } from './page.ts';
+import type { Job } from './sqlite-connection.ts';
+
+/** Whether the index is there: any process may have made it. */
+export const isSearchPrepared: Job<boolean> = (prepare) =>
+  prepare("SELECT 1 FROM sqlite_schema WHERE name = 'countersign_search'").get() !== undefined;
+
+/** Makes what is not there yet. In a transaction, so that no question is left out. */
+export const prepareSqliteSearch: Job<void> = (prepare) => {
+  for (const index of INDEXES) prepare(`CREATE INDEX IF NOT EXISTS ${index}`).run();
+  if (isSearchPrepared(prepare)) return;
+  prepare(TABLE).run();
+  prepare(ADD_WAITING).run();
+  for (const trigger of TRIGGERS) prepare(trigger).run();
+};
+
+/** A page of what waits and has all words. It is read in the order of the list, whether few have them or many. */
+export function sqliteSearchSql(query: InterruptQuery, words: readonly string[], columns: string): Sql {
+  const { after, limit } = readPageRequest(query);
+  const newest = query.order === 'newest';
+  const values: (string | number)[] = [];
+  const value = (given: string | number): string => {
+    values.push(given);
+    return '?';
+  };
+  // Words are letters and digits only.
+  const asked = words.map((word) => `words : "${word}" *`);
+  if (query.startedBy !== undefined) asked.push(`starter : "${starterWord(query.startedBy)}"`);
+  const conditions = [`countersign_search MATCH ${value(asked.join(' AND '))}`];
+  const place = (createdAt: number, seq: number): string =>
+    rowidOf(`CAST(${value(createdAt)} AS INTEGER)`, `CAST(${value(seq)} AS INTEGER)`);
+  if (after !== undefined) conditions.push(`s.rowid ${newest ? '<' : '>'} ${place(after.createdAt, after.seq)}`);
+  if (query.createdBefore !== undefined) conditions.push(`i.created_at < ${value(query.createdBefore)}`);
+  if (query.createdAfter !== undefined) conditions.push(`i.created_at > ${value(query.createdAfter)}`);
+  conditions.push(...filtersOf(query, value));
+  if (query.label !== undefined)
+    conditions.push(`EXISTS (SELECT 1 FROM json_each(i.labels) WHERE value = ${value(query.label)})`);
+  if (query.runId !== undefined) conditions.push(`i.run_id = ${value(query.runId)}`);
+  // A CROSS JOIN is done in the order in which it is written.
+  const text = `SELECT ${columns} FROM countersign_search s CROSS JOIN countersign_interrupt i ON i.seq = s.seq
+    WHERE ${conditions.join(' AND ')} ORDER BY s.rowid ${newest ? 'DESC' : 'ASC'} LIMIT ${value(limit + 1)}`;
+  return { text, values };
+}
+
+const INDEXES = [
+  `countersign_interrupt_starter_waiting ON countersign_interrupt (started_by, created_at) WHERE settled_at IS NULL`,
+  `countersign_interrupt_starter_settled ON countersign_interrupt (started_by, created_at)
+    WHERE settled_at IS NOT NULL`,
+  `countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL`,
+] as const;
+
+const TABLE = 'CREATE VIRTUAL TABLE countersign_search USING fts5 (words, starter, seq UNINDEXED, columnsize = 0)';
+
+/**
+ * The words are found in the order of the rowids. So these have the order of the list: the time is in front of the number.
+ * Times that are out of all reason share the first or last place.
+ */
+function rowidOf(createdAt: string, seq: string): string {
+  return `(max(min(${createdAt}, 8796093022206), -8796093022207) * 1048576 + ${seq} % 1048576)`;
+}
+
+/** As one word, whatever the name is made of. */
+function starterWord(startedBy: string): string {
+  return `x${Buffer.from(startedBy).toString('hex')}`;
+}
+
+/** What is looked for in, of the interrupt `i`. */
+function textsOf(i: string): string {
+  const shown = (path: string): string =>
+    `coalesce((SELECT group_concat(atom, ' ') FROM json_tree(${i}.card, '${path}')
+      WHERE type IN ('text', 'integer', 'real')), '')`;
+  return `${i}.agent || ' ' || ${i}.tool
+    || ' ' || coalesce((SELECT group_concat(value, ' ') FROM json_each(${i}.labels)), '')
+    || ' ' || CASE WHEN json_valid(${i}.card)
+      THEN ${shown('$.part.toolRequest.input')} || ' ' || ${shown('$.part.metadata.interrupt')} ELSE '' END`;
+}
+
+function fieldsOf(i: string): string {
+  return `${rowidOf(`${i}.created_at`, `${i}.seq`)}, ${textsOf(i)}, 'x' || lower(hex(${i}.started_by)), ${i}.seq`;
+}
+
+/** Two that share a place cannot both be found, but both can be written. */
+const ADD = 'INSERT OR REPLACE INTO countersign_search (rowid, words, starter, seq)';
+
+const ADD_WAITING = `${ADD} SELECT ${fieldsOf('i')} FROM countersign_interrupt i WHERE i.settled_at IS NULL`;
+
+const TRIGGERS = [
+  `CREATE TRIGGER countersign_search_open AFTER INSERT ON countersign_interrupt WHEN new.settled_at IS NULL
+   BEGIN ${ADD} VALUES (${fieldsOf('new')}); END`,
+  `CREATE TRIGGER countersign_search_settle AFTER UPDATE OF settled_at ON countersign_interrupt
+   WHEN old.settled_at IS NULL AND new.settled_at IS NOT NULL
+   BEGIN DELETE FROM countersign_search WHERE rowid = ${rowidOf('old.created_at', 'old.seq')}; END`,
+] as const;

@@ -1,0 +1,54 @@
+// The words of questions, and of what somebody searches for: what one store finds the others find.
+import { UsageError } from '../core/errors.ts';
+import { isObject, type Json } from '../core/json.ts';
+import type { InterruptRecord } from '../runs/store.ts';
+
+/** What words are looked for in. */
+export type Searched = Pick<InterruptRecord, 'agent' | 'tool' | 'labels' | 'card'>;
+
+/** How long a search may be. */
+const MOST_CHARACTERS = 500;
+
+/** The words of a search, each once; none if nothing is searched for. */
+export function searchWords(search: string | undefined): readonly string[] {
+  if (search === undefined) return [];
+  if (typeof search === 'string' && search.length <= MOST_CHARACTERS) return [...new Set(wordsIn(search))];
+  throw new UsageError('invalid-options', {}, `A search is a text of at most ${MOST_CHARACTERS} characters.`);
+}
+
+/** Every word of a question, some more than once. */
+export function wordsOf({ agent, tool, labels, card }: Searched): readonly string[] {
+  return [agent, tool, ...labels, ...shownTexts(card)].flatMap(wordsIn);
+}
+
+/** Whether each of the words that are asked for begins one of `words`. */
+export function hasAll(words: readonly string[], asked: readonly string[]): boolean {
+  return asked.every((wanted) => words.some((word) => word.startsWith(wanted)));
+}
+
+/** Letters and digits without anything between them. */
+function wordsIn(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+}
+
+/** The texts and numbers in the input and in what the asker wants shown, however deep they are. */
+function shownTexts(card: Json): readonly string[] {
+  const texts: string[] = [];
+  const left: (Json | undefined)[] = [
+    at(card, 'part', 'toolRequest', 'input'),
+    at(card, 'part', 'metadata', 'interrupt'),
+  ];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === 'string' || typeof value === 'number') texts.push(String(value));
+    else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) left.push(inner);
+  }
+  return texts;
+}
+
+function at(value: Json, ...path: readonly string[]): Json | undefined {
+  return path.reduce<Json | undefined>(
+    (inner, key) => (isObject(inner) && Object.hasOwn(inner, key) ? (inner[key] as Json) : undefined),
+    value,
+  );
+}

@@ -1,0 +1,91 @@
+// Responses for `useChat` without a route: one generation, or one stored run, as a UI message stream.
+import { UsageError } from '../core/errors.ts';
+import { loadMessages } from '../core/history.ts';
+import type { Message } from '../core/message.ts';
+import type { Agent } from '../loop/agent.ts';
+import type { GenerateResponse } from '../loop/response.ts';
+import { runsOf } from '../runs/agent-runs.ts';
+import { cardOf } from './cards.ts';
+import { generationChunks, type Listeners } from './generation.ts';
+import { Picture, sinceSpoken } from './picture.ts';
+import { problemsOf } from './posted-decisions.ts';
+import { sseResponse } from './sse.ts';
+import { StoredChat } from './stored-chat.ts';
+import type { ChatMessage } from './ui-message.ts';
+import { ChatWriter, type WriterOptions } from './writer.ts';
+
+/** How the response speaks to the browser. */
+export type StreamResponseOptions = Partial<WriterOptions> & {
+  /** The conversation that the generation is given, as far as it is not its `prompt`. */
+  readonly messages?: readonly Message[];
+  /** The message of the browser that goes on, as it sent it; a new one begins unless given. */
+  readonly known?: ChatMessage;
+  readonly signal?: AbortSignal;
+  readonly keepAliveMs?: number;
+  readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
+};
+
+/** The headers by which clients of the AI SDK know the stream, and its end. */
+export const UI_STREAM = { last: '[DONE]', headers: { 'x-vercel-ai-ui-message-stream': 'v1' } } as const;
+
+export const brokeOff = ({ code }: { readonly code: string }): string =>
+  `The answer broke off (${code}). Nothing is lost: try again.`;
+
+/**
+ * One generation as a response for `useChat`. What the browser sends back is not checked here: `chatRoute` does that.
+ * @example
+ * return streamResponse((listen) => ai.generate({ prompt, tools, ...listen }));
+ */
+export function streamResponse(
+  generate: (listen: Listeners) => Promise<GenerateResponse>,
+  options: StreamResponseOptions = {},
+): Response {
+  const { messages = [], known, client = 6, approvals = 'native', keepAliveMs = 15_000 } = options;
+  const { onError: errorText = brokeOff, signal = new AbortController().signal } = options;
+  const messageId = known?.id ?? `msg_${crypto.randomUUID()}`;
+  const picture = new Picture({
+    chatId: messageId,
+    state: loadMessages(messages).state,
+    messageId: () => messageId,
+    card: (key, pending, at) => cardOf(key, pending, at, new Map(), () => true),
+  });
+  if (known) picture.restore(sinceSpoken(messages));
+  const writer = new ChatWriter(picture, { client, approvals }, known);
+  const refused = (error: UsageError) => new Map([...pendingKeys(picture)].map((key) => [key, problemsOf(error)]));
+  const chunks = generationChunks({ picture, writer, signal, generate, refused, errorText });
+  return sseResponse(chunks, { ...UI_STREAM, keepAliveMs });
+}
+
+function pendingKeys(picture: Picture): readonly string[] {
+  return (picture.current?.steps ?? [])
+    .flat()
+    .flatMap((piece) => (piece.type === 'tool' ? [...piece.cards.keys()] : []));
+}
+
+/** The current message of a stored run as a response for `useChat`, and what happens until it rests; 204 if there is none. */
+export async function runResponse(
+  agent: Agent,
+  runId: string,
+  options: Omit<StreamResponseOptions, 'messages' | 'known'> = {},
+): Promise<Response> {
+  const known = runsOf(agent);
+  if (!known?.runs) throw new UsageError('no-store', { agent: agent.name }, `The agent ${agent.name} has no store.`);
+  const { client = 6, approvals = 'native', keepAliveMs = 15_000, onError: errorText = brokeOff } = options;
+  const { port, runs } = known;
+  const chat = new StoredChat(
+    {
+      agent,
+      runs,
+      tools: () => port.tools(),
+      writer: { client, approvals },
+      mayRead: () => true,
+      mayDecide: () => true,
+      whilePending: 'cancel',
+      errorText,
+    },
+    runId,
+    { id: '' },
+  );
+  const chunks = await chat.replay(options.signal ?? new AbortController().signal);
+  return chunks ? sseResponse(chunks, { ...UI_STREAM, keepAliveMs }) : new Response(null, { status: 204 });
+}

@@ -1,0 +1,20 @@
+// What the endpoints work with.
+import type { Countersign } from 'countersign';
+import type { Access } from '../access.ts';
+import type { StreamOptions } from '../live/event-stream.ts';
+import type { Hub } from '../live/hub.ts';
+import type { RunEvents } from '../live/run-events.ts';
+import type { Measures } from '../watching/measures.ts';
+
+export type Services = {
+  readonly ai: Countersign;
+  readonly access: Access;
+  readonly hub: Hub;
+  readonly runEvents: RunEvents;
+  readonly measures: Measures;
+  readonly streams: StreamOptions;
+  /** Other origins whose pages may ask. */
+  readonly origins: readonly string[];
+  /** The model in use, as `/me` tells it. */
+  readonly model: { readonly name: string; readonly demo: boolean };
+};
