@@ -2,14 +2,15 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Countersign, ModelInput, Store } from 'countersign';
+import type { Countersign, ModelInput, Providers, Store } from 'countersign';
+import type { AppOptions } from '../options.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 
 /**
  * What a file that exports a function is given, so that the same agents work on any store and model.
  * @example
- * export default ({ store, model }: AgentsEnvironment) => {
- *   const ai = countersign({ store, model });
+ * export default ({ store, model, providers }: AgentsEnvironment) => {
+ *   const ai = countersign({ store, model, providers });
  *   ai.defineAgent({ name: 'assistant', tools: [] });
  *   return ai;
  * };
@@ -17,15 +18,20 @@ import { CommandFailure, EXIT } from './failure.ts';
 export type AgentsEnvironment = {
   /** The store that was asked for on the command line. */
   readonly store: Store;
-  /** The model that the environment names, or the demo model. */
+  /** The model that the environment names, or the demo model, with its providers. */
   readonly model: ModelInput;
+  readonly providers: Providers;
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
 /** What a file exports: agents on a store of their own, or a function that puts them on the store that it is given. */
-export type AgentsExport =
+export type AgentsExport = {
+  /** What it exports as `server`: who asks and who may decide, for `countersign serve`. */
+  readonly server: AppOptions;
+} & (
   | { readonly kind: 'instance'; readonly ai: Countersign }
-  | { readonly kind: 'function'; make(environment: AgentsEnvironment): Promise<Countersign> };
+  | { readonly kind: 'function'; make(environment: AgentsEnvironment): Promise<Countersign> }
+);
 
 const NAMES = ['countersign.config', 'agents'].flatMap((name) =>
   ['ts', 'mts', 'js', 'mjs'].map((end) => `${name}.${end}`),
@@ -50,9 +56,11 @@ export async function loadAgentsFile(path: string): Promise<AgentsExport> {
   } catch (error) {
     throw cannotLoad(path, error);
   }
+  const server = serverOptions(path, exported.server);
   for (const value of [exported.default, exported.ai]) {
-    if (isInstance(value)) return { kind: 'instance', ai: value };
-    if (typeof value === 'function') return { kind: 'function', make: (environment) => make(path, value, environment) };
+    if (isInstance(value)) return { server, kind: 'instance', ai: value };
+    if (typeof value === 'function')
+      return { server, kind: 'function', make: (environment) => make(path, value, environment) };
   }
   const names = Object.keys(exported).join(', ') || 'nothing';
   throw useless(path, `exports ${names}, and neither a default nor \`ai\` that is an instance`);
@@ -73,6 +81,12 @@ async function make(path: string, made: unknown, environment: AgentsEnvironment)
   }
   if (isInstance(ai)) return ai;
   throw useless(path, `exports a function that gives ${ai === undefined ? 'nothing' : 'something else'}`);
+}
+
+function serverOptions(path: string, server: unknown): AppOptions {
+  if (server === undefined) return {};
+  if (typeof server === 'object' && server !== null) return server;
+  throw useless(path, 'exports a `server` that is no object of options');
 }
 
 /** By its shape: the file may bring another copy of the library. */

@@ -1,10 +1,14 @@
 // Opens what a command works on: the desk of a store or a server, or the user's agents on their store.
 import { userInfo } from 'node:os';
-import { type Countersign, countersign, type Store } from 'countersign';
-import { type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
+import { type Countersign, countersign, type Notes, type Store } from 'countersign';
+import { demoAgents } from '../demo/agents.ts';
+import { modelFromEnvironment } from '../demo/environment.ts';
+import type { AppOptions } from '../options.ts';
+import { type AgentsEnvironment, type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
 import type { Invocation, Options } from './command.ts';
 import type { Desk } from './desk.ts';
 import { usageFailure } from './failure.ts';
+import { serverDesk } from './server-desk.ts';
 import { DEFAULT_STORE, type Opening, openStore, shownAddress } from './store-address.ts';
 import { storeDesk } from './store-desk.ts';
 
@@ -26,6 +30,10 @@ export type OpenedAgents = {
   readonly where: string;
   /** The file they come from; undefined for the demo. */
   readonly file: string | undefined;
+  /** What the file says of the server. */
+  readonly server: AppOptions;
+  /** The model of the environment, where it is the one in use. */
+  readonly model: { readonly name: string; readonly demo: boolean } | undefined;
   close(): Promise<void>;
 };
 
@@ -60,13 +68,16 @@ export async function openAgents(
         'Export a function to choose it here: export default ({ store }) => countersign({ store, … })',
       );
     void loaded.ai.runs;
-    return { ai: loaded.ai, where: `the store of ${shownPath(file)}`, file, close: async () => {} };
+    const where = `the store of ${shownPath(file)}`;
+    return { ai: loaded.ai, where, file, server: loaded.server, model: undefined, close: async () => {} };
   }
   const address = addressOf(invocation);
   const store = await openStore(address, opening);
-  const ai = loaded?.kind === 'function' ? await loaded.make(await environmentOf(store)) : await demoOn(store);
+  const { environment, modelInUse } = await environmentOf(store);
+  const ai = loaded?.kind === 'function' ? await loaded.make(environment) : demoOn(environment);
   void ai.runs;
-  return { ai, where: shownAddress(address), file, close: () => store.close() };
+  const server = loaded?.server ?? {};
+  return { ai, where: shownAddress(address), file, server, model: modelInUse(), close: () => store.close() };
 }
 
 /** A store without agents, for what only needs a store. */
@@ -76,6 +87,18 @@ export async function openBareStore(
 ): Promise<{ store: Store; where: string }> {
   const address = addressOf(invocation);
   return { store: await openStore(address, opening), where: shownAddress(address) };
+}
+
+/** The small records beside the runs, in the store that the agents use. */
+export async function openNotes(
+  invocation: Invocation,
+  opening: Opening,
+): Promise<{ readonly notes: Notes; close(): Promise<void> }> {
+  const file = invocation.has('store') ? undefined : findAgentsFile(invocation.text('agents'));
+  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
+  if (loaded?.kind === 'instance') return { notes: loaded.ai.runs.notes, close: async () => {} };
+  const { store } = await openBareStore(invocation, opening);
+  return { notes: store.notes, close: () => store.close() };
 }
 
 export const addressOf = (invocation: Invocation): string =>
@@ -91,7 +114,7 @@ const hasStore = (invocation: Invocation): boolean => invocation.has('store') ||
 
 /** The definitions of the user's file on this store; those of an instance are taken over by name. */
 async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise<Countersign> {
-  if (loaded?.kind === 'function') return loaded.make(await environmentOf(store));
+  if (loaded?.kind === 'function') return loaded.make((await environmentOf(store)).environment);
   const ai = countersign({ store });
   if (loaded)
     for (const [name, { definition }] of loaded.ai.agents) {
@@ -102,12 +125,28 @@ async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise
   return ai;
 }
 
-async function environmentOf(store: Store): Promise<any> {
-  return { store, model: undefined, env: process.env };
+/** What a file that exports a function gets; whether it took the model is known afterwards. */
+async function environmentOf(store: Store) {
+  const { model, providers, name, demo } = await modelFromEnvironment();
+  let isTaken = false;
+  const environment: AgentsEnvironment = {
+    store,
+    get model() {
+      isTaken = true;
+      return model;
+    },
+    providers,
+    env: process.env,
+  };
+  return { environment, modelInUse: () => (isTaken ? { name, demo } : undefined) };
 }
-async function demoOn(store: Store): Promise<Countersign> {
-  return countersign({ store });
+
+function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {
+  const ai = countersign({ store, model, providers });
+  demoAgents(ai);
+  return ai;
 }
-async function openServer(_invocation: Invocation, _url: string): Promise<Desk> {
-  throw new Error('later');
+
+function openServer(invocation: Invocation, url: string): Promise<Desk> {
+  return serverDesk(url, invocation.text('token') ?? process.env.COUNTERSIGN_TOKEN);
 }
