@@ -1,4 +1,5 @@
-// Every command, in the groups of the help.
+// Every command, in the groups of the help. What does the work is loaded when a command runs, so that help and mistakes are told
+// at once.
 import { decide } from './commands/decide.ts';
 import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';

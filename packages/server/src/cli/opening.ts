@@ -5,23 +5,13 @@ import { demoAgents } from '../demo/agents.ts';
 import { modelFromEnvironment } from '../demo/environment.ts';
 import type { AppOptions } from '../options.ts';
 import { type AgentsEnvironment, type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
-import type { Invocation, Options } from './command.ts';
+import type { Invocation } from './command.ts';
 import type { Desk } from './desk.ts';
 import { usageFailure } from './failure.ts';
+import { addressOf } from './place-options.ts';
 import { serverDesk } from './server-desk.ts';
-import { DEFAULT_STORE, type Opening, openStore, shownAddress } from './store-address.ts';
+import { type Opening, openStore, shownAddress } from './store-address.ts';
 import { storeDesk } from './store-desk.ts';
-
-export const STORE_OPTIONS: Options = {
-  store: { value: 'address', summary: 'sqlite:./file.sqlite or postgres://…, also COUNTERSIGN_STORE' },
-  agents: { value: 'file', summary: 'the file with your agents; countersign.config.ts or agents.ts unless given' },
-};
-
-export const DESK_OPTIONS: Options = {
-  ...STORE_OPTIONS,
-  url: { value: 'url', summary: 'work through a running server, also COUNTERSIGN_URL' },
-  token: { value: 'token', summary: 'for the server, better given as COUNTERSIGN_TOKEN' },
-};
 
 /** Agents on their store. */
 export type OpenedAgents = {
@@ -100,9 +90,6 @@ export async function openNotes(
   const { store } = await openBareStore(invocation, opening);
   return { notes: store.notes, close: () => store.close() };
 }
-
-export const addressOf = (invocation: Invocation): string =>
-  invocation.text('store') ?? process.env.COUNTERSIGN_STORE ?? DEFAULT_STORE;
 
 /** Who decides: as said, or the one who is logged in. */
 export function personOf(invocation: Invocation): string {

@@ -50,7 +50,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
       clearTimeout(timer);
       timer = setTimeout(() => {
         tell(`${name} changed.`);
-        if (!child) return start('again');
+        if (!child) return start();
         isChanged = true;
         stopChild();
       }, DEBOUNCE_MS);
@@ -66,13 +66,17 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
         // A folder that is gone cannot change.
       }
     };
-    const start = (role: 'first' | 'again') => {
+    const start = () => {
       const [program = '', ...args] = command;
       isChanged = false;
       let isUnloadable = false;
       const started = spawn(program, args, {
         stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-        env: { ...process.env, [DEV_ROLE]: role, ...(port !== undefined && { [DEV_PORT]: String(port) }) },
+        env: {
+          ...process.env,
+          [DEV_ROLE]: port === undefined ? 'first' : 'again',
+          ...(port !== undefined && { [DEV_PORT]: String(port) }),
+        },
       });
       child = started;
       started.on('message', (message: ServingMessage) => {
@@ -83,7 +87,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
       started.on('exit', (code) => {
         child = undefined;
         if (isStopping) return end(0);
-        if (isChanged) return start('again');
+        if (isChanged) return start();
         if (!isUnloadable && port === undefined) return end(code ?? 1);
         tell(
           isUnloadable
@@ -101,6 +105,6 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
         if (!child) end(0);
         else stopChild();
       });
-    start('first');
+    start();
   });
 }

@@ -5,8 +5,8 @@ import { recordedText } from '../decision-text.ts';
 import type { Desk, DeskCard } from '../desk.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import { answerFrom, jsonFrom, readGiven } from '../given-value.ts';
-import { DESK_OPTIONS, openDesk } from '../opening.ts';
 import { misuse, required } from '../parse-arguments.ts';
+import { DESK_OPTIONS } from '../place-options.ts';
 import { visibleLine } from '../visible-text.ts';
 
 const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
@@ -46,6 +46,7 @@ export const decide: Command = {
     if (invocation.has('by') && invocation.has('url'))
       throw misuse(decide, 'With --url, the server knows who decides by the token; --by cannot be used.');
     const given = await readValue(verb, invocation);
+    const { openDesk } = await import('../opening.ts');
     const desk = await openDesk(invocation, { agents: true });
     try {
       const card = await desk.card(id);

@@ -5,9 +5,9 @@ import { findAgentsFile, shownPath } from '../agents-file.ts';
 import type { Command, Invocation } from '../command.ts';
 import { type ExitCode, failureOf } from '../failure.ts';
 import { noteLoadedFiles } from '../loaded-files.ts';
-import { STORE_OPTIONS } from '../opening.ts';
+import { STORE_OPTIONS } from '../place-options.ts';
 import { DEV_PORT, DEV_ROLE, keepServing, type ServingMessage } from '../reloading.ts';
-import { type Serving, startServing } from '../serving.ts';
+import type { Serving } from '../serving.ts';
 import { stopSignal } from '../stopping.ts';
 
 export const dev: Command = {
@@ -52,6 +52,7 @@ async function serveOnce(invocation: Invocation, isFirst: boolean): Promise<Exit
   const loaded = noteLoadedFiles();
   let serving: Serving;
   try {
+    const { startServing } = await import('../serving.ts');
     const port = process.env[DEV_PORT] === undefined ? undefined : Number(process.env[DEV_PORT]);
     serving = await startServing(invocation, invocation.positionals[0], {
       dev: true,

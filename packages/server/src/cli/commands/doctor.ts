@@ -8,7 +8,7 @@ import type { Command, Invocation } from '../command.ts';
 import { EXIT, failureOf } from '../failure.ts';
 import { modelKeys } from '../model-keys.ts';
 import { durationText } from '../moment.ts';
-import { addressOf, DESK_OPTIONS } from '../opening.ts';
+import { addressOf, DESK_OPTIONS } from '../place-options.ts';
 import { fileOf, openStore, shownAddress } from '../store-address.ts';
 import { tableLines } from '../table.ts';
 import { visibleLine } from '../visible-text.ts';

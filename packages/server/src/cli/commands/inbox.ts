@@ -3,10 +3,9 @@ import type { Command, Invocation } from '../command.ts';
 import { recordedText } from '../decision-text.ts';
 import type { CardQuery, Desk, DeskCard } from '../desk.ts';
 import { cardAge, cardSummary } from '../inbox/card-rows.ts';
-import { runInbox } from '../inbox/session.ts';
 import { Interrupted, openTerminal } from '../inbox/terminal.ts';
-import { DESK_OPTIONS, openDesk } from '../opening.ts';
 import type { Output } from '../output.ts';
+import { DESK_OPTIONS } from '../place-options.ts';
 import { tableLines } from '../table.ts';
 import { visibleLine } from '../visible-text.ts';
 
@@ -39,6 +38,7 @@ export const inbox: Command = {
     const isSettled = invocation.has('settled');
     const query = queryOf(invocation);
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
+    const { openDesk } = await import('../opening.ts');
     const desk = await openDesk(invocation, { agents: true });
     try {
       if (isTerminal && !output.json && !isSettled && !invocation.has('list')) return await interactive(desk, query);
@@ -64,6 +64,7 @@ function queryOf(invocation: Invocation): CardQuery {
 }
 
 async function interactive(desk: Desk, query: CardQuery): Promise<undefined> {
+  const { runInbox } = await import('../inbox/session.ts');
   const terminal = openTerminal(process.stdin, process.stdout);
   try {
     await runInbox(desk, terminal, query);

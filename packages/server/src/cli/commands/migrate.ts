@@ -2,7 +2,7 @@
 import type { Command } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { type Fitness, fitnessOfAll } from '../fitness.ts';
-import { openAgents, openBareStore, STORE_OPTIONS } from '../opening.ts';
+import { STORE_OPTIONS } from '../place-options.ts';
 import { visibleLine } from '../visible-text.ts';
 
 export const migrate: Command = {
@@ -22,6 +22,7 @@ export const migrate: Command = {
   ],
   async run(invocation) {
     const { output } = invocation;
+    const { openAgents, openBareStore } = await import('../opening.ts');
     if (!invocation.has('dry-run')) {
       const { store, where } = await openBareStore(invocation, 'make');
       try {

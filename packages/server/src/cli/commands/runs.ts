@@ -1,7 +1,7 @@
 // `countersign runs`: the runs of a store, a page at a time.
 import type { Command } from '../command.ts';
 import { roughDuration, timeText } from '../moment.ts';
-import { DESK_OPTIONS, openDesk } from '../opening.ts';
+import { DESK_OPTIONS } from '../place-options.ts';
 import { tableLines } from '../table.ts';
 import { visibleLine } from '../visible-text.ts';
 
@@ -32,6 +32,7 @@ export const runs: Command = {
     const [status, agent, startedBy, cursor] = ['status', 'agent', 'started-by', 'cursor'].map((name) =>
       invocation.text(name),
     );
+    const { openDesk } = await import('../opening.ts');
     const desk = await openDesk(invocation, { agents: false });
     try {
       const page = await desk.runs({

@@ -3,8 +3,7 @@
 import { ADDRESS_OPTIONS } from '../address-options.ts';
 import { shownPath } from '../agents-file.ts';
 import type { Command } from '../command.ts';
-import { STORE_OPTIONS } from '../opening.ts';
-import { startServing } from '../serving.ts';
+import { STORE_OPTIONS } from '../place-options.ts';
 import { stopSignal } from '../stopping.ts';
 
 export const serve: Command = {
@@ -32,6 +31,7 @@ export const serve: Command = {
   ],
   async run(invocation) {
     const { output } = invocation;
+    const { startServing } = await import('../serving.ts');
     const { opened, server, stop } = await startServing(invocation, invocation.positionals[0], {
       dev: false,
       worker: !invocation.has('no-worker'),

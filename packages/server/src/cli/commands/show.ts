@@ -2,9 +2,9 @@
 import type { Command, Invocation } from '../command.ts';
 import type { Desk, DeskRunView } from '../desk.ts';
 import { durationText, timeText } from '../moment.ts';
-import { DESK_OPTIONS, openDesk } from '../opening.ts';
 import type { Format, Output } from '../output.ts';
 import { required } from '../parse-arguments.ts';
+import { DESK_OPTIONS } from '../place-options.ts';
 import { wrap } from '../text-width.ts';
 import { createTimeline, type Entry, offsetText } from '../timeline.ts';
 import { visibleLine } from '../visible-text.ts';
@@ -27,6 +27,7 @@ export const show: Command = {
   ],
   async run(invocation) {
     const runId = required(show, invocation);
+    const { openDesk } = await import('../opening.ts');
     const desk = await openDesk(invocation, { agents: false });
     try {
       if (invocation.has('follow')) await follow(desk, runId, invocation);

@@ -1,13 +1,15 @@
 // `countersign tokens create|list|revoke`: API tokens, kept in the store as hashes.
 import type { Notes } from 'countersign';
-import { createToken, listTokens, revokeToken, type TokenRecord } from '../../identity/tokens.ts';
+import type { TokenRecord } from '../../identity/tokens.ts';
 import type { Command, Invocation } from '../command.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import { timeText } from '../moment.ts';
-import { openNotes, STORE_OPTIONS } from '../opening.ts';
 import { misuse, required } from '../parse-arguments.ts';
+import { STORE_OPTIONS } from '../place-options.ts';
 import { tableLines } from '../table.ts';
 import { visibleLine } from '../visible-text.ts';
+
+type Tokens = typeof import('../../identity/tokens.ts');
 
 const SCOPES = ['start', 'read', 'decide'] as const;
 
@@ -36,7 +38,7 @@ export const tokensCreate: Command = {
     const days = invocation.whole('expires-in', 1, 36_500);
     const label = invocation.text('label');
     const { output } = invocation;
-    return withNotes(invocation, 'make', async (notes) => {
+    return withNotes(invocation, 'make', async (notes, { createToken }) => {
       const { token, record } = await createToken(notes, {
         person,
         reach: invocation.has('all') ? 'all' : 'own',
@@ -63,7 +65,7 @@ export const tokensList: Command = {
   examples: [['countersign tokens list --json', 'for a program']],
   async run(invocation) {
     const { output } = invocation;
-    return withNotes(invocation, 'existing', async (notes) => {
+    return withNotes(invocation, 'existing', async (notes, { listTokens }) => {
       const tokens = await listTokens(notes);
       if (output.json) return output.document({ items: tokens });
       if (tokens.length === 0) return output.note('There are no tokens.');
@@ -95,7 +97,7 @@ export const tokensRevoke: Command = {
     const given = required(tokensRevoke, invocation);
     const id = /^cs_([0-9a-f]{16})_/.exec(given)?.[1] ?? given;
     const { output } = invocation;
-    return withNotes(invocation, 'existing', async (notes) => {
+    return withNotes(invocation, 'existing', async (notes, { revokeToken }) => {
       if (!(await revokeToken(notes, id)))
         throw new CommandFailure(EXIT.notFound, 'unknown-token', `There is no token ${id}.`, {
           hint: 'See which there are with: countersign tokens list',
@@ -109,11 +111,12 @@ export const tokensRevoke: Command = {
 async function withNotes(
   invocation: Invocation,
   opening: 'make' | 'existing',
-  work: (notes: Notes) => Promise<void>,
+  work: (notes: Notes, tokens: Tokens) => Promise<void>,
 ): Promise<undefined> {
+  const { openNotes } = await import('../opening.ts');
   const { notes, close } = await openNotes(invocation, opening);
   try {
-    await work(notes);
+    await work(notes, await import('../../identity/tokens.ts'));
     return undefined;
   } finally {
     await close();

@@ -1,7 +1,7 @@
 // `countersign worker`: drives the runs of a store, without a server.
 import type { Command } from '../command.ts';
 import { failureOf } from '../failure.ts';
-import { openAgents, STORE_OPTIONS } from '../opening.ts';
+import { STORE_OPTIONS } from '../place-options.ts';
 import { stopSignal } from '../stopping.ts';
 import { visibleLine } from '../visible-text.ts';
 
@@ -23,6 +23,7 @@ export const worker: Command = {
   async run(invocation) {
     const { output } = invocation;
     const concurrency = invocation.whole('concurrency', 1, 1_000) ?? 8;
+    const { openAgents } = await import('../opening.ts');
     const { ai, where, close } = await openAgents(invocation, invocation.positionals[0]);
     const stop = stopSignal();
     const agents = [...ai.agents.keys()];
