@@ -36,7 +36,7 @@ export type DeskEvent = StoredEvent & { readonly seq: number };
 /** Which questions are listed. */
 export type CardQuery = Pick<
   InterruptListOptions,
-  'settled' | 'agent' | 'tool' | 'runId' | 'order' | 'cursor' | 'limit'
+  'settled' | 'agent' | 'tool' | 'runId' | 'search' | 'order' | 'cursor' | 'limit'
 >;
 
 export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 'cursor' | 'limit'>;

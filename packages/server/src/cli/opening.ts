@@ -30,7 +30,10 @@ export type OpenedAgents = {
 /** `agents`: whether what is decided is checked against the tools of the user's file. */
 export async function openDesk(invocation: Invocation, needs: { readonly agents: boolean }): Promise<Desk> {
   const url = invocation.text('url') ?? (hasStore(invocation) ? undefined : process.env.COUNTERSIGN_URL);
-  if (url !== undefined) return openServer(invocation, url);
+  if (url !== undefined) {
+    if (invocation.has('by')) throw usageFailure('A server knows who decides by the token; --by is for stores.');
+    return openServer(invocation, url);
+  }
   const person = personOf(invocation);
   const named = invocation.text('store');
   const file = named !== undefined && !needs.agents ? undefined : findAgentsFile(invocation.text('agents'));

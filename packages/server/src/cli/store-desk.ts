@@ -1,6 +1,7 @@
 // The desk on a store: reads and decides directly. It drives nothing; whoever works on the store goes on with the runs.
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Store, tool, z } from 'countersign';
 import { interruptCard } from 'countersign/ui';
+import { claimsOf } from '../api/claims.ts';
 import type { Desk, DeskCard, DeskRunView } from './desk.ts';
 import { CommandFailure, EXIT, usageFailure } from './failure.ts';
 
@@ -19,22 +20,16 @@ const LOOK_EVERY_MS = 1_000;
 
 export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions): Desk {
   const { runs } = ai;
-  const cardOf = async (interrupt: RunInterrupt): Promise<DeskCard> => ({
-    ...interruptCard(interrupt, ai.agents.get(interrupt.agent), true),
-    runId: interrupt.runId,
-    agent: interrupt.agent,
-    startedBy: await startedBy(interrupt.runId),
-    claim: null,
-  });
-  // A run is started once, so that who started it is asked once.
-  const starters = new Map<string, string | null>();
-  const startedBy = async (runId: string): Promise<string | null> => {
-    const known = starters.get(runId);
-    if (known !== undefined) return known;
-    const loaded = await runs.find(runId, { after: Number.MAX_SAFE_INTEGER });
-    const starter = loaded?.run.startedBy ?? null;
-    starters.set(runId, starter);
-    return starter;
+  const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly DeskCard[]> => {
+    const claims = await claimsOf(
+      runs.notes,
+      interrupts.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
+    );
+    return interrupts.map((interrupt) => cardOf(interrupt, claims.get(interrupt.id) ?? null));
+  };
+  const cardOf = (interrupt: RunInterrupt, claim: DeskCard['claim']): DeskCard => {
+    const { runId, agent, startedBy } = interrupt;
+    return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, claim };
   };
   const view = async (runId: string): Promise<DeskRunView> => {
     const { hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...rest } = await runs.get(runId);
@@ -57,12 +52,15 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
     follow: (runId, signal) => runs.events(runId, { signal }),
     cards: async (query) => {
       const page = await runs.interrupts(query);
-      return { ...page, items: await Promise.all(page.items.map(cardOf)) };
+      return { ...page, items: await cardsOf(page.items) };
     },
-    card: async (interruptId) => cardOf(await runs.interrupt(interruptId)),
+    card: async (interruptId) => {
+      const interrupt = await runs.interrupt(interruptId);
+      return cardOf(interrupt, (await claimsOf(runs.notes, [interruptId])).get(interruptId) ?? null);
+    },
     decide: async (interruptId, decision, how = {}) => {
       const interrupt = await runs.interrupt(interruptId);
-      const deciding = ai.agents.has(interrupt.agent) ? ai : standIn(await cardOf(interrupt), decision, store);
+      const deciding = ai.agents.has(interrupt.agent) ? ai : standIn(cardOf(interrupt, null), decision, store);
       return deciding.runs.decide(interruptId, decision, { ...how, by: person, channel: 'cli', drive: false });
     },
     watch(changed) {

@@ -69,6 +69,21 @@ test('Enter, or a y that is pasted, approves nothing', { timeout: 60_000 }, asyn
   expect(await settled(run)).toBeUndefined();
 });
 
+test('what is pasted into a line is text, its line ends included', { timeout: 60_000 }, async () => {
+  const [run = ''] = await place.start(PAY);
+  const { shows, press, ended } = place.terminal(['inbox']);
+  await shows(LIST);
+  press('r');
+  await shows('Why?');
+  press('\u001b[200~too\rdear\u001b[201~');
+  await shows('› too dear');
+  press(KEYS.enter);
+  await shows('rejected: too dear');
+  press('q');
+  expect(await ended).toBe(0);
+  expect(await settled(run)).toMatchObject({ type: 'reject', reason: 'too dear' });
+});
+
 test('a rejection asks for the reason, and arrow keys choose the card', { timeout: 60_000 }, async () => {
   const [, run = ''] = await place.start(ASK, PAY);
   const { shows, press, ended } = place.terminal(['inbox']);
@@ -277,6 +292,32 @@ test('hostile text never reaches the terminal, and 40×12 is enough', { timeout:
   press('q');
   expect(await ended).toBe(0);
   expect(screen.overflows).toEqual([]);
+});
+
+test.each([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s restores the terminal', { timeout: 60_000 }, async (signal, code) => {
+  await place.start(PAY);
+  const terminal = place.terminal(['inbox']);
+  await terminal.shows(LIST);
+  process.kill(terminal.programId(), signal);
+  expect(await terminal.ended).toBe(code);
+  expect(terminal.output()).toMatch(/ icanon/);
+  expect(terminal.output().lastIndexOf('\u001b[?1049l')).toBeGreaterThan(
+    terminal.output().lastIndexOf('\u001b[?1049h'),
+  );
+});
+
+test('a store that goes away is said, and the list is kept', { timeout: 60_000 }, async () => {
+  await place.start(PAY);
+  const { shows, press, ended } = place.terminal(['inbox']);
+  await shows(LIST);
+  writeFileSync(place.path('.countersign/runs.sqlite'), 'no database any more');
+  const screen = await shows('Cannot load what waits');
+  expect(screen).toContain('transferMoney');
+  press('q');
+  expect(await ended).toBe(0);
 });
 
 test.each([

@@ -1,5 +1,6 @@
 // A program in a real terminal: started through `script`, with its screen, its keys, and what it left behind.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createScreen } from './screen.ts';
 
 export type TerminalOptions = {
@@ -45,7 +46,23 @@ export function inTerminal(command: readonly string[], { columns = 80, rows = 24
       void ended.then(missing);
       look();
     });
-  return { child, screen, output: () => output, ended, shows, press: (keys: string) => child.stdin?.write(keys) };
+  /** The process id of the program itself: the last of those that `script` started. */
+  const programId = (): number => {
+    for (let id = child.pid ?? 0; ; ) {
+      const [below] = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').trim().split(' ');
+      if (below === undefined || below === '') return id;
+      id = Number(below);
+    }
+  };
+  return {
+    child,
+    programId,
+    screen,
+    output: () => output,
+    ended,
+    shows,
+    press: (keys: string) => child.stdin?.write(keys),
+  };
 }
 
 /** Without what would change colours, the person or the place. */

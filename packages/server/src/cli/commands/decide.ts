@@ -43,8 +43,6 @@ export const decide: Command = {
   async run(invocation) {
     const id = required(decide, invocation);
     const verb = verbOf(invocation);
-    if (invocation.has('by') && invocation.has('url'))
-      throw misuse(decide, 'With --url, the server knows who decides by the token; --by cannot be used.');
     const given = await readValue(verb, invocation);
     const { openDesk } = await import('../opening.ts');
     const desk = await openDesk(invocation, { agents: true });

@@ -20,6 +20,7 @@ export const inbox: Command = {
     agent: { value: 'name', summary: 'only what runs of this agent ask' },
     tool: { value: 'name', summary: 'only what this tool asks' },
     run: { value: 'run', summary: 'only what this run asks' },
+    search: { value: 'words', summary: 'only where each of these words begins one of the question' },
     list: { summary: 'print the list, also in a terminal' },
     settled: { summary: 'print what was decided, the newest first' },
     limit: { value: 'number', summary: 'how many are printed, 1 to 200; 50 unless given' },
@@ -55,11 +56,12 @@ export const inbox: Command = {
 };
 
 function queryOf(invocation: Invocation): CardQuery {
-  const [agent, tool, runId] = ['agent', 'tool', 'run'].map((name) => invocation.text(name));
+  const [agent, tool, runId, search] = ['agent', 'tool', 'run', 'search'].map((name) => invocation.text(name));
   return {
     ...(agent !== undefined && { agent }),
     ...(tool !== undefined && { tool }),
     ...(runId !== undefined && { runId }),
+    ...(search !== undefined && { search }),
   };
 }
 

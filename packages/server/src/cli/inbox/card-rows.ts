@@ -14,24 +14,21 @@ export function cardRows(card: DeskCard, columns: number, now: number): readonly
     lines.flatMap((line) => wrap(line, width)).map((line) => ({ text: ` ${line}`, ...(format && { format }) }));
   const { message, rest } = payloadOf(card.payload);
   const labels = [...(card.risk === null ? [] : [`${card.risk} risk`]), ...card.labels.map(visibleLine)];
+  const agent = `agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, for ${visibleLine(card.startedBy)}`}`;
+  const gap: Row = { text: '' };
+  // What is decided about comes first: on a small screen the rest may be out of view.
   return [
     ...text([visibleLine(card.tool)], 'bold'),
     ...text([[KINDS[card.kind], ...labels].join(' · ')], card.risk === 'high' ? 'red' : 'yellow'),
-    { text: '' },
-    ...text(
-      [`agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, for ${visibleLine(card.startedBy)}`}`],
-      'dim',
-    ),
-    ...text([`run   ${card.runId}`], 'dim'),
-    ...text(timesOf(card, now), 'dim'),
-    ...(message === undefined ? [] : [{ text: '' }, ...text(message)]),
-    { text: '' },
+    ...(message === undefined ? [] : [gap, ...text(message)]),
+    gap,
     ...text([HEADINGS[card.kind]], 'underline'),
     ...text(indented(valueLines(card.input))),
-    ...(rest === undefined
-      ? []
-      : [{ text: '' }, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
-    ...(card.decision ? [{ text: '' }, ...text([decidedText(card)], 'magenta')] : []),
+    ...(rest === undefined ? [] : [gap, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
+    ...(card.decision ? [gap, ...text([decidedText(card)], 'magenta')] : []),
+    gap,
+    ...text([agent, `run   ${card.runId}`, ...timesOf(card, now)], 'dim'),
+    ...(card.claim ? text([`${visibleLine(card.claim.by)} works on it`], 'cyan') : []),
   ];
 }
 

@@ -36,7 +36,7 @@ export function frame({ rows, columns }: Size, style: Style, parts: Parts): Fram
   const shown = parts.body.slice(parts.top, parts.top + room);
   const below = parts.body.length - parts.top - shown.length;
   const aside = clip(parts.aside, Math.max(0, Math.floor(columns / 2)));
-  const head = `${filled(` ${parts.title}`, columns - widthOf(aside) - 1)}${aside} `;
+  const head = `${filled(` ${parts.title}`, columns - widthOf(aside) - 2)} ${aside} `;
   const more = [
     ...(parts.top > 0 ? [`▲ ${parts.top} above`] : []),
     ...(below > 0 ? [`▼ ${below} more below`] : []),

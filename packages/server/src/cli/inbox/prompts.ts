@@ -122,6 +122,9 @@ export function createPrompts({ ask, style }: Pick<Terminal, 'ask' | 'style'>) {
         line = edited(line, text, key);
         return undefined;
       },
+      (text) => {
+        line = { ...line, before: line.before + text.replaceAll(/[\r\n]+/g, ' ') };
+      },
     );
     return answer === 'back' ? undefined : answer;
   };
@@ -221,7 +224,7 @@ function fieldsFrame(
   const entries = [
     ...all.map(({ name, schema, isRequired }) => {
       const given = values.get(name);
-      const shown = given === undefined ? (isRequired ? '(missing)' : '(none)') : typedOf(given, fieldKind(schema));
+      const shown = given === undefined ? (isRequired ? '(missing)' : '(none)') : shownValue(given, schema);
       return `${visibleLine(name).padEnd(width)}  ${visibleLine(shown)}`;
     }),
     'done',
@@ -246,6 +249,11 @@ function within(rows: readonly Row[], { rows: height, columns }: Size): readonly
   if (wrapped.length <= room) return wrapped;
   return [...wrapped.slice(0, room - 1), { text: ` … ${wrapped.length - room + 1} more lines` }];
 }
+
+const shownValue = (value: unknown, schema: JsonSchema): string => {
+  const kind = fieldKind(schema);
+  return kind.type === 'choice' ? choiceText(value) : typedOf(value, kind);
+};
 
 const choiceText = (choice: unknown): string =>
   typeof choice === 'string' ? choice : choice === true ? 'yes' : choice === false ? 'no' : JSON.stringify(choice);

@@ -10,7 +10,7 @@ import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome }
 import { bodyRoom, frame, type Notice, type Parts, type Row, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
 import { type Backdrop, createPrompts } from './prompts.ts';
-import type { Size, Terminal } from './terminal.ts';
+import { Interrupted, type Size, type Terminal } from './terminal.ts';
 
 const PAGE = 100;
 
@@ -176,7 +176,7 @@ class Session {
     if (!card) return true;
     this.#notice = undefined;
     const outcome = await this.#ask(verb, card).catch((error: unknown): Outcome => {
-      if (error instanceof Error && error.constructor.name === 'Interrupted') throw error;
+      if (error instanceof Interrupted) throw error;
       return { notice: { tone: 'bad', text: visibleLine(failureOf(error).message) } };
     });
     if (!('decision' in outcome)) {

@@ -12,8 +12,15 @@ export type Frame = {
 export type Size = { readonly rows: number; readonly columns: number };
 
 export type Terminal = {
-  /** Draws until a key gives a result. One asks at a time; keys that come when nobody asks are dropped. */
-  ask<T>(draw: (size: Size) => Frame, press: (text: string, key: Key) => T | undefined): Promise<T>;
+  /**
+   * Draws until a key gives a result. One asks at a time; keys that come when nobody asks are dropped. What is pasted is no
+   * key, so that it decides nothing: it goes to `paste`, where text is asked for.
+   */
+  ask<T>(
+    draw: (size: Size) => Frame,
+    press: (text: string, key: Key) => T | undefined,
+    paste?: (text: string) => void,
+  ): Promise<T>;
   /** Draws again what is asked now. */
   redraw(): void;
   /** Draws once, while something is being done. */
@@ -22,6 +29,14 @@ export type Terminal = {
   lend<T>(work: () => T): T;
   style(format: Format, text: string): string;
   close(): void;
+};
+
+/** What is asked now. */
+type Asked = {
+  draw(size: Size): Frame;
+  press(text: string, key: Key): void;
+  paste(text: string): void;
+  fail(error: Error): void;
 };
 
 /** The person pressed Ctrl-C. */
@@ -33,9 +48,7 @@ const LEAVE = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
 export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Terminal {
   let isOpen = false;
   let pasting = false;
-  let current:
-    | { draw: (size: Size) => Frame; press: (text: string, key: Key) => void; fail: (error: Error) => void }
-    | undefined;
+  let current: Asked | undefined;
   const size = (): Size => ({ rows: Math.max(6, output.rows || 24), columns: Math.max(20, output.columns || 80) });
 
   const enter = () => {
@@ -63,8 +76,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   const onKey = (text: string | undefined, key: Key) => {
     if (key.name === 'paste-start' || key.name === 'paste-end') pasting = key.name === 'paste-start';
     else if (key.ctrl && key.name === 'c') current?.fail(new Interrupted());
-    // What is pasted is text: no key in it may decide anything.
-    else if (pasting) current?.press(text ?? '', { ctrl: false, meta: false, shift: false, sequence: text ?? '' });
+    else if (pasting) current?.paste(text ?? key.sequence ?? '');
     else current?.press(text ?? '', key);
   };
   const onSignal = (signal: NodeJS.Signals) => {
@@ -88,7 +100,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   enter();
 
   return {
-    async ask(draw, press) {
+    async ask(draw, press, paste = () => {}) {
       try {
         return await new Promise((resolve, reject) => {
           current = {
@@ -97,6 +109,10 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
               const result = press(text, key);
               if (result === undefined) redraw();
               else resolve(result);
+            },
+            paste: (text) => {
+              paste(text);
+              redraw();
             },
             fail: reject,
           };
