@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import { type Countersign, countersign, type Notes, type Store } from 'countersign';
 import { demoAgents } from '../demo/agents.ts';
 import { modelFromEnvironment } from '../demo/environment.ts';
+import { demoModel } from '../demo/model.ts';
 import type { AppOptions } from '../options.ts';
 import { type AgentsEnvironment, type AgentsExport, findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
 import type { Invocation } from './command.ts';
@@ -104,7 +105,7 @@ const hasStore = (invocation: Invocation): boolean => invocation.has('store') ||
 
 /** The definitions of the user's file on this store; those of an instance are taken over by name. */
 async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise<Countersign> {
-  if (loaded?.kind === 'function') return loaded.make((await environmentOf(store)).environment);
+  if (loaded?.kind === 'function') return loaded.make(definitionsOnly(store));
   const ai = countersign({ store });
   if (loaded)
     for (const [name, { definition }] of loaded.ai.agents) {
@@ -114,6 +115,14 @@ async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise
     }
   return ai;
 }
+
+/** Nothing is driven by those who only look and decide: a model that cannot be had must not keep them from it. */
+const definitionsOnly = (store: Store): AgentsEnvironment => ({
+  store,
+  model: demoModel(),
+  providers: {},
+  env: process.env,
+});
 
 /** What a file that exports a function gets; whether it took the model is known afterwards. */
 async function environmentOf(store: Store) {

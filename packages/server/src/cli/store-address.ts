@@ -33,7 +33,7 @@ export function fileOf(address: string): string | undefined {
 
 /** The address without its password. */
 export function shownAddress(address: string): string {
-  return address.replace(/^(postgres(?:ql)?:\/\/[^/@]*?):[^/]*@/, '$1:***@');
+  return address.replace(/^(postgres(?:ql)?:\/\/[^/@:]*):[^/]*@/, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***');
 }
 
 function parseAddress(address: string): Address {

@@ -1,5 +1,6 @@
 // `runs`, `show`, `decide` and `inbox` as processes on a store: what they print, and with which code they end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
 import { ASK, BOOK, createWorkplace, HOSTILE, PAY } from './workplace.ts';
 
 const place = createWorkplace();
@@ -74,6 +75,20 @@ describe('runs', { timeout: 60_000 }, () => {
     expect(away.code).toBe(1);
     expect(away.stderr).not.toContain('secret');
   });
+});
+
+const postgres = await testServer();
+test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 60_000 }, async () => {
+  const store = ['--store', (await postgres?.freshDatabase()) ?? ''];
+  expect(await countersign(['migrate', ...store])).toMatchObject({ code: 0 });
+  const worker = place.begin(['worker', ...store]);
+  await worker.says(/Working on postgres:/);
+  const { code, stdout } = await countersign(['runs', ...store, '--json']);
+  expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, items: [], cursor: null });
+  expect((await countersign(['doctor', ...store])).stdout).toMatch(/ok +store +postgres:.*\nok +tables/);
+  expect(await countersign(['show', 'run_none', ...store])).toMatchObject({ code: 3 });
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toBe(0);
 });
 
 describe('show', { timeout: 60_000 }, () => {

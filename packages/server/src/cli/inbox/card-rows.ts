@@ -26,6 +26,7 @@ export function cardRows(card: DeskCard, columns: number, now: number): readonly
     ...text(indented(valueLines(card.input))),
     ...(rest === undefined ? [] : [gap, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
     ...(card.decision ? [gap, ...text([decidedText(card)], 'magenta')] : []),
+    ...(card.status === 'pending' && !card.mayDecide ? [gap, ...text(['You may not decide this.'], 'red')] : []),
     gap,
     ...text([agent, `run   ${card.runId}`, ...timesOf(card, now)], 'dim'),
     ...(card.claim ? text([`${visibleLine(card.claim.by)} works on it`], 'cyan') : []),

@@ -304,13 +304,13 @@ const KEYS: readonly (readonly [key: string, verb: Verb])[] = [
 /** What a key decides on this card; where there is nothing to approve, `a` answers. */
 function verbOf(text: string, card: DeskCard | undefined): Verb | undefined {
   const verb = KEYS.find(([key]) => key === text)?.[1];
-  if (verb === undefined || !card) return undefined;
+  if (verb === undefined || !card?.mayDecide) return undefined;
   if (card.allows.includes(verb)) return verb;
   return verb === 'approve' && card.allows.includes('respond') ? 'respond' : undefined;
 }
 
 function keysOf(card: DeskCard | undefined): readonly string[] {
-  if (!card || card.status === 'decided') return [];
+  if (!card?.mayDecide || card.status === 'decided') return [];
   return KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
     ([key, verb]) => `${key} ${verb === 'respond' ? 'answer' : verb}`,
   );
