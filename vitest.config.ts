@@ -9,6 +9,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^countersign$/, replacement: source('index.ts') },
+      { find: /^countersign\/ai-sdk$/, replacement: source('ai-sdk/index.ts') },
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite.ts') },
       { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },

@@ -16,7 +16,7 @@ import { fmt, median, summary, table } from './lib/stats.mjs';
 
 const { values: opt } = parseArgs({
   options: {
-    cases: { type: 'string', default: 'A,B,C,D,E,F,G,H' },
+    cases: { type: 'string', default: 'A,B,C,D,E,F,G,H,L,S' },
     adapters: { type: 'string' },
     rounds: { type: 'string' },
     variants: { type: 'string' },
@@ -42,6 +42,8 @@ const FILES = {
   E: 'e-stream.mjs',
   F: 'f-durable.mjs',
   H: 'h-memory.mjs',
+  L: 'l-sizes.mjs',
+  S: 's-sqlite.mjs',
 };
 const DEFAULT = [
   'floor',

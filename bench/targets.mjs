@@ -115,6 +115,48 @@ timesFloor('D', '32 calls', 10);
 for (const n of [1000, 10000, 20000]) timesFloor('E', `n=${n}`, 4);
 growth('E', 'n=1000', 'n=20000', 1.1);
 
+function atLeast(target, value, limit, unit, beside) {
+  const known = Number.isFinite(value);
+  const verdict = known ? (value >= limit ? 'met' : 'MISSED') : 'not measured';
+  lines.push([target, known ? `${fmt(value)} ${unit}` : '-', `>= ${fmt(limit)} ${unit}`, beside ?? '', verdict]);
+}
+
+function speed(kase, variant, other, limit) {
+  const { row } = measured(kase, variant);
+  const us = row(OURS),
+    them = row(other);
+  atLeast(
+    `${kase} ${variant}: x the round trips of ${other}`,
+    us && them ? paired(us, them, 'perSec') : NaN,
+    limit,
+    'x',
+    us && them && `${fmt(us.stats.perSec.median)} against ${fmt(them.stats.perSec.median)} a second`,
+  );
+}
+
+speed('F', 'sequential', 'floor', 0.4);
+speed('F', 'sequential', 'langgraph', 8);
+speed('F', '32 concurrent', 'floor', 0.6);
+speed('F', '32 concurrent', 'langgraph', 10);
+for (const variant of ['sequential', '32 concurrent']) {
+  const us = measured('F', variant).row(OURS);
+  line(`F ${variant}: statements`, us ? us.stats.statements.median : NaN, 8, '');
+  line(`F ${variant}: WAL`, us ? us.stats.walBytes.median : NaN, 4000, 'bytes');
+}
+const waiting = measured('H', '10000 paused runs in a store').row(OURS);
+line('H a paused run in a store holds', waiting ? Math.abs(waiting.stats.bytesPerPaused.median) : NaN, 64, 'bytes');
+for (const variant of ['PostgreSQL', 'SQLite']) {
+  const us = measured('L', variant).row(OURS);
+  line(
+    `L ${variant}: first page of 100,000 against 1,000`,
+    us ? us.stats.manyUs.median / us.stats.fewUs.median : NaN,
+    2,
+    'x',
+    us && `${fmt(us.stats.fewUs.median)} -> ${fmt(us.stats.manyUs.median)} µs`,
+  );
+}
+for (const variant of ['sequential', '32 concurrent']) speed('S', variant, 'floor', 0.4);
+
 const cold = cases.get('G cold');
 const [us, sdk] = [OURS, 'ai-sdk'].map((id) => cold?.rows.find((r) => r.id === id));
 const coldLine = (what, of, unit) => {

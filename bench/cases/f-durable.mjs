@@ -1,8 +1,5 @@
-import assert from 'node:assert/strict';
-import { selfStored } from '../lib/durable.mjs';
-import { clock, since } from '../lib/measure.mjs';
+import { roundTrips, selfStored } from '../lib/durable.mjs';
 import { countSocketBytes } from '../lib/pg.mjs';
-import { DONE } from '../lib/plan.mjs';
 
 // env.pg = { url, port } of this adapter's own database; server counters are read by run.mjs around each round.
 let bytes;
@@ -26,31 +23,14 @@ export default {
       tag: Math.random().toString(36).slice(2, 8),
     };
   },
-  async round(c, { conc, count, pauseOnly }, env) {
-    if (env.warm) count = Math.max(conc, 20);
-    globalThis.gc?.();
-    const before = c.s.counts.transfer,
-      b0 = bytes(),
-      t0 = clock();
-    let left = count;
-    const lane = async () => {
-      while (left-- > 0) {
-        const id = `${c.tag}-${++c.seq}`;
-        assert.equal(await c.s.pause(id), 1);
-        if (!pauseOnly) assert.equal(await c.s.resume(id), DONE);
-      }
-    };
-    await Promise.all(Array.from({ length: conc }, lane));
-    const t = since(t0),
-      b1 = bytes();
-    assert.equal(c.s.counts.transfer - before, pauseOnly ? 0 : count);
+  async round(c, variant, env) {
+    const b0 = bytes();
+    const measured = await roundTrips(c, variant, env);
+    const b1 = bytes();
     return {
-      iters: count,
-      wallUs: (t.wall * 1000) / count,
-      cpuUs: (t.cpu * 1000) / count,
-      perSec: (count * 1000) / t.wall,
-      sent: (b1.out - b0.out) / count,
-      received: (b1.in - b0.in) / count,
+      ...measured,
+      sent: (b1.out - b0.out) / measured.iters,
+      received: (b1.in - b0.in) / measured.iters,
     };
   },
   close: (c) => c?.s.close?.(),

@@ -59,8 +59,8 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
       await response;
     },
     // Our own store: a run that is started, waits in the store with nothing held here, and is decided by the id of its question.
-    async durable({ connectionString, poolMax, store }) {
-      const opened = store ?? (await postgres(connectionString, poolMax));
+    async durable({ connectionString, poolMax, store, keepCards = true }) {
+      const opened = store ?? (await openStore('postgres', connectionString, undefined, poolMax));
       const stored = countersign({ model: modelFor({ plan, counts: impl.counts, n }), store: opened });
       const clerk = stored.defineAgent({ name: 'clerk', system: SYSTEM, tools, maxTurns });
       const cards = new Map(); // what a person's screen holds: the id of the question
@@ -69,7 +69,7 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
         async pause(id) {
           await clerk.start(PROMPT, { runId: id });
           const { pending } = await stored.runs.rested(id);
-          cards.set(id, pending);
+          if (keepCards) cards.set(id, pending);
           return pending.length;
         },
         async resume(id) {
@@ -80,6 +80,7 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
         close: () => opened.close(),
       };
     },
+    openStore,
     save: ({ messages }) => JSON.stringify(messages),
     load: (saved) => {
       const messages = JSON.parse(saved);
@@ -90,9 +91,10 @@ export async function create({ plan: kind, n }, { modelFor = portModel } = {}) {
   };
 }
 
-async function postgres(url, poolMax) {
+async function openStore(kind, where, schema, poolMax = 10) {
+  if (kind === 'sqlite') return (await import('countersign/sqlite')).sqliteStore(where);
   const { postgresStore } = await import('countersign/postgres');
-  return postgresStore({ url, poolMax });
+  return postgresStore({ url: where, poolMax, ...(schema && { schema }) });
 }
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };

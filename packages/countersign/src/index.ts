@@ -82,6 +82,7 @@ export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './ru
 export type {
   Append,
   Appended,
+  ClaimHow,
   InterruptQuery,
   InterruptRecord,
   LoadedRun,

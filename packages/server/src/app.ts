@@ -65,7 +65,9 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     hub,
     runEvents: new RunEvents(ai.runs, hub),
     measures,
-    streams: { keepAliveMs: options.keepAliveMs ?? 15_000, patienceMs: options.patienceMs ?? 60_000 },
+    log,
+    logInputs: options.logInputs ?? false,
+    streams: { keepAliveMs: options.keepAliveMs ?? 15_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
     origins,
   };
@@ -76,7 +78,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   async function findCaller(context: Context): Promise<Caller | undefined> {
     const identification = { notes, cookie: cookieFor(context), identify: options.identify };
     const caller = await callerOf(identification, context.req.raw, originOf(context));
-    refuseOtherOrigins(context.req.raw, caller?.proof, new Set(origins));
+    const own = publicAddress ?? new URL(context.req.url);
+    refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
     if (caller) context.set('person', caller.person.id);
     return caller;
   }

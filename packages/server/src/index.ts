@@ -16,3 +16,4 @@ export type { AppOptions } from './options.ts';
 export { type RunningServer, type ServeOptions, serve } from './serve.ts';
 export type { Claim, Interrupt } from './shapes/interrupt.ts';
 export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './watching/log.ts';
+export { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';

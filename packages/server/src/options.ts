@@ -31,8 +31,6 @@ export type AppOptions = Policies & {
   readonly bodyTimeoutMs?: number;
   /** How often an open stream gives a sign of life; 15 seconds unless given. */
   readonly keepAliveMs?: number;
-  /** How long a client of a stream may read nothing; a minute unless given. */
-  readonly patienceMs?: number;
   /** How many streams may be open at once; 2,000 unless given. */
   readonly maxStreams?: number;
 };

@@ -22,6 +22,8 @@ export type ServeOptions = AppOptions & {
   readonly dev?: boolean;
   /** Takes up runs that nobody drives, and deadlines, in this process; how, or false. It does unless given. */
   readonly worker?: WorkerOptions | false;
+  /** A connection on which nothing moves for so long is cut, as when a client does not read; a minute unless given. */
+  readonly patienceMs?: number;
   /** SIGTERM and SIGINT stop the server and end the process; not unless given. */
   readonly handleSignals?: boolean;
   /** How long open requests may take to end when the server is stopped; 10 seconds unless given. */
@@ -69,6 +71,8 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
     },
     getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable }),
   );
+  // Streams give signs of life more often than this; only who does not read them falls silent.
+  server.timeout = options.patienceMs ?? 60_000;
   await listening(server, port, hostname);
   const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
   const bound = (server.address() as AddressInfo).port;

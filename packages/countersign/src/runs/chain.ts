@@ -1,5 +1,5 @@
 // The hash chain over a run's events: a past that was changed does not fit its end.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConflictError } from '../core/errors.ts';
 import type { LoadedRun, StoredEvent } from './store.ts';
 
@@ -10,7 +10,7 @@ export function link(before: string, event: StoredEvent): string {
 
 /** 132 bits of SHA-256: it is written with every append, and nobody finds a second text for it. */
 export function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 export function linkAll(before: string, events: readonly StoredEvent[]): string {

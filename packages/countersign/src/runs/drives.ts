@@ -18,6 +18,7 @@ import { Journal, type JournalOptions } from './journal.ts';
 import { Live } from './live.ts';
 import { errorOutcome } from './outcome.ts';
 import { statusOf } from './projection.ts';
+import { Renewals } from './renewals.ts';
 import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
 import { stateOf } from './view.ts';
 
@@ -69,7 +70,12 @@ export class Drives {
   readonly live = new Live();
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Promise<Rest>>();
+  /** Those of which nothing is on record yet. */
+  readonly #beginning = new Set<Promise<Rest>>();
+  /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
+  readonly #rested = new Map<string, Promise<Rest>>();
   readonly #journals = new Map<string, Journal>();
+  readonly #renewals: Renewals;
   #stopping = false;
   #aheadMs = 0;
   #askAgainAt = 0;
@@ -78,6 +84,7 @@ export class Drives {
 
   constructor(options: DrivesOptions) {
     this.#options = options;
+    this.#renewals = new Renewals(options.leaseMs);
   }
 
   /** The time of the store, as far as it was asked lately: the one clock that all who work on it share. */
@@ -111,7 +118,12 @@ export class Drives {
     run: JournalOptions['run'],
     state: State,
     agent: AgentPort,
-    how: { readonly create?: NewRun; readonly onStale?: 'absorb' | 'fail'; readonly held?: string },
+    how: {
+      readonly create?: NewRun;
+      readonly onStale?: 'absorb' | 'fail';
+      readonly held?: string;
+      readonly enter?: true;
+    },
   ): Journal {
     const { store, newId, leaseMs, sleep } = this.#options;
     return new Journal({
@@ -125,7 +137,7 @@ export class Drives {
       clock: this.clock,
       sleep,
       onStale: how.onStale ?? 'absorb',
-      claim: how.held === undefined ? 'take' : 'hold',
+      claim: how.enter ? 'enter' : how.held === undefined ? 'take' : 'hold',
     });
   }
 
@@ -157,16 +169,43 @@ export class Drives {
 
   /** Drives on in the background; `rested` tells when the run has come to rest, `settled` when all have. */
   go(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): void {
+    this.#keep(journal, this.#rest(agent, run, journal, options));
+  }
+
+  /**
+   * Drives on before anything is on record: what was recorded so far becomes durable together with what comes of it at
+   * once, such as the start of a call. No body runs before that. Resolves once it is durable; rejects if it cannot be.
+   */
+  async begin(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
+    if (this.#stopping) return this.goOrLeave(agent, run, journal, options);
+    const driving = this.#rest(agent, run, journal, options);
+    this.#beginning.add(driving);
+    try {
+      await journal.begun;
+      this.#keep(journal, driving);
+    } finally {
+      this.#beginning.delete(driving);
+    }
+  }
+
+  async #rest(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<Rest> {
+    const failed = await this.#drive(agent, run, journal, options);
+    return restOf(journal.runId, run.state, agent, failed);
+  }
+
+  #keep(journal: Journal, driving: Promise<Rest>): void {
     const id = journal.runId;
     this.#journals.set(id, journal);
-    const driving = this.#drive(agent, run, journal, options)
-      .then((failed) => restOf(id, run.state, agent, failed))
-      .finally(() => {
-        if (this.#active.get(id) === driving) this.#active.delete(id);
-        if (this.#journals.get(id) === journal) this.#journals.delete(id);
-        this.onFreed?.();
-      });
     this.#active.set(id, driving);
+    void driving.finally(() => {
+      if (this.#active.get(id) === driving) this.#active.delete(id);
+      if (this.#journals.get(id) === journal) this.#journals.delete(id);
+      this.#rested.set(id, driving);
+      setImmediate(() => {
+        if (this.#rested.get(id) === driving) this.#rested.delete(id);
+      });
+      this.onFreed?.();
+    });
   }
 
   /** Drives on, or leaves the run to another where this process is being stopped. */
@@ -183,13 +222,15 @@ export class Drives {
 
   /** How the run stands once this process rests with it; undefined if it does not drive it. */
   rested(runId: string): Promise<Rest> | undefined {
-    return this.#active.get(runId);
+    return this.#active.get(runId) ?? this.#rested.get(runId);
   }
 
   /** True if the run stopped for an error. */
   async #drive(agent: AgentPort, run: Run, journal: Journal, { context, onChunk }: DriveOptions): Promise<boolean> {
-    const renewal = setInterval(() => void journal.renew(), Math.max(10, this.#options.leaseMs / 3));
-    run.onLate = (events) => void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
+    this.#renewals.add(journal);
+    run.onLate = (events) => {
+      if (journal.hasBegun) void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
+    };
     const emit = both(
       onChunk,
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
@@ -214,13 +255,15 @@ export class Drives {
     } catch (error) {
       return this.#stopped(run, journal, context, error);
     } finally {
-      clearInterval(renewal);
+      this.#renewals.delete(journal);
       run.close();
     }
   }
 
   async #stopped(run: Run, journal: Journal, context: Context | undefined, error: unknown): Promise<boolean> {
     const conflict = error instanceof ConflictError ? error.code : undefined;
+    // Whoever wanted it begun hears of it.
+    if (journal.neverBegan) return false;
     if (conflict === 'claim-lost') {
       // Taken over by another: it is not ours to say how the run stands, but what a tool has come to is the truth.
       run.onLate?.(journal.unwritten);
@@ -270,7 +313,6 @@ export class Drives {
         if (error instanceof ConflictError && error.code === 'stale-version') continue;
         throw error;
       }
-      journal.drives();
       if (journal.holds) this.go(agent, run, journal, {});
       return;
     }
@@ -307,7 +349,8 @@ export class Drives {
 
   /** Resolves when nothing is being driven in this process. */
   async settled(): Promise<void> {
-    while (this.#active.size > 0) await Promise.all(this.#active.values());
+    while (this.#active.size + this.#beginning.size > 0)
+      await Promise.all([...this.#active.values(), ...this.#beginning]);
   }
 
   /** Tells when something about a run may have changed; a slow look from time to time finds what was missed. */

@@ -7,7 +7,7 @@ import { fold, type State } from '../core/state.ts';
 import type { Run, Sink } from '../loop/run.ts';
 import { linkAll } from './chain.ts';
 import { project } from './projection.ts';
-import type { Append, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
+import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -29,8 +29,11 @@ export type JournalOptions = {
   readonly sleep: (ms: number) => Promise<void>;
   /** Whether news of others is taken in before writing, or makes the write fail: a decision must be looked at again. */
   readonly onStale: 'absorb' | 'fail';
-  /** `hold`: the claim is held already. `take`: the first append takes it if nobody else has it. */
-  readonly claim: 'hold' | 'take';
+  /**
+   * `hold`: the claim is held already. `take`: the first append takes it if nobody else has it. `enter`: the first append
+   * is refused if somebody else has it.
+   */
+  readonly claim: 'hold' | 'take' | 'enter';
 };
 
 /** What the run is said to have come to, where its events do not say it. */
@@ -48,6 +51,8 @@ export class Journal implements Sink {
   #hash: string;
   #create: NewRun | undefined;
   #onStale: 'absorb' | 'fail';
+  readonly #begun = Promise.withResolvers<void>();
+  #hasBegun: boolean;
   #queue: StoredEvent[] = [];
   #scheduled = false;
   #last: Promise<unknown> = Promise.resolve();
@@ -65,7 +70,10 @@ export class Journal implements Sink {
     this.#create = options.create;
     this.#onStale = options.onStale;
     this.#holds = options.claim === 'hold';
+    this.#hasBegun = this.#holds;
     this.#heldUntil = options.clock() + options.leaseMs;
+    // Not everybody asks.
+    this.#begun.promise.catch(() => undefined);
   }
 
   get runId(): string {
@@ -90,9 +98,14 @@ export class Journal implements Sink {
     this.#run = run;
   }
 
-  /** From now on facts are written that stay true whatever others record meanwhile. */
-  drives(): void {
-    this.#onStale = 'absorb';
+  /** Resolves once the first append is durable; rejects if it cannot become so. Does not hurry it. */
+  get begun(): Promise<void> {
+    return this.#begun.promise;
+  }
+
+  /** The first append is durable. Until then nothing has happened that anybody else could know of. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /** Aborts when the run was taken away or ended by somebody else: what still runs here should stop. */
@@ -128,6 +141,11 @@ export class Journal implements Sink {
     this.#throwFailure();
   }
 
+  /** It failed before its first append was durable. */
+  get neverBegan(): boolean {
+    return this.#failure !== undefined && !this.#hasBegun;
+  }
+
   /** What could not be written, because another has taken the run over. */
   get unwritten(): readonly RunEvent[] {
     return this.#queue;
@@ -149,7 +167,7 @@ export class Journal implements Sink {
     return this.#inTurn(async () => {
       this.#throwFailure();
       if (this.#holds && this.#queue.length === 0) return this.#release();
-      const written = await this.#flush(this.#holds ? 'release' : 'hold', ending);
+      const written = await this.#flush(this.#holds || this.#enters ? 'release' : 'hold', ending);
       this.#throwFailure();
       return written ? 'done' : 'more';
     });
@@ -212,15 +230,23 @@ export class Journal implements Sink {
 
   async #append(events: StoredEvent[], how: 'hold' | 'release', ending?: Ending): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
-    const deadline = clock() + PATIENCE_MS;
+    const firstAsked = clock();
+    const deadline = firstAsked + PATIENCE_MS;
+    let unsure = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
-      const append = this.#appendOf(events, how, ending);
-      const asked = clock();
+      const after = this.#after(events);
+      const append = this.#appendOf(events, after, how, ending);
+      // If it was written, then perhaps by the first try: the claim lasts from there.
+      const asked = unsure ? firstAsked : clock();
       try {
         const { claimed } = await store.append(append);
-        this.#appended(append, claimed, asked);
+        this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
+        if (unsure && isSecond(error) && (await this.#wasWritten(append))) {
+          this.#appended(append, after, how !== 'release', firstAsked);
+          return true;
+        }
         if (isStale(error) && this.#onStale === 'absorb') {
           await this.#absorb(events);
           if (how === 'release') {
@@ -229,9 +255,10 @@ export class Journal implements Sink {
             return false;
           }
         } else if (isAway(error) && clock() < deadline) {
+          unsure = true;
           await sleep(pauseMs);
           if (await this.#wasWritten(append)) {
-            this.#appended(append, how !== 'release', asked);
+            this.#appended(append, after, how !== 'release', firstAsked);
             return true;
           }
         } else throw error;
@@ -239,9 +266,8 @@ export class Journal implements Sink {
     }
   }
 
-  #appendOf(events: readonly StoredEvent[], how: 'hold' | 'release', ending?: Ending): Append {
+  #appendOf(events: readonly StoredEvent[], after: State, how: 'hold' | 'release', ending?: Ending): Append {
     const { run, token, leaseMs, limits, clock } = this.#options;
-    const after = this.#after(events);
     return {
       runId: run.id,
       expectedVersion: this.#version,
@@ -250,8 +276,18 @@ export class Journal implements Sink {
       hash: linkAll(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
       ...ending,
-      claim: { how: this.#holds ? how : 'take', token, leaseMs },
+      claim: { how: this.#holds ? how : this.#firstClaim(how), token, leaseMs },
     };
+  }
+
+  /** The claim is still to be got, by an append that nobody may make who does not get it. */
+  get #enters(): boolean {
+    return this.#options.claim === 'enter' && !this.#hasBegun;
+  }
+
+  #firstClaim(how: 'hold' | 'release'): ClaimHow {
+    if (!this.#enters) return 'take';
+    return how === 'release' ? 'pass' : 'enter';
   }
 
   #after(events: readonly StoredEvent[]): State {
@@ -264,17 +300,17 @@ export class Journal implements Sink {
     }
   }
 
-  #appended(append: Append, claimed: boolean, asked: number): void {
-    this.#advance(append.events);
+  #appended({ events, hash }: Append, after: State, claimed: boolean, asked: number): void {
+    this.#durable = after;
+    this.#version += events.length;
+    this.#hash = hash;
     this.#create = undefined;
+    this.#hasBegun = true;
+    this.#begun.resolve();
+    // From now on facts are written that stay true whatever others record meanwhile.
+    this.#onStale = 'absorb';
     this.#holds = claimed;
     this.#heldUntil = asked + this.#options.leaseMs;
-  }
-
-  #advance(events: readonly StoredEvent[]): void {
-    this.#durable = events.reduce(fold, this.#durable);
-    this.#version += events.length;
-    this.#hash = linkAll(this.#hash, events);
   }
 
   /** Takes in what others recorded since; what waits to be written comes after it. */
@@ -283,7 +319,9 @@ export class Journal implements Sink {
     const loaded = await store.read(run.id, { after: this.#version });
     if (!loaded)
       throw new ConflictError('stale-version', { runId: run.id }, `The run ${run.id} is gone from the store.`);
-    this.#advance(loaded.events);
+    this.#durable = loaded.events.reduce(fold, this.#durable);
+    this.#version += loaded.events.length;
+    this.#hash = linkAll(this.#hash, loaded.events);
     // The store has theirs first: the run sees everything in that order.
     if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);
     if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));
@@ -303,6 +341,7 @@ export class Journal implements Sink {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
+    this.#begun.reject(error);
     this.#run?.close();
     this.#lost.abort(error);
   }
@@ -313,6 +352,9 @@ export class Journal implements Sink {
 }
 
 const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
+/** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
+const isSecond = (error: unknown): boolean =>
+  isStale(error) || (error instanceof ConflictError && error.code === 'run-exists');
 const isAway = (error: unknown): boolean =>
   error instanceof ProviderError && error.code === 'store-failed' && error.retryable;
 

@@ -16,7 +16,7 @@ import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, CHAIN_START, checkChain } from './chain.ts';
 import { type DecisionInput, decisionOf, decisionPart, resumeSettlements, type Settlement } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
-import type { Journal } from './journal.ts';
+import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { Stats } from './stats.ts';
@@ -76,12 +76,14 @@ export class Runs {
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
     const state = loadMessages([]).state;
-    const journal = this.#drives.journal({ ...create, version: 0, hash: CHAIN_START }, state, agent, { create });
-    const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
+    const how = { create, onStale: 'fail', enter: true } as const;
+    const journal = this.#drives.journal({ ...create, version: 0, hash: CHAIN_START }, state, agent, how);
+    const chunks = options.onChunk && holdChunks(options.onChunk);
+    const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
     journal.attach(run);
     run.record(event({ type: 'user-spoke', messages }));
-    await journal.recorded();
-    await this.#drives.goOrLeave(agent, run, journal, options);
+    await this.#drives.begin(agent, run, journal, { ...options, ...(chunks && { onChunk: chunks.hear }) });
+    chunks?.release();
     return { id: runId };
   }
 
@@ -115,7 +117,7 @@ export class Runs {
   async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
     const runId = runIdOf(interruptId);
     await this.#drives.tellTime();
-    for (;;) {
+    for (let mayBegin = true; ; ) {
       const loaded = await this.#store.read(runId);
       if (!loaded) throw unknownInterrupt(interruptId);
       checkChain(loaded);
@@ -130,26 +132,24 @@ export class Runs {
         channel: options.channel ?? null,
         note: options.note ?? null,
       };
-      const recorded = await this.#advance(
-        loaded,
-        state,
-        { [verb]: part },
-        new Map([[interruptId, settlement]]),
-        options,
-      );
-      if (recorded !== undefined) return { interruptId, runId, ...settlement, at: recorded };
+      const settlements = new Map([[interruptId, settlement]]);
+      const recorded = await this.#advance(loaded, state, { [verb]: part }, settlements, options, mayBegin);
+      if (typeof recorded === 'number') return { interruptId, runId, ...settlement, at: recorded };
+      mayBegin = recorded !== 'claim-lost';
     }
   }
 
   /** Decides several questions of one run as a whole, and drives it on. For chats. */
   async resume(runId: string, resume: Resume, options: DecideOptions = {}): Promise<void> {
     await this.#drives.tellTime();
-    for (;;) {
+    for (let mayBegin = true; ; ) {
       const loaded = await this.#load(runId);
       checkChain(loaded);
       const state = stateOf(loaded.events);
       const settlements = new Map(resumeSettlements(runId, resume, options));
-      if ((await this.#advance(loaded, state, resume, settlements, options)) !== undefined) return;
+      const recorded = await this.#advance(loaded, state, resume, settlements, options, mayBegin);
+      if (typeof recorded === 'number') return;
+      mayBegin = recorded !== 'claim-lost';
     }
   }
 
@@ -163,7 +163,7 @@ export class Runs {
       const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
       journal.attach(run);
       say(run);
-      if (!(await written(journal))) continue;
+      if (await refusalOf(journal.recorded())) continue;
       if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, options);
       return;
     }
@@ -189,7 +189,7 @@ export class Runs {
           at: this.#drives.clock(),
         });
       run.record(event({ type: 'run-ended', reason: 'aborted', message: `Cancelled${by}${reason}` }));
-      if (!(await written(journal))) continue;
+      if (await refusalOf(journal.recorded())) continue;
       if (journal.holds) await journal.finish();
       else this.#drives.look(runId);
       return this.get(runId);
@@ -319,25 +319,35 @@ export class Runs {
     return { ok: problem === null, events: loaded.events.length, problem };
   }
 
-  /** The time of the record, or undefined when somebody was first and everything must be looked at again. */
+  /**
+   * The time of the record, or why everything must be looked at again: somebody was first, or drives the run already.
+   * A run that nobody drives goes on at once, and the decision becomes durable together with the start of its call.
+   */
   async #advance(
     { run: record }: LoadedRun,
     state: State,
     resume: Resume,
     settlements: ReadonlyMap<string, { readonly [key: string]: Json }>,
     options: DecideOptions,
-  ): Promise<number | undefined> {
+    mayBegin: boolean,
+  ): Promise<number | 'stale-version' | 'claim-lost'> {
     const agent = this.#drives.agent(record.agent);
     const tools = agent.tools();
     const matched = await checkResume(state, resume, tools, agent.defined());
-    const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-    const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
+    const begins = mayBegin && options.drive !== false && record.status === 'waiting';
+    const journal = this.#drives.journal(record, state, agent, { onStale: 'fail', ...(begins && { enter: true }) });
+    const chunks = options.onChunk && holdChunks(options.onChunk);
+    const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
+    const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
     journal.attach(run);
     const at = this.#drives.clock();
     for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
     applyDecisions(run, matched, undefined);
-    if (!(await written(journal))) return undefined;
-    if (journal.holds && options.drive !== false) await this.#drives.goOrLeave(agent, run, journal, options);
+    const refusal = await refusalOf(begins ? this.#drives.begin(agent, run, journal, driving) : journal.recorded());
+    if (refusal) return refusal;
+    chunks?.release();
+    if (begins) return at;
+    if (journal.holds && options.drive !== false) await this.#drives.goOrLeave(agent, run, journal, driving);
     else if (journal.holds) await journal.finish();
     return at;
   }
@@ -386,14 +396,14 @@ const DAY_MS = 86_400_000;
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
-/** False when somebody else wrote first. */
-async function written(journal: Journal): Promise<boolean> {
+/** Undefined when it was written; otherwise who was in the way: one who wrote first, or one who drives the run. */
+async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'claim-lost' | undefined> {
   try {
-    await journal.recorded();
-    journal.drives();
-    return true;
+    await writing;
+    return undefined;
   } catch (error) {
-    if (error instanceof ConflictError && error.code === 'stale-version') return false;
+    if (!(error instanceof ConflictError)) throw error;
+    if (error.code === 'stale-version' || error.code === 'claim-lost') return error.code;
     throw error;
   }
 }

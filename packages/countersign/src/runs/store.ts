@@ -66,31 +66,45 @@ export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'settledAt' | 'se
 /** What a run is created with. */
 export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
-/** One change of a run. All of it becomes durable, or nothing. */
+/**
+ * One change of a run. All of it becomes durable, or nothing.
+ *
+ * Names (ids, agents, tools, kinds, labels, hashes, digests, tokens) are compared as they are: one with a NUL or half a
+ * surrogate pair is refused as `UsageError`, and so are times that are not in whole milliseconds. JSON values have no such
+ * limits, and come back byte for byte.
+ */
 export type Append = {
+  /** Not empty. */
   readonly runId: string;
   /** The number of events the run has now; 0 with `create` for a new run. */
   readonly expectedVersion: number;
   /** Present exactly when the run is to be created by this append. */
   readonly create?: NewRun;
+  /** At least one. */
   readonly events: readonly StoredEvent[];
   /** The end of the hash chain after these events. */
   readonly hash: string;
   readonly status: RunStatus;
   readonly wakeAt: number | null;
   readonly outcome: Json;
-  /** Questions that begin to wait. */
+  /** Questions of this run that begin to wait. An id that there is already, in any run, is an `InvariantError`. */
   readonly opened: readonly NewInterrupt[];
-  /** Questions that stop waiting. */
+  /** Questions that stop waiting. One that does not wait in this run, or is named twice, is an `InvariantError`. */
   readonly settled: readonly { readonly id: string; readonly settlement: Json }[];
   /**
-   * `hold`: the claim of this token must still be held, or the append is refused; it is kept and renewed.
+   * `hold`: the claim of this token must still be held, or the append is refused; it is kept and renewed. One that has
+   * lapsed and that nobody took still belongs to its token. A run that is created has no claim that could be held.
    * `release`: the same, and it is given up.
    * `take`: takes a claim for the token if none is held by anybody else; the append happens in any case.
+   * `enter`: as `hold`, but a claim that nobody holds, or that has lapsed, will do too: it is taken.
+   * `pass`: as `enter`, but nobody holds the claim afterwards.
    * Absent: no claim is looked at or changed.
    */
-  readonly claim?: { readonly how: 'hold' | 'release' | 'take'; readonly token: string; readonly leaseMs: number };
+  readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
 };
+
+/** What an append does about the claim: see `Append`. */
+export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
 
 /** `claimed`: the token of the append holds the claim now. */
 export type Appended = { readonly claimed: boolean };
@@ -134,9 +148,10 @@ export type InterruptQuery = {
 /**
  * Where runs live. All methods may be called at once from many processes.
  *
- * Refusals are values of `ConflictError`: `run-exists`, `stale-version` (someone appended since), `claim-lost` (another
- * worker holds the run, or may). Anything else that goes wrong is a `ProviderError` `store-failed` whose `retryable`
- * says whether the store may be back later; after it, nobody can assume that the append happened or not: read to know.
+ * Refusals are values of `ConflictError`: `run-exists`, `stale-version` (someone appended since, or there is no such run),
+ * `claim-lost` (another worker holds the run, or may). Whoever has lost the claim and is behind as well is told
+ * `claim-lost`. Anything else that goes wrong is a `ProviderError` `store-failed` whose `retryable` says whether the
+ * store may be back later; after it, nobody can assume that the append happened or not: read to know.
  */
 export interface Store {
   /** Resolves once everything is durable. Never retries. */
@@ -148,7 +163,10 @@ export interface Store {
   /** False if the claim is no longer held. */
   renew(runId: string, token: string, leaseMs: number): Promise<boolean>;
   release(runId: string, token: string): Promise<void>;
-  /** Runs that nobody holds and that have something to do, or whose time has come; the longest waiting first. */
+  /**
+   * Runs that nobody holds and that are `running`, or that are `waiting` and whose `wakeAt` has come; the longest due first.
+   * A run is due since it began to run, however often it was appended to since then, or since its `wakeAt`.
+   */
   due(limit: number): Promise<readonly string[]>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;

@@ -33,7 +33,7 @@ function summaryOf(part: StatsRow['part'], of: readonly InterruptRecord[]): Omit
   const [approved, rejected, answered] = [count('approve', 'restart'), count('reject'), count('respond')];
   const took = of
     .filter((interrupt) => decisionType(interrupt) !== undefined)
-    .map(({ settledAt, createdAt }) => (settledAt ?? 0) - createdAt)
+    .map(({ settledAt, createdAt }) => Math.max(0, (settledAt ?? 0) - createdAt))
     .sort((a, b) => a - b);
   const timed = part === 'tool' || part === 'all';
   return {

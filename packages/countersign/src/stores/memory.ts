@@ -19,7 +19,7 @@ import { dueAfter } from './due.ts';
 import { MemoryNotes } from './memory-notes.ts';
 import { memoryStats } from './memory-stats.ts';
 import { makePage, type Order, type Place, readPageRequest } from './page.ts';
-import { checkAppend, claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { SortedList } from './sorted-list.ts';
 import { readStatsQuery, statsOf } from './stats-query.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
@@ -86,7 +86,7 @@ class MemoryStore implements Store {
     run.record = record;
     run.dueAt = dueAt;
     for (const event of events) run.events.push(event);
-    if (claim?.how === 'release') run.claim = undefined;
+    if (claim?.how === 'release' || claim?.how === 'pass') run.claim = undefined;
     else if (claim !== undefined && mayTake(run, claim.token, now)) run.claim = lease(claim.token, now, claim.leaseMs);
     for (const interrupt of opened) this.#open(interrupt);
     for (const { id, settlement } of settled) this.#settle(id, settlement, now);
@@ -181,8 +181,7 @@ class MemoryStore implements Store {
       if (run !== undefined) throw runExists(runId);
     } else {
       if (run === undefined) throw staleVersion(append, undefined);
-      const mustHold = claim !== undefined && claim.how !== 'take';
-      if (mustHold && run.claim?.token !== claim.token) throw claimLost(runId, claim.token);
+      if (claim !== undefined && isLost(claim, run.claim, this.#now())) throw claimLost(runId, claim.token);
       if (run.record.version !== append.expectedVersion) throw staleVersion(append, run.record.version);
     }
     const opened = new Set<string>();

@@ -1,5 +1,5 @@
 // Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
-import type { Append } from '../runs/store.ts';
+import type { Append, ClaimHow } from '../runs/store.ts';
 import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
@@ -13,7 +13,7 @@ export type Prepared = { readonly statement: Statement; readonly values: unknown
  * process than `watcherId` wants to hear of it. An append without a row was refused, and has changed nothing.
  */
 export type AppendStatements = {
-  /** Each shape of an append has its own statement, so that nobody pays for what most appends do not have. */
+  /** Each shape has its own statement, so that nobody pays for what most appends do not have. */
   readonly one: (append: EncodedAppend) => Prepared;
   /** Appends to different runs. Some may be refused and the rest happens; if one fails, none has happened. */
   readonly several: (appends: readonly EncodedAppend[]) => Prepared;
@@ -29,7 +29,7 @@ export function appendStatements(tables: Tables, watcherId: number): AppendState
   }
   return {
     one: (append) => prepare(append.shape, [append]),
-    several: (appends) => prepare(ANY_SHAPE, appends),
+    several: (appends) => prepare(shapeOfAll(appends.map(({ shape }) => shape)), appends),
   };
 }
 
@@ -86,11 +86,26 @@ type Shape = {
   readonly settles: 'none' | 'one' | 'several';
   /** Whether the runs are due afterwards, now or later. */
   readonly due: 'yes' | 'no' | 'both';
+  /** What all of them do about the claim, if it is the same. */
+  readonly claims: ClaimHow | 'nothing' | 'various';
 };
 
-const ANY_SHAPE: Shape = { takes: 'several', writes: 'both', opens: 'labelled', settles: 'several', due: 'both' };
+function shapeOfAll(shapes: readonly Shape[]): Shape {
+  const common = <Key extends keyof Shape, Other>(key: Key, other: Other): Shape[Key] | Other => {
+    const [first] = shapes;
+    return first !== undefined && shapes.every((shape) => shape[key] === first[key]) ? first[key] : other;
+  };
+  return {
+    takes: 'several',
+    writes: common('writes', 'both'),
+    opens: shapes.some(({ opens }) => opens === 'labelled') ? 'labelled' : common('opens', 'plain'),
+    settles: common('settles', 'several') === 'none' ? 'none' : 'several',
+    due: common('due', 'both'),
+    claims: common('claims', 'various'),
+  };
+}
 
-function shapeOf({ create, opened, settled, status, wakeAt }: Append): Shape {
+function shapeOf({ create, opened, settled, status, wakeAt, claim }: Append): Shape {
   const labelled = opened.some(({ labels }) => labels.length > 0);
   return {
     takes: 'one',
@@ -98,6 +113,7 @@ function shapeOf({ create, opened, settled, status, wakeAt }: Append): Shape {
     opens: opened.length === 0 ? 'none' : labelled ? 'labelled' : 'plain',
     settles: settled.length === 0 ? 'none' : settled.length === 1 ? 'one' : 'several',
     due: status === 'running' || (status === 'waiting' && wakeAt !== null) ? 'yes' : 'no',
+    claims: claim?.how ?? 'nothing',
   };
 }
 
@@ -118,8 +134,13 @@ function compose(tables: Tables, shape: Shape, watcherId: number): Composed {
       ? value(name, 'text', (appends) => appends.flatMap(of)[0])
       : value(name, 'text[]', (appends) => appends.flatMap(of));
   const text = appendText(tables, shape, {
-    of: (field) =>
-      shape.takes === 'several' ? `g.${field}` : value(field, FIELD_TYPES[field], ([append]) => append?.fields[field]),
+    of: (field) => {
+      // As a constant, so that the planner leaves out what it rules out.
+      if (field === 'how' && shape.claims !== 'various')
+        return shape.claims === 'nothing' ? NOTHING : `'${shape.claims}'`;
+      if (shape.takes === 'several') return `g.${field}`;
+      return value(field, FIELD_TYPES[field], ([append]) => append?.fields[field]);
+    },
     all: (field) => value(field, `${FIELD_TYPES[field]}[]`, (appends) => appends.map(({ fields }) => fields[field])),
     opened: () => value('opened', 'json', (appends) => JSON.stringify(appends.flatMap(({ opened }) => opened))),
     settledIds: () => settled('settled ids', (append) => append.settled.map(({ id }) => id)),
@@ -129,6 +150,8 @@ function compose(tables: Tables, shape: Shape, watcherId: number): Composed {
   });
   return { statement: statement(text), values };
 }
+
+const NOTHING = 'NULL::text';
 
 /** How the values are written into the text. */
 type Given = {
@@ -174,20 +197,30 @@ function writing(tables: Tables, shape: Shape, given: Given): string[] {
       SELECT * FROM unnest(${FIELDS.map(given.all).join(', ')}) g (${FIELDS.join(', ')})
       WHERE ${asOneRow('g.expected')}
     )`,
-    `changed AS (${changing(tables, shape, given)})`,
-    `created AS (${creating(tables, shape, given)})`,
-    'written AS (SELECT * FROM (TABLE changed UNION ALL TABLE created) w JOIN given g ON g.run_id = w.id)',
+    ...(shape.writes === 'new' ? [] : [`changed AS (${changing(tables, shape, given)})`]),
+    ...(shape.writes === 'old' ? [] : [`created AS (${creating(tables, shape, given)})`]),
+    `written AS (${{ old: 'TABLE changed', new: withGiven(given), both: `TABLE changed UNION ALL ${withGiven(given)}` }[shape.writes]})`,
   ];
 }
 
 const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.due_at, r.started_by AS starter';
+/** What else of the append is asked for once its run is written. */
+const CARRIED = ['token', 'events', 'opened_ids'] as const;
+
+/** An INSERT cannot return what it does not write. The planner is not told that the list is short, and makes a hash of it. */
+function withGiven({ all }: Given): string {
+  const fields = ['run_id', ...CARRIED] as const;
+  return `SELECT w.*, ${CARRIED.map((field) => `s.${field}`).join(', ')}
+    FROM created w JOIN unnest(${fields.map(all).join(', ')}) s (${fields.join(', ')}) ON s.run_id = w.id`;
+}
 
 function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
       claim_until, claim_token, status, hash, outcome)
     SELECT ${NOW}, ${of('run_id')}, ${of('agent')}, ${of('started_by')}, ${of('expected')} + ${of('added')}, ${NOW},
       ${of('wake_at')}, CASE ${of('status')} WHEN 'running' THEN ${NOW} WHEN 'waiting' THEN ${of('wake_at')} END,
-      ${NOW} + ${of('lease_ms')}, ${of('token')}, ${of('status')}, ${of('hash')}, ${of('outcome')}
+      CASE WHEN ${of('how')} <> 'pass' THEN ${NOW} + ${of('lease_ms')} END,
+      CASE WHEN ${of('how')} <> 'pass' THEN ${of('token')} END, ${of('status')}, ${of('hash')}, ${of('outcome')}
     ${takes === 'one' ? '' : 'FROM given g WHERE g.agent IS NOT NULL'}
     RETURNING ${WRITTEN}`;
 }
@@ -195,7 +228,8 @@ function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
 /** A run that was running before has been due since then: an append does not send it to the end of the queue. */
 function changing(tables: Tables, shape: Shape, given: Given): string {
   const { of } = given;
-  const holds = `(${of('how')} = 'hold' OR ${of('how')} = 'take' AND ${mayTake(of('token'))})`;
+  const holds = `(${of('how')} IN ('hold', 'enter') OR ${of('how')} = 'take' AND ${mayTake(of('token'))})`;
+  const leaves = `${of('how')} IN ('release', 'pass')`;
   return `UPDATE ${tables.run} r SET
       version = r.version + ${of('added')}, hash = ${of('hash')}, status = ${of('status')}, updated_at = ${NOW},
       wake_at = ${of('wake_at')}, outcome = ${of('outcome')},
@@ -204,14 +238,15 @@ function changing(tables: Tables, shape: Shape, given: Given): string {
         WHEN 'waiting' THEN ${of('wake_at')}
       END,
       claim_token = CASE WHEN ${holds} THEN ${of('token')}
-        WHEN ${of('how')} = 'release' THEN NULL ELSE r.claim_token END,
+        WHEN ${leaves} THEN NULL ELSE r.claim_token END,
       claim_until = CASE WHEN ${holds} THEN ${NOW} + ${of('lease_ms')}
-        WHEN ${of('how')} = 'release' THEN NULL ELSE r.claim_until END
+        WHEN ${leaves} THEN NULL ELSE r.claim_until END
     ${shape.takes === 'one' ? 'WHERE' : 'FROM given g WHERE g.agent IS NULL AND'}
       r.id = ${of('run_id')} AND r.version = ${of('expected')}
-      AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')})
+      AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')}
+        OR ${of('how')} IN ('enter', 'pass') AND ${mayTake(of('token'))})
       ${shape.settles === 'none' ? '' : `AND ${allWait(tables, shape, given)}`}
-    RETURNING ${WRITTEN}`;
+    RETURNING ${WRITTEN}${shape.takes === 'one' ? '' : CARRIED.map((field) => `, g.${field}`).join('')}`;
 }
 
 /** Whoever settled one of them in the meantime has also changed the version. */

@@ -1,7 +1,7 @@
 // Conditions that the statements on PostgreSQL share. Some are said in a way that leaves the planner one choice.
 
 /** The time of the database, in milliseconds. */
-export const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
+export const NOW = "(date_part('epoch', statement_timestamp()) * 1000)::bigint";
 
 /** True when the token `token` may take the claim of the run `r`. */
 export const mayTake = (token: string): string =>

@@ -1,6 +1,8 @@
 // How the Postgres store reaches its database: the least it needs of a pool, and the pool it makes for an address.
 import { createHash } from 'node:crypto';
+import type { Pool, PoolClient } from 'pg';
 import { ProviderError } from '../core/errors.ts';
+import { hasAnswered } from './postgres-failure.ts';
 
 /** What `query` resolves with. */
 export type PostgresResult = { readonly rows: readonly any[] };
@@ -41,23 +43,24 @@ export function run(pool: PostgresPool, { name, text }: Statement, values: unkno
   return (pool as unknown as PreparingPool).query({ name, text, values });
 }
 
-type PreparingPool = {
-  query(config: { readonly name: string; readonly text: string; readonly values: unknown[] }): Promise<PostgresResult>;
-};
+type PreparedQuery = Statement & { readonly values: unknown[] };
+
+type PreparingPool = { query(config: PreparedQuery): Promise<PostgresResult> };
 
 export type OwnPool = { readonly pool: PostgresPool; readonly close: () => Promise<void> };
 
 /** A pool of `pg`, which is loaded only now. The connection that listens is beside it, not one of it. */
 export async function connectTo(url: string, max: number): Promise<OwnPool> {
-  const { Pool, Client } = await loadPg();
+  const { Pool, Client, Query } = await loadPg();
   const options = { connectionString: url, connectionTimeoutMillis: CONNECT_MS, keepAlive: true };
   const pool = new Pool({ ...options, max, allowExitOnIdle: true });
   // A connection was lost that is idle, or about to be closed. The next query gets another one, or fails and says so.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
+  const connections = new Connections(pool, Query as unknown as QueryClass);
   return {
     pool: {
-      query: (...given: [string, unknown[]]) => pool.query(...given),
+      query: (...given: [string | PreparedQuery, unknown[]?]) => connections.query(...given),
       connect: async () => {
         const client = new Client(options);
         client.on('error', ignore);
@@ -65,15 +68,102 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
         return Object.assign(client, { release: () => void client.end().catch(ignore) }) as PostgresClient;
       },
     },
-    close: () => pool.end(),
+    close: () => connections.close(),
   };
+}
+
+/** `pg` has these two for its own pool. */
+type Connection = PoolClient & { ref(): void; unref(): void };
+
+type QueryClass = new (
+  text: string,
+  values: unknown[] | undefined,
+  done: (error: Error | null, result: PostgresResult) => void,
+) => { name?: string };
+
+/** For how long a connection that is in use again and again is kept out of the pool. */
+const AT_HAND_MS = 1_000;
+
+/**
+ * Keeps connections at hand for a moment: to give each back to the pool after every statement, and to take it out again,
+ * costs as much as a small statement itself.
+ */
+class Connections {
+  readonly #pool: Pool;
+  readonly #Query: QueryClass;
+  #atHand: Connection[] = [];
+  #closed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pool: Pool, Query: QueryClass) {
+    this.#pool = pool;
+    this.#Query = Query;
+    pool.on('connect', (client) => client.on('end', () => this.#lost(client as Connection)));
+  }
+
+  async query(given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+    const client = this.#takeAtHand() ?? ((await this.#pool.connect()) as Connection);
+    try {
+      const result = await this.#send(client, given, values);
+      this.#keep(client);
+      return result;
+    } catch (error) {
+      client.release(!hasAnswered(error));
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#giveBack();
+    return this.#pool.end();
+  }
+
+  #send(client: Connection, given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+    const { name, ...asked } = typeof given === 'string' ? { name: undefined, text: given, values } : given;
+    return new Promise((resolve, reject) => {
+      const done = (error: Error | null, result: PostgresResult): void => (error ? reject(error) : resolve(result));
+      const query = new this.#Query(asked.text, asked.values, done);
+      if (name !== undefined) query.name = name;
+      client.query(query as never);
+    });
+  }
+
+  #takeAtHand(): Connection | undefined {
+    const client = this.#atHand.pop();
+    client?.ref();
+    return client;
+  }
+
+  #keep(client: Connection): void {
+    if (this.#closed || this.#pool.waitingCount > 0) return client.release();
+    // As in the pool: what is not in use keeps no process alive.
+    client.unref();
+    this.#atHand.push(client);
+    this.#timer ??= setTimeout(() => this.#giveBack(), AT_HAND_MS).unref();
+  }
+
+  #giveBack(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const clients = this.#atHand;
+    this.#atHand = [];
+    for (const client of clients) client.release();
+  }
+
+  #lost(client: Connection): void {
+    const index = this.#atHand.indexOf(client);
+    if (index < 0) return;
+    this.#atHand.splice(index, 1);
+    client.release(true);
+  }
 }
 
 const CONNECT_MS = 10_000;
 
 function ignore(): void {}
 
-async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client'>> {
+async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client' | 'Query'>> {
   try {
     return (await import('pg')).default;
   } catch (error) {

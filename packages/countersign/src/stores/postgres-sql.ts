@@ -49,7 +49,8 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       SELECT id, due_at FROM ${run} WHERE due_at IS NOT NULL UNION ALL SELECT '', ${NEVER} ON CONFLICT DO NOTHING`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
-    refusal: statement(`SELECT version, claim_token, ARRAY(
+    refusal:
+      statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(
         SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
         WHERE ${asOneRow('length(s.id)')} AND ${waitsIn('$1')}
       ) AS waiting FROM ${run} WHERE id = $1`),

@@ -25,6 +25,17 @@ export function claimLost(runId: string, token: string): ConflictError {
   );
 }
 
+/** Whether an append that needs the claim is refused, given whose it is now. */
+export function isLost(
+  { how, token }: NonNullable<Append['claim']>,
+  held: { readonly token: string; readonly until: number } | undefined,
+  now: number,
+): boolean {
+  if (how === 'take' || held?.token === token) return false;
+  const isFree = held === undefined || held.until <= now;
+  return !(isFree && (how === 'enter' || how === 'pass'));
+}
+
 export function notWaiting(runId: string, interruptId: string): InvariantError {
   return new InvariantError(
     'invariant',
@@ -47,7 +58,7 @@ export function checkAppend(append: Append): void {
   if (create !== undefined && (append.expectedVersion !== 0 || create.id !== runId)) {
     throw new UsageError('invalid-options', { runId }, `A run is created at version 0 under its own id, ${runId}.`);
   }
-  if (create !== undefined && claim !== undefined && claim.how !== 'take') throw claimLost(runId, claim.token);
+  if (create !== undefined && (claim?.how === 'hold' || claim?.how === 'release')) throw claimLost(runId, claim.token);
   if (runId === '' || append.events.length === 0) {
     throw new UsageError('invalid-options', { runId }, 'An append is to a run with an id, and has at least one event.');
   }

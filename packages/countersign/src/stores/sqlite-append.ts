@@ -1,7 +1,7 @@
 // One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
 import type { Append, Appended, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
-import { claimLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import type { Job } from './sqlite-connection.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
@@ -15,7 +15,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
   return (prepare) => {
     const now = clock();
     const before = prepare(BEFORE).get(append.runId) as Before | undefined;
-    refuse(append, before, prepare);
+    refuse(append, before, now, prepare);
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
     prepare(ADD_EVENTS).run(run, append.expectedVersion + append.events.length, texts.events);
@@ -51,14 +51,15 @@ type Settled = { readonly seq: number; readonly labels: string | null; readonly 
 
 type Claim = { readonly token: string | null; readonly until: number | null };
 
-function refuse(append: Append, before: Before | undefined, prepare: Prepare): void {
+function refuse(append: Append, before: Before | undefined, now: number, prepare: Prepare): void {
   const { runId, claim } = append;
   if (append.create !== undefined) {
     if (before !== undefined) throw runExists(runId);
   } else {
     if (before === undefined) throw staleVersion(append, undefined);
-    const mustHold = claim !== undefined && claim.how !== 'take';
-    if (mustHold && before.claim_token !== claim.token) throw claimLost(runId, claim.token);
+    const { claim_token: token, claim_until: until } = before;
+    const held = token === null || until === null ? undefined : { token, until };
+    if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);
     if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
   }
   const opened = new Set<string>();
@@ -76,7 +77,7 @@ function refuse(append: Append, before: Before | undefined, prepare: Prepare): v
 function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {
   const held = { token: before?.claim_token ?? null, until: before?.claim_until ?? null };
   if (claim === undefined) return held;
-  if (claim.how === 'release') return { token: null, until: null };
+  if (claim.how === 'release' || claim.how === 'pass') return { token: null, until: null };
   const isFree = held.token === null || held.token === claim.token || (held.until ?? 0) <= now;
   return isFree ? { token: claim.token, until: now + Math.ceil(claim.leaseMs) } : held;
 }

@@ -28,6 +28,7 @@ export class SqliteConnection {
   #migrated: Promise<void> | undefined;
   #queue: QueuedJob[] = [];
   #draining: Promise<void> | undefined;
+  #comeAlone = true;
   #closed = false;
 
   constructor(options: SqliteOptions) {
@@ -116,14 +117,18 @@ export class SqliteConnection {
     this.#commit(() => migrateSqlite(this.#open(), path, now()));
   }
 
-  /** Lets everything that is ready to go on do so first: what it writes joins the same transaction. */
+  /**
+   * Lets others go on first: what they write joins the same transaction. While jobs come alone, those that are ready now;
+   * otherwise everything in this turn of the event loop.
+   */
   async #drain(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => (this.#comeAlone ? process.nextTick(resolve) : setImmediate(resolve)));
     while (this.#queue.length > 0) {
       let jobs: readonly QueuedJob[] = [];
       try {
         await this.#begin();
         jobs = this.#queue.splice(0, GROUP);
+        this.#comeAlone = jobs.length === 1;
         this.#writeTogether(jobs);
       } catch (error) {
         const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP);

@@ -3,6 +3,7 @@ import type { InterruptQuery } from '../runs/store.ts';
 import { filtersOf, type Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
 import type { Job } from './sqlite-connection.ts';
+import { namedWords } from './words.ts';
 
 /** Whether the index is there: any process may have made it. */
 export const isSearchPrepared: Job<boolean> = (prepare) =>
@@ -27,7 +28,7 @@ export function sqliteSearchSql(query: InterruptQuery, words: readonly string[],
     return '?';
   };
   // Words are letters and digits only.
-  const asked = words.map((word) => `words : "${word}" *`);
+  const asked = [...words, ...namedWords(query)].map((word) => `words : "${word}" *`);
   if (query.startedBy !== undefined) asked.push(`starter : "${starterWord(query.startedBy)}"`);
   const conditions = [`countersign_search MATCH ${value(asked.join(' AND '))}`];
   const place = (createdAt: number, seq: number): string =>

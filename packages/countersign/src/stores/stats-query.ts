@@ -47,7 +47,7 @@ export function statsSql({ since, until, startedBy }: StatsRequest, dialect: Dia
   // The place of a question among those that took less time: of everything, and of its tool. What was withdrawn took
   // no decision, and stands apart.
   const text = `WITH settled AS (
-      SELECT i.tool, i.settled_at / ${DAY_MS} AS day, i.settled_at - i.created_at AS took, ${dialect.decision} AS decision
+      SELECT i.tool, i.settled_at / ${DAY_MS} AS day, ${TOOK} AS took, ${dialect.decision} AS decision
       FROM ${dialect.interrupts} i
       WHERE i.settled_at IS NOT NULL AND i.settled_at >= ${value(since)} AND i.settled_at <= ${value(until)} ${ofStarter()}
     ), ranked AS (
@@ -145,6 +145,9 @@ const NO_COUNTS = [
   ...['approved', 'rejected', 'answered', 'cancelled', 'decided'].map((name) => `${number('0')} AS ${name}`),
   ...['median_ms', 'p95_ms'].map((name) => `${NO_NUMBER} AS ${name}`),
 ].join(', ');
+
+/** The time of a question is that of whoever asked, which may be a little ahead. */
+const TOOK = 'CASE WHEN i.settled_at > i.created_at THEN i.settled_at - i.created_at ELSE 0 END';
 
 /** The time of the one in the middle, and of the one that 95 of a hundred do not exceed. */
 function took(place: string, places: string): string {

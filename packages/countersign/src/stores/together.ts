@@ -27,11 +27,14 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
   const { send, keyOf, canBeSentAlone } = options;
   let waiting: Waiting<Job, Result>[] = [];
   let underWay = 0;
+  let comeAlone = true;
 
   function sendWaiting(): void {
     while (underWay < UNDER_WAY && waiting.length > 0) {
       underWay += 1;
-      void sendAll(takeWaiting()).finally(() => {
+      const taken = takeWaiting();
+      comeAlone = taken.length === 1;
+      void sendAll(taken).finally(() => {
         underWay -= 1;
         sendWaiting();
       });
@@ -63,7 +66,10 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
   return (job) =>
     new Promise((resolve, reject) => {
       waiting.push({ job, resolve, reject });
-      // Others that are about to ask in this turn of the event loop go along.
-      if (waiting.length === 1) setImmediate(sendWaiting);
+      if (waiting.length > 1) return;
+      // Others that are about to ask go along: while few ask, those that are ready now, otherwise those of this turn of
+      // the event loop.
+      if (comeAlone && underWay === 0) process.nextTick(sendWaiting);
+      else setImmediate(sendWaiting);
     });
 }

@@ -1,7 +1,7 @@
 // The words of questions, and of what somebody searches for: what one store finds the others find.
 import { UsageError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
-import type { InterruptRecord } from '../runs/store.ts';
+import type { InterruptQuery, InterruptRecord } from '../runs/store.ts';
 
 /** What words are looked for in. */
 export type Searched = Pick<InterruptRecord, 'agent' | 'tool' | 'labels' | 'card'>;
@@ -14,6 +14,15 @@ export function searchWords(search: string | undefined): readonly string[] {
   if (search === undefined) return [];
   if (typeof search === 'string' && search.length <= MOST_CHARACTERS) return [...new Set(wordsIn(search))];
   throw new UsageError('invalid-options', {}, `A search is a text of at most ${MOST_CHARACTERS} characters.`);
+}
+
+/**
+ * The words of the names that are asked for beside the search. Whatever has these names has the words, so an index of
+ * words finds less that is not asked for. Words that are too long for some indexes are left out.
+ */
+export function namedWords({ agent, tool, label }: InterruptQuery): readonly string[] {
+  const names = [agent, tool, label].flatMap((name) => (name === undefined ? [] : wordsIn(name)));
+  return names.filter(({ length }) => length <= 100);
 }
 
 /** Every word of a question, some more than once. */

@@ -1,6 +1,6 @@
 // The store contract: one worker at a time holds a run, and runs that nobody holds are found.
 import { deepStrictEqual, strictEqual } from 'node:assert/strict';
-import type { Append } from '../runs/store.ts';
+import type { Append, ClaimHow } from '../runs/store.ts';
 import {
   addition,
   type Check,
@@ -18,7 +18,7 @@ const SHORT_MS = 1;
 /** After this a short claim has lapsed. */
 const LAPSE_MS = 20;
 
-function claim(how: 'hold' | 'release' | 'take', token: string, leaseMs = LONG_MS): Pick<Append, 'claim'> {
+function claim(how: ClaimHow, token: string, leaseMs = LONG_MS): Pick<Append, 'claim'> {
   return { claim: { how, token, leaseMs } };
 }
 
@@ -113,6 +113,49 @@ export function claimContract(check: Check): void {
     await leavesNothing(store, addition('run', 1, claim('release', 'me')), 'claim-lost');
     await refused(store.append(creation('new', claim('hold', 'me'))), 'claim-lost');
     strictEqual(await store.read('new'), undefined);
+  });
+
+  check('an append enters a run that nobody holds, and no other', async (subject) => {
+    const { store } = subject;
+    deepStrictEqual(await store.append(creation('run', claim('enter', 'me'))), { claimed: true });
+    await leavesNothing(store, addition('run', 1, claim('enter', 'other')), 'claim-lost');
+    await leavesNothing(store, addition('run', 5, claim('enter', 'other')), 'claim-lost');
+    await leavesNothing(store, addition('run', 5, claim('enter', 'me')), 'stale-version');
+    deepStrictEqual(await store.append(addition('run', 1, claim('enter', 'me', SHORT_MS))), { claimed: true });
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await store.append(addition('run', 2, claim('enter', 'other'))), { claimed: true });
+    await leavesNothing(store, addition('run', 3, claim('hold', 'me')), 'claim-lost');
+    await store.release('run', 'other');
+    deepStrictEqual(await store.append(addition('run', 3, claim('enter', 'me'))), { claimed: true });
+    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
+  });
+
+  check('an append passes through a run that nobody holds, and leaves it free', async (subject) => {
+    const { store } = subject;
+    deepStrictEqual(await store.append(creation('run', claim('pass', 'me'))), { claimed: false });
+    strictEqual(await store.renew('run', 'me', LONG_MS), false);
+    deepStrictEqual(await store.append(addition('run', 1, claim('pass', 'me'))), { claimed: false });
+    await store.claim('run', 'other', SHORT_MS);
+    await store.renew('run', 'other', LONG_MS);
+    await leavesNothing(store, addition('run', 2, claim('pass', 'me')), 'claim-lost');
+    deepStrictEqual(await store.append(addition('run', 2, claim('pass', 'other'))), { claimed: false });
+    await store.claim('run', 'other', SHORT_MS);
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await store.append(addition('run', 3, claim('pass', 'me'))), { claimed: false });
+    strictEqual(await store.renew('run', 'other', LONG_MS), false);
+    strictEqual((await store.claim('run', 'third', LONG_MS))?.run.version, 4);
+  });
+
+  check('of twenty who enter at once one gets the run', async ({ store }) => {
+    await store.append(creation('run'));
+    const appends = Array.from({ length: 20 }, (_, index) =>
+      store.append(addition('run', 1, claim('enter', `${index}`))),
+    );
+    const codes = (await Promise.allSettled(appends)).map((done) =>
+      done.status === 'fulfilled' ? 'done' : (done.reason as { code?: unknown }).code,
+    );
+    strictEqual(codes.filter((code) => code === 'done').length, 1);
+    strictEqual(codes.filter((code) => code === 'claim-lost').length, 19);
   });
 
   check('the holder of a claim is told of an append by somebody else as a stale version', async ({ store }) => {

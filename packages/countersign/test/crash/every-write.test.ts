@@ -2,7 +2,7 @@
 import { type CrashOptions, crashEverywhere } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { testServer } from '../stores/postgres-server.ts';
-import { scenarios } from './scenarios.ts';
+import { hastyScenarios, scenarios } from './scenarios.ts';
 import { onMemory, onPostgres, onSqlite } from './subjects.ts';
 
 const every = [...scenarios.entries()];
@@ -18,10 +18,10 @@ const NEVER_IN_DOUBT: ReadonlySet<string> = new Set([
   'verify, long after',
 ]);
 
-async function survives(name: string, options: CrashOptions): Promise<void> {
+async function survives(name: string, options: CrashOptions, fewest = 8): Promise<void> {
   const { problems, results } = await crashEverywhere(options);
   expect(problems).toEqual([]);
-  expect(results.length).toBeGreaterThanOrEqual(8);
+  expect(results.length).toBeGreaterThanOrEqual(fewest);
   const decisions = results.flatMap((result) => result.decisions);
   const doubts = decisions.filter(({ card }) => card.kind === 'unknown-outcome');
   expect(doubts.length > 0).toBe(!NEVER_IN_DOUBT.has(name));
@@ -38,6 +38,13 @@ async function survives(name: string, options: CrashOptions): Promise<void> {
 
 describe('a process that dies anywhere, on the memory store', () => {
   test.each(every)('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory }));
+});
+
+describe('a process that dies anywhere, when the model takes no time and much is written together', () => {
+  test.each([...hastyScenarios])('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory }, 4));
+  test.each([...hastyScenarios])('%s, and the next one too', (name, scenario) =>
+    survives(name, { scenario, makeStore: onMemory, crashes: 2 }, 4),
+  );
 });
 
 describe('a process that dies anywhere, and the next one too', () => {

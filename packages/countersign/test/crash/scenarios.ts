@@ -1,23 +1,47 @@
 // The scenarios of the crash tests: each a run with its tools, its model and the person who decides.
-import { type Countersign, countersign, type Message, type Part, type RunInterrupt, type Tool, z } from 'countersign';
+import { setImmediate } from 'node:timers/promises';
+import {
+  type Countersign,
+  countersign,
+  type Message,
+  type Model,
+  type Part,
+  type RunInterrupt,
+  type Tool,
+  z,
+} from 'countersign';
 import { type CrashProcess, type CrashScenario, type ScriptedTurn, scriptedModel } from 'countersign/testing';
 
 type Calls = NonNullable<ScriptedTurn['calls']>;
 
+/**
+ * How long the model takes: a moment, as over a network, so that what happened before is written by itself; or no time,
+ * so that all of it is written together.
+ */
+type Thinking = 'a moment' | 'no time';
+
 /** The model asks for `turns` one after the other, and at the end says what came of them. */
-function model(...turns: readonly Calls[]) {
-  return scriptedModel(({ messages }) => {
+function model(thinking: Thinking, turns: readonly Calls[]): Model {
+  const scripted = scriptedModel(({ messages }) => {
     const results = messages.filter(({ role }) => role === 'tool');
     const calls = turns[results.length];
     return calls ? { calls } : `Done: ${JSON.stringify(results.map(outputsOf))}`;
   });
+  return {
+    name: scripted.name,
+    async reply(request, emit) {
+      if (thinking === 'a moment') for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+      return scripted.reply(request, emit);
+    },
+  };
 }
 
 const outputsOf = ({ content }: Message): readonly unknown[] =>
   content.map((part: Part) => ('toolResponse' in part ? part.toolResponse.output : null));
 
 /** A scenario of one agent with these tools. */
-function scenario(
+function scenarioOf(
+  thinking: Thinking,
   turns: readonly Calls[],
   tools: (ai: Countersign, process: CrashProcess) => readonly Tool[],
   rest: Omit<CrashScenario, 'open'>,
@@ -25,13 +49,19 @@ function scenario(
   return {
     open(process) {
       const { runId, store, clock, leaseMs } = process;
-      const ai = countersign({ model: model(...turns), store, clock, leaseMs, retry: false });
+      const ai = countersign({ model: model(thinking, turns), store, clock, leaseMs, retry: false });
       const clerk = ai.defineAgent({ name: 'clerk', system: 'You are a clerk.', tools: [...tools(ai, process)] });
       return { runs: ai.runs, begin: () => clerk.start('Please.', { runId, by: 'ann' }) };
     },
     ...rest,
   };
 }
+
+type MakeScenario = (
+  turns: readonly Calls[],
+  tools: (ai: Countersign, process: CrashProcess) => readonly Tool[],
+  rest: Omit<CrashScenario, 'open'>,
+) => CrashScenario;
 
 const amount = { inputSchema: z.object({ amount: z.number() }) };
 
@@ -72,14 +102,14 @@ const twiceTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
 
 const pay = (n: number): Calls[number] => ({ name: 'pay', ref: `pay-${n}`, input: { amount: n } });
 
-const subAgent = (inner: readonly Calls[], rest: Omit<CrashScenario, 'open'>): CrashScenario => ({
+const subAgentOf = (thinking: Thinking, inner: readonly Calls[], rest: Omit<CrashScenario, 'open'>): CrashScenario => ({
   open(process) {
     const { runId, store, clock, leaseMs } = process;
     const ai = countersign({ store, clock, leaseMs, retry: false });
-    const payer = ai.defineAgent({ name: 'payer', model: model(...inner), tools: [payTool(ai, process)] });
+    const payer = ai.defineAgent({ name: 'payer', model: model(thinking, inner), tools: [payTool(ai, process)] });
     const clerk = ai.defineAgent({
       name: 'clerk',
-      model: model([{ name: 'payer', ref: 'sub', input: { prompt: 'Pay.' } }]),
+      model: model(thinking, [[{ name: 'payer', ref: 'sub', input: { prompt: 'Pay.' } }]]),
       tools: [payer],
     });
     return { runs: ai.runs, begin: () => clerk.start('Please.', { runId }) };
@@ -97,127 +127,134 @@ const verify = ({ effects }: CrashProcess) => ({
 
 const approves = { decide: () => 'approve' as const };
 
-export const scenarios: ReadonlyMap<string, CrashScenario> = new Map<string, CrashScenario>([
-  [
-    'question',
-    scenario([[{ name: 'ask', ref: 'q' }]], (ai) => [askTool(ai)], {
-      decide: () => ({ type: 'respond', output: 'blue' }),
-    }),
-  ],
-  ['approval', scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], approves)],
-  [
-    'edit',
-    scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], {
-      decide: () => ({ type: 'approve', edit: { amount: 3 } }),
-    }),
-  ],
-  [
-    'reject',
-    scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], {
-      decide: () => ({ type: 'reject', reason: 'too much' }),
-    }),
-  ],
-  ['several calls, decided one by one', severalCalls({})],
-  ['several calls, decided at once', severalCalls({ atOnce: true })],
-  [
-    'step inside a tool',
-    scenario([[{ name: 'book', ref: 'b' }]], (ai, process) => [bookTool(ai, process)], {
-      decide: () => ({ type: 'restart', resumed: 'yes' }),
-      // Half of it may be done: only if nothing is, it can just be run.
-      settleDoubt: ({ part }, effects) => {
-        const done = effects.filter(({ key }) => key === part.metadata?.callId).map(({ name }) => name);
-        const known = Object.keys((part.metadata?.steps ?? {}) as object);
-        return done.length === known.length ? 'approve' : { type: 'respond', output: `by hand after ${done.join()}` };
-      },
-    }),
-  ],
-  [
-    'asking again',
-    scenario([[{ name: 'transfer', ref: 't' }]], (ai, process) => [twiceTool(ai, process)], {
-      decide: ({ payload }) => ({ type: 'restart', resumed: payload === 'Really?' ? 'yes' : 'yes, yes' }),
-    }),
-  ],
-  ['sub-agent', subAgent([[pay(7)]], { ...approves, settleDoubt: insideDoubt })],
-  ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], { ...approves, settleDoubt: insideDoubt })],
-  [
-    'deadline',
-    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs })], {
-      decide: () => undefined,
-    }),
-  ],
-  [
-    'deadline that approves',
-    scenario(
-      [[pay(5)]],
-      (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs, onExpiry: 'approve' })],
-      {
-        decide: () => undefined,
-      },
-    ),
-  ],
-  [
-    'idempotent tool',
-    scenario(
-      [[{ name: 'look', ref: 'l' }], [{ name: 'look', ref: 'm' }]],
-      (ai, process) => [lookTool(ai, process)],
-      approves,
-    ),
-  ],
-  [
-    'idempotent tool behind a gate',
-    scenario(
-      [[{ name: 'send', ref: 's' }]],
-      (ai, { effect }) => [
-        ai.defineTool(
-          { name: 'send', description: 'Sends.', idempotent: true, needsApproval: true },
-          async (_input, { idempotencyKey }) => effect('send', idempotencyKey, 'sent', { repeatable: true }),
-        ),
-      ],
-      approves,
-    ),
-  ],
-  [
-    'commit point',
-    scenario(
-      [[{ name: 'send', ref: 's' }]],
-      (ai, { effect }) => [
-        ai.defineTool(
-          { name: 'send', description: 'Sends.', commits: true, needsApproval: true },
-          async (_input, { idempotencyKey, commitPoint }) => {
-            await effect('prepare', idempotencyKey, 'prepared', { repeatable: true });
-            await commitPoint();
-            return effect('send', idempotencyKey, 'sent');
-          },
-        ),
-      ],
-      {
-        ...approves,
-        settleDoubt: (_card, effects) =>
-          effects.some(({ name }) => name === 'send') ? { type: 'respond', output: 'sent' } : 'approve',
-      },
-    ),
-  ],
-  [
-    'verify, long after',
-    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { ...verify(process), settlesWithin: 60_000 })], {
-      ...approves,
-      restartAfterMs: 120_000,
-    }),
-  ],
-  [
-    'verify, too soon to be sure',
-    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { ...verify(process), settlesWithin: 600_000 })], {
-      ...approves,
-      restartAfterMs: 120_000,
-    }),
-  ],
-  [
-    'verify, nobody knows how long',
-    scenario([[pay(5)]], (ai, process) => [payTool(ai, process, verify(process))], approves),
-  ],
-]);
+export const scenarios = scenariosWith('a moment');
+export const hastyScenarios = scenariosWith('no time');
 
-function severalCalls(options: Partial<CrashScenario>): CrashScenario {
+function scenariosWith(thinking: Thinking): ReadonlyMap<string, CrashScenario> {
+  const scenario: MakeScenario = (...given) => scenarioOf(thinking, ...given);
+  const subAgent = (inner: readonly Calls[], rest: Omit<CrashScenario, 'open'>) => subAgentOf(thinking, inner, rest);
+  return new Map<string, CrashScenario>([
+    [
+      'question',
+      scenario([[{ name: 'ask', ref: 'q' }]], (ai) => [askTool(ai)], {
+        decide: () => ({ type: 'respond', output: 'blue' }),
+      }),
+    ],
+    ['approval', scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], approves)],
+    [
+      'edit',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], {
+        decide: () => ({ type: 'approve', edit: { amount: 3 } }),
+      }),
+    ],
+    [
+      'reject',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process)], {
+        decide: () => ({ type: 'reject', reason: 'too much' }),
+      }),
+    ],
+    ['several calls, decided one by one', severalCalls(scenario, {})],
+    ['several calls, decided at once', severalCalls(scenario, { atOnce: true })],
+    [
+      'step inside a tool',
+      scenario([[{ name: 'book', ref: 'b' }]], (ai, process) => [bookTool(ai, process)], {
+        decide: () => ({ type: 'restart', resumed: 'yes' }),
+        // Half of it may be done: only if nothing is, it can just be run.
+        settleDoubt: ({ part }, effects) => {
+          const done = effects.filter(({ key }) => key === part.metadata?.callId).map(({ name }) => name);
+          const known = Object.keys((part.metadata?.steps ?? {}) as object);
+          return done.length === known.length ? 'approve' : { type: 'respond', output: `by hand after ${done.join()}` };
+        },
+      }),
+    ],
+    [
+      'asking again',
+      scenario([[{ name: 'transfer', ref: 't' }]], (ai, process) => [twiceTool(ai, process)], {
+        decide: ({ payload }) => ({ type: 'restart', resumed: payload === 'Really?' ? 'yes' : 'yes, yes' }),
+      }),
+    ],
+    ['sub-agent', subAgent([[pay(7)]], { ...approves, settleDoubt: insideDoubt })],
+    ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], { ...approves, settleDoubt: insideDoubt })],
+    [
+      'deadline',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs })], {
+        decide: () => undefined,
+      }),
+    ],
+    [
+      'deadline that approves',
+      scenario(
+        [[pay(5)]],
+        (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs, onExpiry: 'approve' })],
+        {
+          decide: () => undefined,
+        },
+      ),
+    ],
+    [
+      'idempotent tool',
+      scenario(
+        [[{ name: 'look', ref: 'l' }], [{ name: 'look', ref: 'm' }]],
+        (ai, process) => [lookTool(ai, process)],
+        approves,
+      ),
+    ],
+    [
+      'idempotent tool behind a gate',
+      scenario(
+        [[{ name: 'send', ref: 's' }]],
+        (ai, { effect }) => [
+          ai.defineTool(
+            { name: 'send', description: 'Sends.', idempotent: true, needsApproval: true },
+            async (_input, { idempotencyKey }) => effect('send', idempotencyKey, 'sent', { repeatable: true }),
+          ),
+        ],
+        approves,
+      ),
+    ],
+    [
+      'commit point',
+      scenario(
+        [[{ name: 'send', ref: 's' }]],
+        (ai, { effect }) => [
+          ai.defineTool(
+            { name: 'send', description: 'Sends.', commits: true, needsApproval: true },
+            async (_input, { idempotencyKey, commitPoint }) => {
+              await effect('prepare', idempotencyKey, 'prepared', { repeatable: true });
+              await commitPoint();
+              return effect('send', idempotencyKey, 'sent');
+            },
+          ),
+        ],
+        {
+          ...approves,
+          settleDoubt: (_card, effects) =>
+            effects.some(({ name }) => name === 'send') ? { type: 'respond', output: 'sent' } : 'approve',
+        },
+      ),
+    ],
+    [
+      'verify, long after',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { ...verify(process), settlesWithin: 60_000 })], {
+        ...approves,
+        restartAfterMs: 120_000,
+      }),
+    ],
+    [
+      'verify, too soon to be sure',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { ...verify(process), settlesWithin: 600_000 })], {
+        ...approves,
+        restartAfterMs: 120_000,
+      }),
+    ],
+    [
+      'verify, nobody knows how long',
+      scenario([[pay(5)]], (ai, process) => [payTool(ai, process, verify(process))], approves),
+    ],
+  ]);
+}
+
+function severalCalls(scenario: MakeScenario, options: Partial<CrashScenario>): CrashScenario {
   return scenario(
     [[pay(1), pay(2), { name: 'ask', ref: 'q' }, { name: 'look', ref: 'l' }], [pay(3)]],
     (ai, process) => [payTool(ai, process), askTool(ai), lookTool(ai, process)],

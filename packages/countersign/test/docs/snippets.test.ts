@@ -47,6 +47,7 @@ const CONFIG = {
     types: ['node'],
     paths: {
       countersign: [join(root, 'packages/countersign/src/index.ts')],
+      'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres.ts')],
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite.ts')],
       'countersign/testing': [join(root, 'packages/countersign/src/testing/index.ts')],

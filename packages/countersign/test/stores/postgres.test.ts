@@ -26,6 +26,16 @@ describe.runIf(postgres)('postgresStore', () => {
     );
   });
 
+  describe('that is prepared for searching', () => {
+    const make = onFreshDatabase((url) => ({ open: () => postgresStore({ url, poolMax: 4 }) }));
+    const prepared = async (): Promise<StoreUnderTest> => {
+      const subject = await make();
+      await subject.store.prepareSearch();
+      return subject;
+    };
+    storeContract(prepared, { describe, test: patientTest });
+  });
+
   describe('on something with a query', () => {
     storeContract(
       onFreshDatabase((url) => {

@@ -53,6 +53,16 @@ function races(freshPlace: () => Promise<string>, open: (place: string) => Store
     await store.close();
   });
 
+  test('each note is written by one of the processes', { timeout: 60_000 }, async () => {
+    const place = await freshPlace();
+    const written = winners(await race({ place, task: 'note', processes: PROCESSES, runs: RUNS }));
+    const store = open(place);
+    const notes = await store.notes.getMany('race', [...written.keys()]);
+    expect(new Map(notes.map(({ key, value }) => [key, value]))).toEqual(written);
+    expect(new Set(notes.map(({ version }) => version)).size).toBe(RUNS);
+    await store.close();
+  });
+
   test('processes that start at once on an empty database make its tables together', { timeout: 60_000 }, async () => {
     for (let round = 0; round < 2; round += 1) {
       const place = await freshPlace();

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 export type Race = {
   /** The file or the address of the store. */
   readonly place: string;
-  readonly task: 'create' | 'append' | 'settle' | 'claim' | 'migrate';
+  readonly task: 'create' | 'append' | 'settle' | 'claim' | 'note' | 'migrate';
   readonly processes: number;
   /** How many runs they race for. */
   readonly runs?: number;

@@ -46,6 +46,10 @@ async function perform(task: string): Promise<readonly string[]> {
       return won(async (id) => {
         if ((await store.claim(id, name, 600_000)) === undefined) throw new Lost();
       });
+    case 'note':
+      return won(async (id) => {
+        if (!(await store.notes.put('race', id, name, { version: 0 }))) throw new Lost();
+      });
     case 'migrate':
       await store.migrate();
       await store.append(creation(name));

@@ -62,25 +62,24 @@ export function chatEndpoints(services: Services) {
     return made;
   }
 
-  /** Throws `unknown-run` for a chat that this person may not read, or that is another agent's. */
+  /** The run of the chat, if there is one that this person may read; the route says of all others that there is none. */
   async function enter(
     request: Request,
     agent: string,
     chatId: string,
     person: Person,
-  ): Promise<RunReference | undefined> {
+  ): Promise<RunReference | 'none' | 'hidden'> {
     const run = await access.reference(chatId);
-    if (run && (run.agent !== agent || !(await access.sees(run, person))))
-      throw new UsageError('unknown-run', { runId: chatId }, `There is no chat ${chatId}.`);
+    const sees = run !== undefined && run.agent === agent && (await access.sees(run, person));
     const isOwn = !run || run.startedBy === person.id;
     chatters.set(request, {
       id: person.id,
       ...(isOwn && person.context && { context: person.context }),
       person,
       startedBy: run ? run.startedBy : person.id,
-      sees: run !== undefined,
+      sees,
     });
-    return run;
+    return sees ? run : run ? 'hidden' : 'none';
   }
 
   const look = (
@@ -101,7 +100,9 @@ export function chatEndpoints(services: Services) {
       },
       async ({ params: { agent, chatId }, person, request }) => {
         const route = routeOf(agent);
-        await enter(request, agent, chatId, person);
+        const found = await enter(request, agent, chatId, person);
+        // As for a chat that nobody has begun.
+        if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
         return route.GET(request);
       },
     );
@@ -128,10 +129,10 @@ export function chatEndpoints(services: Services) {
           body: JSON.stringify(body),
           signal: request.signal,
         });
-        const run = await enter(post, agent, body.id, person);
-        await refuseSpeaking(ai, run, body, (known) =>
-          access.maySteer(known ?? unbegun(body.id, agent, person), person),
-        );
+        const found = await enter(post, agent, body.id, person);
+        const run = found === 'none' ? { id: body.id, agent, startedBy: person.id } : found;
+        if (run !== 'hidden' && !access.maySteer(run, person))
+          await refuseSpeaking(ai, found === 'none' ? undefined : run, body);
         return route.POST(post);
       },
     ),
@@ -145,23 +146,16 @@ export function chatEndpoints(services: Services) {
   ];
 }
 
-/** Whoever begins a run steers it. */
-const unbegun = (id: string, agent: string, person: Person): RunReference => ({ id, agent, startedBy: person.id });
-
 /** Those who may only decide may not speak in the name of the one who asked, nor have a failed run tried again. */
 async function refuseSpeaking(
   ai: Countersign,
   run: RunReference | undefined,
-  body: z.output<typeof PostShape>,
-  maySteer: (run: RunReference | undefined) => boolean,
+  { id, trigger, messages = [], decisions = [] }: z.output<typeof PostShape>,
 ): Promise<void> {
-  if (maySteer(run)) return;
-  const speaks = body.trigger === 'regenerate-message' || body.messages?.at(-1)?.role !== 'assistant';
-  const status = run && !speaks ? (await ai.runs.get(run.id)).status : undefined;
-  if (run && !speaks && status !== 'failed') return;
-  if (run && speaks && (body.messages ?? []).length === 0 && status !== 'failed' && (body.decisions ?? []).length > 0)
-    return;
-  throw new UsageError('not-allowed', { status: 403, runId: body.id }, 'You may read this chat, but not speak in it.');
+  const last = messages.at(-1)?.role;
+  const decides = trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
+  if (run && decides && (await ai.runs.get(run.id)).status !== 'failed') return;
+  throw new UsageError('not-allowed', { status: 403, runId: id }, 'You may decide in this chat, but not speak in it.');
 }
 
 /** The length is that of the body as it is written now. */

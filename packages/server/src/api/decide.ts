@@ -9,7 +9,7 @@ import { dropClaim } from './claims.ts';
 import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
 
-export function decideEndpoints({ ai, access, measures }: Services) {
+export function decideEndpoints({ ai, access, measures, log, logInputs }: Services) {
   const { runs } = ai;
   return [
     endpoint(
@@ -63,6 +63,16 @@ export function decideEndpoints({ ai, access, measures }: Services) {
         });
         if (seen.status === 'pending') {
           measures.decided(decision.type, channel);
+          log('info', 'decided', {
+            interruptId,
+            runId: seen.runId,
+            agent: seen.agent,
+            tool: seen.tool,
+            outcome: decision.type,
+            by: person.id,
+            channel,
+            ...(logInputs && { input: seen.input, decision, note }),
+          });
           await dropClaim(runs.notes, interruptId);
         }
         return json(decided);

@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 const params = z.object({ runId: runIdShape });
 const tag = 'Runs';
 
-export function runEndpoints({ ai, access }: Services) {
+export function runEndpoints({ ai, access, log }: Services) {
   return [
     endpoint(
       {
@@ -77,6 +77,7 @@ export function runEndpoints({ ai, access }: Services) {
       async ({ params: { runId }, body: { reason }, person }) => {
         await access.steerable(runId, person);
         await ai.runs.cancel(runId, { by: person.id, ...(reason !== undefined && { reason }) });
+        log('info', 'cancelled', { runId, by: person.id });
         return json(await runAnswer(ai, access, runId, person));
       },
     ),

@@ -4,6 +4,7 @@ import type { Access } from '../access.ts';
 import type { StreamOptions } from '../live/event-stream.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
+import type { Log } from '../watching/log.ts';
 import type { Measures } from '../watching/measures.ts';
 
 export type Services = {
@@ -12,6 +13,9 @@ export type Services = {
   readonly hub: Hub;
   readonly runEvents: RunEvents;
   readonly measures: Measures;
+  readonly log: Log;
+  /** What tools are called with, and what was answered, is logged as well. */
+  readonly logInputs: boolean;
   readonly streams: StreamOptions;
   /** Other origins whose pages may ask. */
   readonly origins: readonly string[];

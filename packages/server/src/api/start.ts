@@ -8,7 +8,7 @@ import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempote
 import { runAnswer, unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
-export function startEndpoints({ ai, access, measures }: Services) {
+export function startEndpoints({ ai, access, measures, log, logInputs }: Services) {
   /** False if this very request was taken before. */
   async function start(
     asked: { readonly agent: string; readonly prompt: string },
@@ -22,6 +22,12 @@ export function startEndpoints({ ai, access, measures }: Services) {
     try {
       await agent.start(asked.prompt, { runId, by: person.id, ...(context && { context }) });
       measures.runStarted(asked.agent);
+      log('info', 'started', {
+        runId,
+        agent: asked.agent,
+        by: person.id,
+        ...(logInputs && { prompt: asked.prompt }),
+      });
       return true;
     } catch (error) {
       if (!(error instanceof CountersignError && error.code === 'run-exists')) throw error;

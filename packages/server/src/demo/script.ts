@@ -106,19 +106,15 @@ function answer(said: string): Reply {
 
 /** A lunch is asked for, then told to the team; everything else ends with what came of it. */
 function goOn({ said, finished }: Situation): Reply {
-  const [first] = finished;
-  if (
-    /\blunch\b/i.test(said) &&
-    finished.length === 1 &&
-    first?.tool === 'askQuestion' &&
-    typeof first.output === 'string'
-  )
-    return ask(`${first.output} it is. I would tell the team:`, 'sendMail', {
-      to: 'team@example.com',
-      subject: `Team lunch on ${first.output}`,
-      body: `Hello everybody,\n\nour lunch is on ${first.output} at half past twelve.\n\nSee you there`,
-    });
-  return say(finished.map(sentence).join(' '));
+  const [first, ...later] = finished;
+  if (!/\blunch\b/i.test(said) || first?.tool !== 'askQuestion' || typeof first.output !== 'string')
+    return say(finished.map(sentence).join(' '));
+  if (later.length > 0) return say(later.map(sentence).join(' '));
+  return ask(`${first.output} it is. I would tell the team:`, 'sendMail', {
+    to: 'team@example.com',
+    subject: `Team lunch on ${first.output}`,
+    body: `Hello everybody,\n\nour lunch is on ${first.output} at half past twelve.\n\nSee you there`,
+  });
 }
 
 function sentence({ tool, input, output }: FinishedCall): string {

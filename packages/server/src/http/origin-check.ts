@@ -9,22 +9,17 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * from; a request that changes something and comes from elsewhere is refused. A cookie counts only together with that
  * word, because nothing but a browser has one.
  */
-export function refuseOtherOrigins(request: Request, proof: Proof | undefined, allowed: ReadonlySet<string>): void {
+export function refuseOtherOrigins(request: Request, proof: Proof | undefined, own: ReadonlySet<string>): void {
   if (SAFE.has(request.method)) return;
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
   if (origin !== null) {
-    if (allowed.has(origin) || isSameOrigin(origin, request)) return;
+    if (own.has(origin)) return;
     throw refused(origin);
   }
   if (site === 'same-origin') return;
   if (site !== null && site !== 'none') throw refused('another site');
   if (proof === 'session') throw refused('nobody knows where');
-}
-
-function isSameOrigin(origin: string, request: Request): boolean {
-  const url = new URL(request.url);
-  return origin === url.origin;
 }
 
 function refused(origin: string): UsageError {

@@ -56,6 +56,15 @@ export class Hub {
     this.#gathering ??= setTimeout(() => this.#flush(), this.#options.gatherMs);
   }
 
+  /** Resolves once what has changed so far is told. */
+  async told(): Promise<void> {
+    // Stores tell of an append soon, but not within the call.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    if (this.#gathering === undefined) return;
+    clearTimeout(this.#gathering);
+    this.#flush();
+  }
+
   close(): void {
     this.#closing.abort();
     this.#listeners.clear();

@@ -26,10 +26,12 @@ export async function logout(notes: Notes, cookie: SessionCookie, request: Reque
 
 /** A path of this server, or undefined for anything that could lead elsewhere. */
 export function localPath(to: string | null, here: URL): string | undefined {
-  // One slash, then no second one and no backslash, which browsers take for one; and nothing that is not visible ASCII.
-  if (to === null || !/^\/(?![/\\])[\x21-\x7e]*$/.test(to)) return undefined;
+  // Visible ASCII only: browsers drop line breaks and tabs, and see another address than we do.
+  if (to === null || !/^\/[\x21-\x7e]*$/.test(to)) return undefined;
   const url = new URL(to, here.origin);
-  return url.origin === here.origin ? `${url.pathname}${url.search}${url.hash}` : undefined;
+  // Looked at as it is sent, after dots are resolved: two slashes, or one and a backslash, lead to another server.
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  return url.origin === here.origin && /^\/(?![/\\])/.test(path) ? path : undefined;
 }
 
 const USED = page(

@@ -26,14 +26,11 @@ type File = {
 export class StaticFiles {
   readonly #files = new Map<string, File>();
 
-  /** Links are left out: they may lead out of the folder. */
   constructor(directory: string) {
-    for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
+    for (const path of filesIn(directory)) {
       const name = `/${relative(directory, path).split(sep).join('/')}`;
-      const type = TYPES[extname(entry.name).toLowerCase()];
-      if (type && !hasHiddenPart(name)) this.#files.set(name, { path, type });
+      const type = TYPES[extname(path).toLowerCase()];
+      if (type) this.#files.set(name, { path, type });
     }
   }
 
@@ -60,7 +57,15 @@ function read(path: string): { readonly bytes: Uint8Array; readonly etag: string
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }
 
-const hasHiddenPart = (name: string): boolean => name.split('/').some((part) => part.startsWith('.'));
+/** Links are left out, since they may lead out of the folder, and so is what is hidden. */
+function filesIn(directory: string): readonly string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.name.startsWith('.')) return [];
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
 
 /** Names of built assets change with their content. */
 function cacheControl(name: string): string {

@@ -1,0 +1,61 @@
+// Which calls a person has to decide: those of tools that need approval, and those that the gate was told of.
+import type { ModelMessage, ToolSet } from 'ai';
+
+/** Tools by name, or a question asked of each call. */
+export type Approve = readonly string[] | ((tool: string, input: unknown) => boolean | Promise<boolean>);
+
+/** What the AI SDK says about a call beside its input. */
+export type CallOptions = { readonly toolCallId: string; readonly messages: ModelMessage[] };
+
+export type Asks = {
+  /** Whether a person has to decide this call. Whatever is unclear means: ask. */
+  person(tool: string, input: unknown, options: CallOptions): Promise<boolean>;
+  /** Whether any call of this tool may ask, now or in another request. */
+  ever(tool: string): boolean;
+  /** Whether the tool has no `execute`: if its calls are decided, then in the recipe's way, by their output. */
+  byOutput(tool: string): boolean;
+  /** From now on, these tools without `execute` are asked about. */
+  confirm(tools: readonly string[]): void;
+};
+
+export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
+  const confirmed = new Set<string>();
+  const isListed = async (name: string, input: unknown): Promise<boolean> =>
+    typeof approve === 'function' ? approve(name, input) : approve.includes(name);
+  const hasExecute = (name: string): boolean => typeof ownTool(tools, name)?.execute === 'function';
+
+  return {
+    async person(name, input, options) {
+      const tool = ownTool(tools, name);
+      if (!tool) return false;
+      try {
+        if (!hasExecute(name)) return confirmed.has(name) || (await isListed(name, input));
+        if ((await isListed(name, input)) || tool.needsApproval === true) return true;
+        // Version 6 and 7 hand out different options; both are what the AI SDK gave us.
+        return (
+          typeof tool.needsApproval === 'function' && (await tool.needsApproval(input, options as never)) !== false
+        );
+      } catch {
+        // A rule that cannot say no has not said no.
+        return true;
+      }
+    },
+    ever(name) {
+      const tool = ownTool(tools, name);
+      // It may have been a tool before the last deploy.
+      if (!tool) return true;
+      return (
+        !hasExecute(name) || typeof approve === 'function' || approve.includes(name) || Boolean(tool.needsApproval)
+      );
+    },
+    byOutput: (name) => ownTool(tools, name) !== undefined && !hasExecute(name),
+    confirm(names) {
+      for (const name of names) if (ownTool(tools, name) && !hasExecute(name)) confirmed.add(name);
+    },
+  };
+}
+
+/** Names come from models and clients: `constructor` is no tool. */
+export function ownTool(tools: ToolSet, name: string): ToolSet[string] | undefined {
+  return Object.hasOwn(tools, name) ? tools[name] : undefined;
+}

@@ -1,0 +1,92 @@
+// AI SDK tools behind a gate: the same tools, except that what a person has to decide goes through the ledger.
+import type { ToolSet } from 'ai';
+import { UsageError } from '../core/errors.ts';
+import { type Json, sameJson, toJson } from '../core/json.ts';
+import { type Asks, type CallOptions, ownTool } from './asks.ts';
+import { type AskedCall, type Ledger, Refused } from './ledger.ts';
+
+type ToolOf = ToolSet[string];
+
+/** A call that the model made in this request, as the AI SDK announced it. */
+type LiveCall = AskedCall & { readonly isAsked: boolean };
+
+export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, asks: Asks): Tools {
+  const announced = new Map<string, Promise<LiveCall>>();
+  const live = new Map<string, LiveCall>();
+
+  async function announce(tool: string, input: unknown, options: CallOptions): Promise<LiveCall> {
+    const id = options.toolCallId;
+    const call = { id, tool, input: jsonOf(tool, input), isAsked: await asks.person(tool, input, options) };
+    if (call.isAsked) await ledger.ask({ id, tool, input: call.input });
+    live.set(id, call);
+    return call;
+  }
+
+  function gateTool(name: string, tool: ToolOf): ToolOf {
+    const { execute } = tool;
+    return {
+      ...tool,
+      // Called for what the model just said, and never for what a client says that it said.
+      async onInputAvailable(options: CallOptions & { readonly input: unknown }) {
+        const announcing = announce(name, options.input, options);
+        announced.set(options.toolCallId, announcing);
+        await announcing;
+        await tool.onInputAvailable?.(options as never);
+      },
+      ...(execute &&
+        asks.ever(name) && {
+          async needsApproval(input: unknown, options: CallOptions) {
+            // In a stream, version 7 asks this while it announces the call: nobody is asked before it is on record.
+            await nextTask();
+            const call = await announced.get(options.toolCallId);
+            return call ? call.isAsked : asks.person(name, input, options);
+          },
+        }),
+      ...(execute && {
+        execute(input: unknown, options: CallOptions) {
+          const id = options.toolCallId;
+          const call = live.get(id);
+          // At once, so that a tool that streams its results still does.
+          if (call && !call.isAsked && call.tool === name && sameJson(call.input, jsonOf(name, input)))
+            return execute.call(tool, input as never, options as never);
+          if (call) throw new Refused(`The call of ${name} waits for a person. It was not run.`);
+          return ledger.run({ id, tool: name, input: jsonOf(name, input) }, (recorded) =>
+            lastResult(execute.call(tool, recorded as never, options as never)),
+          );
+        },
+      }),
+    } as unknown as ToolOf;
+  }
+
+  const gated = Object.keys(tools).map((name) => {
+    const tool = ownTool(tools, name) as ToolOf;
+    return [name, isRunElsewhere(tool) ? tool : gateTool(name, tool)] as const;
+  });
+  return Object.fromEntries(gated) as Tools;
+}
+
+/** The result of a tool, or the last of those that it streams. */
+export async function lastResult(result: unknown): Promise<unknown> {
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
+  let last: unknown;
+  for await (const item of result as AsyncIterable<unknown>) last = item;
+  return last;
+}
+
+/** The provider runs it, and asks about it in its own way. */
+function isRunElsewhere(tool: ToolOf): boolean {
+  const { type, isProviderExecuted, execute } = tool as {
+    type?: unknown;
+    isProviderExecuted?: unknown;
+    execute?: unknown;
+  };
+  return type === 'provider' && (isProviderExecuted === true || execute === undefined);
+}
+
+function jsonOf(tool: string, input: unknown): Json {
+  const json = toJson(input);
+  if (json.ok) return json.value;
+  throw new UsageError('not-json', { tool }, `The input of ${tool} is not JSON: ${json.problem}.`);
+}
+
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,0 +1,68 @@
+// The ledger port: what is known of the calls that a person has to decide, whatever a client says about them.
+import type { Json } from '../core/json.ts';
+
+/** A call that the model asked for, under the id that the AI SDK knows it by. */
+export type AskedCall = { readonly id: string; readonly tool: string; readonly input: Json };
+
+/** How a call ended: what the AI SDK makes a result or an error of. */
+export type Outcome =
+  | { readonly type: 'output'; readonly output: unknown }
+  | { readonly type: 'error'; readonly text: string };
+
+/** What a client says about a call. */
+export type ClaimedCall = {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** What the person decided, according to the client. */
+  readonly decision?: { readonly approved: boolean; readonly reason?: string };
+  /** How the call ended, according to the client. */
+  readonly outcome?: Outcome;
+  /** False when the conversation went on after it: the AI SDK will not run it any more. */
+  readonly isLast: boolean;
+  /** The user spoke after it. */
+  readonly isPassedOver: boolean;
+  /** Whether a person would have to decide it, by what the client says. */
+  readonly isGated: () => Promise<boolean>;
+  /** The seals that came with its message. */
+  readonly seals: ReadonlyMap<string, string>;
+};
+
+/** What is true of a call. `call` is what was asked for, which may be another than the client says. */
+export type Known =
+  /** Nobody has to decide it: what the client says of it is as good as the rest of the conversation. */
+  | { readonly at: 'open-to-all' }
+  /** A person would have to decide it, and nothing shows that the model asked for it like this. */
+  | { readonly at: 'unproved' }
+  | { readonly at: 'waiting'; readonly call: AskedCall }
+  | { readonly at: 'approved'; readonly call: AskedCall }
+  | { readonly at: 'denied'; readonly call: AskedCall; readonly text: string }
+  | { readonly at: 'done'; readonly call: AskedCall; readonly outcome: Outcome };
+
+/** The ledger of one person in one chat. */
+export interface Ledger {
+  /** Notes that the model asks for this call, which waits for a person from now on. */
+  ask(call: AskedCall): Promise<void>;
+  /** What is true of a call, once the decision that the client brings is noted, if it may be. */
+  settle(claimed: ClaimedCall): Promise<Known>;
+  /**
+   * Runs the call with what the model asked for, if a person approved exactly this; a call that has run gives the outcome
+   * it had. Rejects with what the model is to be told, when nothing runs or the body fails.
+   */
+  run(call: AskedCall, body: (input: Json) => unknown): Promise<unknown>;
+}
+
+/** Why a call does not run. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+}
+
+/** What a call that ran and failed is remembered by. */
+export class Failed extends Error {
+  override readonly name = 'Failed';
+}
+
+export const deniedText = (reason?: string): string =>
+  `The user denied this call${reason === undefined || reason === '' ? '' : ` (${reason})`}. The tool was not run.`;
+
+export const PASSED_OVER = 'The user went on without deciding this call. The tool was not run.';

@@ -1,0 +1,66 @@
+// The agent behind a gated call: its run is this one call, asked for, decided and run through the engine.
+import { NotPerformed } from '../core/errors.ts';
+import { isObject, type Json } from '../core/json.ts';
+import type { Message } from '../core/message.ts';
+import { type Countersign, countersign } from '../countersign.ts';
+import type { Agent } from '../loop/agent.ts';
+import { type Tool, tool } from '../loop/tool.ts';
+import type { ModelReply, ModelRequest } from '../models/model.ts';
+import type { Store } from '../runs/store.ts';
+import type { AskedCall } from './ledger.ts';
+
+/** What a call does, given its input and the id that the AI SDK knows it by. */
+export type Body = (input: Json, toolCallId: string) => unknown;
+
+export type OneCallAgent = { readonly ai: Countersign; readonly agent: Agent };
+
+/**
+ * `bodies` are by the name of the tool, and looked up when one runs. A body that the one who drives the run gives as
+ * `context.body` comes first.
+ */
+export function oneCallAgent(
+  name: string,
+  store: Store,
+  names: readonly string[],
+  bodies: ReadonlyMap<string, Body>,
+  expiresIn: number | undefined,
+): OneCallAgent {
+  const ai = countersign({ store, model: { name: 'one call', reply } });
+  const tools = names.map((name) => gatedTool(name, () => bodies.get(name), expiresIn));
+  return { ai, agent: ai.defineAgent({ name, tools }) };
+}
+
+/** What the run of a call begins with: all that its model will say, and who is asked. */
+export type Opening = { readonly chatId: string; readonly askedBy: string; readonly call: AskedCall };
+
+/** A conversation that begins a run with it. */
+export function beginWith(opening: Opening): readonly Message[] {
+  return [{ role: 'user', content: [{ data: opening }] }];
+}
+
+/** What a conversation began with. */
+export function readOpening(messages: readonly Message[]): Opening | undefined {
+  const first = messages[0]?.content[0];
+  const data = first && 'data' in first ? first.data : undefined;
+  return isObject(data) && isObject(data.call) ? (data as never) : undefined;
+}
+
+/** Says the call that the run began with, and when it has a result, nothing more. */
+async function reply({ messages }: ModelRequest): Promise<ModelReply> {
+  const opening = readOpening(messages);
+  if (messages.length > 1 || !opening) return { content: [{ text: 'Done.' }], finishReason: 'stop' };
+  const { id, tool, input } = opening.call;
+  return {
+    content: [{ toolRequest: { name: tool, ref: id, input }, metadata: { toolCallId: id } }],
+    finishReason: 'tool-calls',
+  };
+}
+
+function gatedTool(name: string, body: () => Body | undefined, expiresIn: number | undefined): Tool {
+  const config = { name, description: '', needsApproval: true, ...(expiresIn !== undefined && { expiresIn }) };
+  return tool(config, (input, { context, metadata }) => {
+    const run: Body | undefined = context.body ?? body();
+    if (!run) throw new NotPerformed(`Nobody here knows what ${name} does.`);
+    return run(input, String(metadata.toolCallId));
+  });
+}

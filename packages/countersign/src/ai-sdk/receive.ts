@@ -1,0 +1,70 @@
+// What a client sends, made true: decisions are noted, and each call that a person decides is as the ledger knows it.
+import type { UIMessage } from 'ai';
+import { isObject } from '../core/json.ts';
+import type { Asks } from './asks.ts';
+import type { Known, Ledger } from './ledger.ts';
+import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
+
+export async function receive<Message extends UIMessage>(
+  messages: readonly Message[],
+  ledger: Ledger,
+  asks: Asks,
+): Promise<Message[]> {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+  const seen = new Map<string, Promise<Known>>();
+  return Promise.all(
+    messages.map(async (message, index) => {
+      if (message.role !== 'assistant' || !Array.isArray(message.parts)) return message;
+      const place = { isLast: index === messages.length - 1, isPassedOver: index < lastUser };
+      const parts: readonly unknown[] = message.parts;
+      const seals = sealsIn(parts);
+      const lastStep = parts.findLastIndex((part) => isObject(part) && part.type === 'step-start');
+      const received = await Promise.all(
+        parts.map((part, at) => {
+          const isLast = place.isLast && at > lastStep;
+          const toolPart = toolPartOf(part);
+          return toolPart ? settled(toolPart, { ...place, isLast, seals }, seen, ledger, asks) : part;
+        }),
+      );
+      return { ...message, parts: received.filter((part) => part !== undefined) } as Message;
+    }),
+  );
+}
+
+async function settled(
+  part: ToolPart,
+  place: { readonly isLast: boolean; readonly isPassedOver: boolean; readonly seals: ReadonlyMap<string, string> },
+  seen: Map<string, Promise<Known>>,
+  ledger: Ledger,
+  asks: Asks,
+): Promise<ToolPart | undefined> {
+  const tool = toolNameOf(part);
+  const id = part.toolCallId;
+  const isUndecided = part.state === 'approval-requested' || part.state === 'approval-responded';
+  // Of a tool that asks nobody nothing is on record; whoever claims that it waits for approval is heard, and refused.
+  if (!asks.ever(tool) && !isUndecided) return part;
+  const confirmed = asks.byOutput(tool);
+  const claimed = {
+    id,
+    tool,
+    input: part.input,
+    ...claimOf(part, confirmed),
+    ...place,
+    isGated: async () => isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] }),
+  };
+  const first = seen.get(id);
+  // A call has one part; what stands there a second time could only say otherwise.
+  if (first !== undefined) return (await first).at === 'open-to-all' ? part : undefined;
+  const settling = ledger.settle(claimed);
+  seen.set(id, settling);
+  return truePart(part, claimed, await settling, confirmed);
+}
+
+function sealsIn(parts: readonly unknown[]): ReadonlyMap<string, string> {
+  const seals = new Map<string, string>();
+  for (const part of parts) {
+    if (!isObject(part) || part.type !== 'data-seal' || typeof part.id !== 'string') continue;
+    if (isObject(part.data) && typeof part.data.token === 'string') seals.set(part.id, part.data.token);
+  }
+  return seals;
+}

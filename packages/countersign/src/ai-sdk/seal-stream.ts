@@ -1,0 +1,33 @@
+// A UI message stream with the seals of what is asked in it, and of how calls ended.
+import type { Outcome } from './ledger.ts';
+import type { SealedLedger } from './sealed-ledger.ts';
+
+type Chunk = {
+  readonly type: string;
+  readonly toolCallId?: string;
+  readonly output?: unknown;
+  readonly errorText?: string;
+  readonly preliminary?: boolean;
+};
+
+export function sealStream<Stream extends ReadableStream>(stream: Stream, ledger: SealedLedger): Stream {
+  const sealed = stream.pipeThrough(
+    new TransformStream<Chunk, object>({
+      transform(chunk, controller) {
+        // At the end of a step all of its calls are known; before it, a client could not go on anyway.
+        if (chunk.type === 'finish-step' || chunk.type === 'finish')
+          for (const seal of ledger.sealAsked()) controller.enqueue(seal);
+        controller.enqueue(chunk);
+        const outcome = outcomeIn(chunk);
+        if (outcome) for (const seal of ledger.sealOutcome(chunk.toolCallId ?? '', outcome)) controller.enqueue(seal);
+      },
+    }),
+  );
+  return sealed as Stream;
+}
+
+function outcomeIn({ type, output, errorText, preliminary }: Chunk): Outcome | undefined {
+  if (type === 'tool-output-available' && preliminary !== true) return { type: 'output', output };
+  if (type === 'tool-output-error') return { type: 'error', text: String(errorText) };
+  return undefined;
+}

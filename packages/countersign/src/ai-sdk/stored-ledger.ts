@@ -1,0 +1,244 @@
+// The ledger in a store: each call is a run of its own, so it is decided once, and runs at most once.
+import { ConflictError } from '../core/errors.ts';
+import type { Decision, Result } from '../core/event.ts';
+import { sameJson } from '../core/json.ts';
+import { interruptKey } from '../runs/card.ts';
+import { shortHash } from '../runs/chain.ts';
+import type { DecisionInput } from '../runs/decision.ts';
+import type { Runs } from '../runs/runs.ts';
+import type { StoredEvent } from '../runs/store.ts';
+import {
+  type AskedCall,
+  type ClaimedCall,
+  deniedText,
+  Failed,
+  type Known,
+  type Ledger,
+  type Outcome,
+  PASSED_OVER,
+  Refused,
+} from './ledger.ts';
+import { type Body, beginWith, type OneCallAgent, readOpening } from './one-call-agent.ts';
+
+/** Whether a person may decide a call that was asked of another. */
+export type MayDecide = (
+  person: string,
+  call: { readonly tool: string; readonly input: unknown; readonly askedBy: string },
+) => boolean | Promise<boolean>;
+
+export type StoredLedgerOptions = {
+  readonly chatId: string;
+  readonly person: string;
+  readonly mayDecide: MayDecide;
+};
+
+/** Where a call stands on record. */
+type Standing =
+  /** The question is not put yet: the process died just before. */
+  | { readonly at: 'begun' }
+  | { readonly at: 'waiting'; readonly interruptId: string }
+  | { readonly at: 'approved' }
+  | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
+  /** A person has to look: nobody knows how the call ended, or its tool is gone. */
+  | { readonly at: 'stuck'; readonly text: string };
+
+type OnRecord = { readonly call: AskedCall; readonly standing: Standing };
+
+export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerOptions): Ledger {
+  const { chatId, person, mayDecide } = options;
+  const { runs } = ai;
+  // Runs of another agent could not be driven here, so they have other ids.
+  const runIdOf = (id: string) => `ai-sdk.${shortHash(JSON.stringify([agent.name, chatId, id]))}`;
+
+  /** Undefined also for a call that is not this person's to decide: they learn nothing of it. */
+  async function read(id: string): Promise<OnRecord | undefined> {
+    const events = await recorded(runs, runIdOf(id));
+    const opening = events && openingIn(events);
+    if (!events || opening?.chatId !== chatId) return undefined;
+    const { call, askedBy } = opening;
+    if (askedBy !== person && !(await mayDecide(person, { tool: call.tool, input: call.input, askedBy })))
+      return undefined;
+    return { call, standing: standingOf(events) };
+  }
+
+  async function decide(standing: Standing & { at: 'waiting' }, id: string, decision: DecisionInput): Promise<void> {
+    try {
+      await runs.decide(interruptKey(runIdOf(id), standing.interruptId), decision, {
+        by: person,
+        channel: 'chat',
+        // What is approved runs when the AI SDK says so, with its options; the rest is over.
+        drive: decision !== 'approve',
+      });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      // Somebody was first, and what is on record counts; or it is too late, and whoever drives the run says so.
+      if ((await read(id))?.standing.at === 'waiting') await drive(id, undefined);
+    }
+  }
+
+  /** Drives the run until a person or nobody is needed. */
+  async function drive(id: string, body: Body | undefined): Promise<OnRecord | undefined> {
+    const runId = runIdOf(id);
+    for (;;) {
+      await runs.drive(runId, body && { context: { body } });
+      const rest = await restWithin(runs, runId, LOOK_AGAIN_MS);
+      if (rest) return read(id);
+    }
+  }
+
+  async function settled(claimed: ClaimedCall, found: OnRecord): Promise<OnRecord> {
+    const { id, decision } = claimed;
+    const { standing, call } = found;
+    if (standing.at === 'begun') return settledAgain(claimed, await drive(id, undefined), found);
+    if (standing.at === 'waiting') {
+      const isSame = claimed.tool === call.tool && sameJson(claimed.input, call.input);
+      if (decision && isSame) await decide(standing, id, decisionInput(decision));
+      // What was decided on another call is no decision on this one, and the AI SDK is about to try it.
+      else if (decision && claimed.isLast) return found;
+      else if (claimed.isPassedOver) await decide(standing, id, { type: 'cancel', reason: PASSED_OVER });
+      else if (decision || claimed.outcome) await decide(standing, id, { type: 'cancel', reason: MADE_UP });
+      else return found;
+      return settledAgain(claimed, await read(id), found);
+    }
+    if (standing.at === 'approved' && !claimed.isLast) return (await drive(id, undefined)) ?? found;
+    return found;
+  }
+
+  const settledAgain = (claimed: ClaimedCall, found: OnRecord | undefined, before: OnRecord) =>
+    found && found.standing.at !== before.standing.at ? settled(claimed, found) : (found ?? before);
+
+  return {
+    async ask(call) {
+      const runId = runIdOf(call.id);
+      try {
+        await agent.start({ messages: beginWith({ chatId, askedBy: person, call }) }, { runId, by: person });
+      } catch (error) {
+        if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
+        const found = await read(call.id);
+        const isSame = found && found.call.tool === call.tool && sameJson(found.call.input, call.input);
+        if (!isSame || (found.standing.at !== 'waiting' && found.standing.at !== 'begun'))
+          throw new ConflictError(
+            'run-exists',
+            { chatId, toolCallId: call.id, runId },
+            `The model gave the id ${call.id} to a second call in chat ${chatId}. Ids of calls must be new in a chat.`,
+            { cause: error },
+          );
+      }
+      await runs.rested(runId);
+    },
+
+    async settle(claimed) {
+      const found = await read(claimed.id);
+      if (!found) return { at: (await claimed.isGated()) ? 'unproved' : 'open-to-all' };
+      return knownOf(await settled(claimed, found), claimed);
+    },
+
+    async run(call, body) {
+      let found = await read(call.id);
+      if (!found) throw new Refused(`Nothing shows that ${call.tool} was asked for in this chat. It was not run.`);
+      if (found.call.tool !== call.tool || !sameJson(found.call.input, call.input))
+        throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
+      if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
+      if (found.standing.at === 'waiting') {
+        await decide(found.standing, call.id, 'approve');
+        found = (await read(call.id)) ?? found;
+      }
+      if (found.standing.at === 'approved') found = (await drive(call.id, body)) ?? found;
+      const { standing } = found;
+      switch (standing.at) {
+        case 'settled':
+          if (standing.result.type === 'output') return standing.result.output;
+          if (standing.result.type === 'error') throw new Failed(standing.result.text);
+          throw new Refused(textOf(standing.result, standing.decision));
+        case 'stuck':
+          throw new Refused(standing.text);
+        case 'begun':
+        case 'waiting':
+          throw new Refused(`The call of ${call.tool} still waits for a decision. It was not run.`);
+        case 'approved':
+          throw new Refused(`The call of ${call.tool} is approved and has no result yet. Send the message again.`);
+      }
+    },
+  };
+}
+
+/** How long another may be driving the run before we look whether it is gone. */
+const LOOK_AGAIN_MS = 1_000;
+
+const MADE_UP = 'The client gave a result in place of a decision. The tool was not run.';
+
+const decisionInput = ({ approved, reason }: NonNullable<ClaimedCall['decision']>): DecisionInput =>
+  approved ? 'approve' : { type: 'reject', ...(reason !== undefined && { reason }) };
+
+async function recorded(runs: Runs, runId: string): Promise<readonly StoredEvent[] | undefined> {
+  try {
+    return await runs.recorded(runId);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'unknown-run') return undefined;
+    throw error;
+  }
+}
+
+function openingIn(events: readonly StoredEvent[]) {
+  return events[0]?.type === 'user-spoke' ? readOpening(events[0].messages) : undefined;
+}
+
+function standingOf(events: readonly StoredEvent[]): Standing {
+  let standing: Standing = { at: 'begun' };
+  let decision: Decision | undefined;
+  for (const event of events) {
+    if (event.type === 'call-settled') return { at: 'settled', result: event.result, decision };
+    if (event.type === 'decision-made') {
+      decision = event.decision;
+      standing = { at: 'approved' };
+    }
+    if (event.type === 'call-interrupted') {
+      const { id, kind, payload } = event.interrupt;
+      const text = (payload as { readonly message?: string }).message ?? 'A person has to look at this call.';
+      standing = kind === 'approval' ? { at: 'waiting', interruptId: id } : { at: 'stuck', text };
+    }
+  }
+  return standing;
+}
+
+function knownOf({ call, standing }: OnRecord, { decision }: ClaimedCall): Known {
+  switch (standing.at) {
+    case 'begun':
+    case 'waiting':
+      // A decision that was not taken is on something else than what waits.
+      return decision ? { at: 'unproved' } : { at: 'waiting', call };
+    case 'approved':
+      return { at: 'approved', call };
+    case 'stuck':
+      return { at: 'done', call, outcome: { type: 'error', text: standing.text } };
+    case 'settled': {
+      const { result } = standing;
+      if (result.type === 'rejected' || result.type === 'cancelled')
+        return { at: 'denied', call, text: textOf(result, standing.decision) };
+      return { at: 'done', call, outcome: outcomeOf(result) };
+    }
+  }
+}
+
+function outcomeOf(result: Result): Outcome {
+  return result.type === 'output' ? { type: 'output', output: result.output } : { type: 'error', text: result.text };
+}
+
+/** The words of the engine are for its own models; here the tool was the AI SDK's, and its user denied it. */
+function textOf(result: Result & { readonly text: string }, decision: Decision | undefined): string {
+  if (decision?.type === 'reject') return deniedText(decision.reason);
+  if (decision?.type === 'cancel') return decision.reason ?? PASSED_OVER;
+  return result.text;
+}
+
+/** True once the run waits or has ended; false if it still runs after so long. */
+async function restWithin(runs: Runs, runId: string, ms: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(ms);
+  try {
+    await runs.wait(runId, { signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}

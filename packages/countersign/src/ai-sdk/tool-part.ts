@@ -1,0 +1,104 @@
+// Tool parts of UI messages: what a client says in one about a call, and the same part as it truly is.
+import { isObject } from '../core/json.ts';
+import { APPROVAL } from './approval.ts';
+import type { AskedCall, ClaimedCall, Known } from './ledger.ts';
+
+/** A tool part as far as it is read here; nothing of it is certain. */
+export type ToolPart = {
+  readonly type: string;
+  readonly toolName?: unknown;
+  readonly toolCallId: string;
+  readonly state?: unknown;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly errorText?: unknown;
+  readonly preliminary?: unknown;
+  readonly approval?: unknown;
+  readonly providerExecuted?: unknown;
+};
+
+/** The part, if it is about a call that this server runs. */
+export function toolPartOf(part: unknown): ToolPart | undefined {
+  if (!isObject(part) || typeof part.type !== 'string' || typeof part.toolCallId !== 'string') return undefined;
+  if (!part.type.startsWith('tool-') && part.type !== 'dynamic-tool') return undefined;
+  return part.providerExecuted === true ? undefined : (part as unknown as ToolPart);
+}
+
+export function toolNameOf({ type, toolName }: ToolPart): string {
+  return type === 'dynamic-tool' ? String(toolName) : type.slice('tool-'.length);
+}
+
+/** `confirmed`: the recipe's way to decide, by the output. */
+export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, 'decision' | 'outcome'> {
+  const { state, output, errorText } = part;
+  const approval = isObject(part.approval) ? part.approval : {};
+  const reason = typeof approval.reason === 'string' && { reason: approval.reason };
+  switch (state) {
+    case 'approval-responded':
+      return { decision: { approved: approval.approved === true, ...reason } };
+    case 'output-denied':
+      return { decision: { approved: false, ...reason } };
+    case 'output-available':
+      if (confirmed && output === APPROVAL.YES) return { decision: { approved: true } };
+      if (confirmed && output === APPROVAL.NO) return { decision: { approved: false } };
+      return { outcome: { type: 'output', output } };
+    case 'output-error':
+      return { outcome: { type: 'error', text: String(errorText) } };
+    default:
+      return {};
+  }
+}
+
+/** The part as it truly is; undefined if there is no such call. */
+export function truePart(part: ToolPart, claimed: ClaimedCall, known: Known, confirmed: boolean): ToolPart | undefined {
+  // The AI SDK, or `processToolCalls`, is about to act on it, and streams to the client what comes of it.
+  const isActedOn = claimed.isLast && claimed.decision !== undefined && part.state !== 'output-denied';
+  switch (known.at) {
+    case 'open-to-all':
+      return part;
+    case 'unproved':
+      return isActedOn ? part : undefined;
+    case 'waiting':
+      return confirmed ? { ...base(part, known.call), state: 'input-available' } : pending(part, known.call);
+    case 'approved':
+      return acceptedPart(part, known.call, confirmed);
+    case 'denied': {
+      if (confirmed) {
+        const output = isActedOn ? APPROVAL.NO : `Error: ${known.text}`;
+        return { ...base(part, known.call), state: 'output-available', output };
+      }
+      const approval = { ...approvalOf(part), approved: false, reason: known.text };
+      return { ...base(part, known.call), state: isActedOn ? 'approval-responded' : 'output-denied', approval };
+    }
+    case 'done': {
+      if (isActedOn) return acceptedPart(part, known.call, confirmed);
+      const { outcome } = known;
+      const approval = !confirmed && { approval: { ...approvalOf(part), approved: true } };
+      return outcome.type === 'output'
+        ? { ...base(part, known.call), state: 'output-available', output: outcome.output, ...approval }
+        : { ...base(part, known.call), state: 'output-error', errorText: outcome.text, ...approval };
+    }
+  }
+}
+
+/** Everything but how the call stands; the tool and its input are those that were asked for. */
+function base(part: ToolPart, call: AskedCall): ToolPart {
+  const { output: _output, errorText: _error, approval: _approval, preliminary: _preliminary, ...rest } = part;
+  const name = part.type === 'dynamic-tool' ? { toolName: call.tool } : { type: `tool-${call.tool}` };
+  return { ...rest, ...name, input: call.input };
+}
+
+function pending(part: ToolPart, call: AskedCall): ToolPart {
+  const { approved: _approved, reason: _reason, ...approval } = approvalOf(part);
+  return { ...base(part, call), state: 'approval-requested', approval };
+}
+
+function acceptedPart(part: ToolPart, call: AskedCall, confirmed: boolean): ToolPart {
+  if (confirmed) return { ...base(part, call), state: 'output-available', output: APPROVAL.YES };
+  return { ...base(part, call), state: 'approval-responded', approval: { ...approvalOf(part), approved: true } };
+}
+
+function approvalOf(part: ToolPart): Record<string, unknown> {
+  const approval = isObject(part.approval) ? part.approval : {};
+  return { ...approval, id: typeof approval.id === 'string' ? approval.id : part.toolCallId };
+}

@@ -1,0 +1,24 @@
+// Chunks that are kept back until what they tell of is on record.
+import type { Chunk } from '../loop/chunk.ts';
+
+export type HeldChunks = {
+  readonly hear: (chunk: Chunk) => void;
+  /** Tells what was kept back, and from now on everything at once. */
+  readonly release: () => void;
+};
+
+/** If they are never released, nobody hears of them. */
+export function holdChunks(onChunk: (chunk: Chunk) => void): HeldChunks {
+  let held: Chunk[] | undefined = [];
+  return {
+    hear: (chunk) => {
+      if (held) held.push(chunk);
+      else onChunk(chunk);
+    },
+    release: () => {
+      const waiting = held ?? [];
+      held = undefined;
+      for (const chunk of waiting) onChunk(chunk);
+    },
+  };
+}

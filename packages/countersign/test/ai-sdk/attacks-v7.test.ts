@@ -1,0 +1,7 @@
+// Version 7 of the AI SDK, attacked.
+import { attackAll } from './attacked.ts';
+
+attackAll({
+  recipe: 'a a2 a4 a5 b b2 b3 b5 c d d2 e e2 e3 f f2 f3 g g2 g3 h i n'.split(' '),
+  approval: 'a a2 a3 b b4 b5 c d e e2 e3 f2 f3 g g2 g3 h i n'.split(' '),
+});

@@ -1,0 +1,66 @@
+// The gate and a real chat client, which sends by itself once everything is decided. Run for each version of the AI SDK.
+import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+import { memoryStore } from 'countersign';
+import { gate } from 'countersign/ai-sdk';
+import { describe, expect, test, vi } from 'vitest';
+import { open } from './attacked.ts';
+import type { BankOptions, Part } from './bank.ts';
+
+type ChatOf = (options: { id: string; transport: any; sendAutomaticallyWhen: any }) => AbstractChat<any>;
+
+const GATES: Record<string, () => NonNullable<BankOptions['gate']>> = {
+  store: () => {
+    const store = memoryStore();
+    return (tools, who) => gate(tools, { ...who, store });
+  },
+  secret: () => (tools, who) => gate(tools, { ...who, secret: 'a secret that is long enough to be one' }),
+};
+
+export function gateChat(chatOf: ChatOf): void {
+  describe.each(Object.keys(GATES))('a chat client and a gate with a %s', (kind) => {
+    async function ask(text: string) {
+      const bank = await open({ way: 'approval', gate: GATES[kind]?.() as NonNullable<BankOptions['gate']> });
+      const transport = new DefaultChatTransport({ api: bank.url, headers: { 'x-person': 'ann' } });
+      const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
+      const chat = chatOf({ id: 'chat-1', transport, sendAutomaticallyWhen });
+      await chat.sendMessage({ text });
+      const parts = (): Part[] => chat.messages.at(-1)?.parts.filter((part: Part) => part.type === 'tool-transfer');
+      const decide = async (...approved: boolean[]) => {
+        for (const [index, part] of parts().entries())
+          await chat.addToolApprovalResponse({ id: part.approval.id, approved: approved[index] ?? true });
+        await vi.waitFor(
+          () => expect(JSON.stringify(chat.messages.at(-1)?.parts.at(-1))).toContain('Very well.'),
+          4_000,
+        );
+        await vi.waitFor(() => expect(chat.status).toBe('ready'), 4_000);
+      };
+      return { bank, chat, parts, decide };
+    }
+
+    test('approve: it runs once, and the client has the result', async () => {
+      const { bank, parts, decide } = await ask('pay');
+      await decide(true);
+      expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+      expect(parts()).toMatchObject([{ state: 'output-available', output: { receipt: 1 } }]);
+    });
+
+    test('deny: nothing runs, and the client knows it', async () => {
+      const { bank, parts, decide } = await ask('pay');
+      await decide(false);
+      expect(bank.moved).toEqual([]);
+      expect(parts()).toMatchObject([{ state: 'output-denied' }]);
+    });
+
+    test('one of two is approved, the conversation goes on, and another call is asked', async () => {
+      const { bank, chat, parts, decide } = await ask('pay twice');
+      await decide(false, true);
+      expect(bank.moved).toEqual([{ to: 'bob', amount: 20 }]);
+      expect(parts().map(({ state }) => state)).toEqual(['output-denied', 'output-available']);
+      await chat.sendMessage({ text: 'pay once more' });
+      expect(JSON.stringify(bank.prompts.at(-1))).toContain('"receipt":1');
+      await decide(true);
+      expect(bank.moved).toHaveLength(2);
+      expect(chat.messages).toHaveLength(4);
+    });
+  });
+}

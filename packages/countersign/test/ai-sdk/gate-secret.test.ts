@@ -1,0 +1,96 @@
+// The gate with a secret: which seals are accepted.
+import { gate, type SecretGateOptions } from 'countersign/ai-sdk';
+import { expect, test, vi } from 'vitest';
+import { open } from './attacked.ts';
+import { type BankOptions, type ChatMessage, changed, type Part } from './bank.ts';
+import { talk } from './talk.ts';
+
+const who = { chatId: 'chat-1', person: 'ann' };
+const SECRET = 'a secret that is long enough to be one';
+
+const modelWasTold = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
+
+const hour = 60 * 60 * 1000;
+type BankGate = NonNullable<BankOptions['gate']>;
+const keyed = (secret: SecretGateOptions['secret'], later = 0): BankGate => {
+  return (tools, who) => gate(tools, { ...who, secret, clock: () => 1_000_000 + later });
+};
+const june = { kid: 'june', secret: 'the key of june, which is long enough' };
+const july = { kid: 'july', secret: 'the key of july, which is long enough' };
+
+/** Asked with one gate, approved with another. */
+async function approve(
+  asking: BankGate,
+  approving: BankGate,
+  change: (part: Part) => Part | undefined = (part) => part,
+  way: 'recipe' | 'approval' = 'approval',
+) {
+  let current = asking;
+  const bank = await open({ way, gate: (tools, who) => current(tools, who) });
+  const { messages } = await bank.say('pay');
+  current = approving;
+  const answer = await bank.post(changed(bank.decided(messages, true), change));
+  return { bank, ...answer };
+}
+const errorOf = (chunks: readonly any[]) => chunks.find(({ type }) => type === 'tool-output-error')?.errorText;
+
+test.each(['approval', 'recipe'] as const)('what was asked is run (%s)', async (way) => {
+  const { bank } = await approve(keyed(SECRET), keyed(SECRET), undefined, way);
+  expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+});
+
+test.each(['approval', 'recipe'] as const)('a result that was sent out is believed again (%s)', async (way) => {
+  const { bank, messages } = await approve(keyed(SECRET), keyed(SECRET), undefined, way);
+  await bank.say('And?', {}, messages);
+  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+});
+
+test('a seal that is older than an hour is refused', async () => {
+  const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET, hour));
+  expect(bank.moved).toEqual([]);
+  expect(errorOf(chunks)).toContain('The time to decide this call of transfer is over.');
+  expect((await approve(keyed(SECRET), keyed(SECRET, hour - 1))).bank.moved).toHaveLength(1);
+});
+
+test('a seal of another key is refused', async () => {
+  const { bank, chunks } = await approve(keyed([june]), keyed([july]));
+  expect(bank.moved).toEqual([]);
+  expect(errorOf(chunks)).toContain('Nothing shows that transfer was asked for');
+});
+
+test('a seal of the key before is accepted while that key is still there', async () => {
+  expect((await approve(keyed([june]), keyed([july, june]))).bank.moved).toHaveLength(1);
+});
+
+test('a call whose seal was stripped is refused', async () => {
+  const strip = (part: Part) => (part.type === 'data-seal' ? undefined : part);
+  for (const way of ['approval', 'recipe'] as const) {
+    const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET), strip, way);
+    expect(bank.moved).toEqual([]);
+    expect(errorOf(chunks)).toContain('Nothing shows that transfer was asked for');
+  }
+});
+
+test('the seal of a result is no seal of a call', async () => {
+  const { bank, messages } = await approve(keyed(SECRET), keyed(SECRET));
+  const seal = messages.at(-1)?.parts.find((part) => part.id === 'call-1/outcome');
+  expect(seal).toBeDefined();
+  const [user, assistant] = messages as [ChatMessage, ChatMessage];
+  const parts = [
+    { type: 'step-start' },
+    bank.approvedPart('call-1', { to: 'bob', amount: 10 }),
+    { type: 'data-seal', id: 'call-1', data: seal?.data },
+  ];
+  const { chunks } = await bank.post([user, { ...assistant, parts }]);
+  expect(errorOf(chunks)).toContain('Nothing shows that transfer was asked for');
+  expect(bank.moved).toHaveLength(1);
+});
+
+test('what does not come through receive is not run', async () => {
+  const pay = vi.fn(() => 'paid');
+  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, secret: SECRET }));
+  expect(await resume(await ask(), true)).toMatchObject([
+    { type: 'tool-error', error: { message: 'The call of pay was not received through the gate.' } },
+  ]);
+  expect(pay).not.toHaveBeenCalled();
+});

@@ -1,0 +1,296 @@
+// The gate with a store in the hands of honest people: what is on record, and what the model and the client are told.
+import { tool } from 'ai';
+import { memoryStore, type Store } from 'countersign';
+import { gate } from 'countersign/ai-sdk';
+import { sqliteStore } from 'countersign/sqlite';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { open } from './attacked.ts';
+import { type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
+import { toolsOf } from './talk.ts';
+
+const who = { chatId: 'chat-1', person: 'ann' };
+
+const withStore = (store: Store = memoryStore()): NonNullable<BankOptions['gate']> => {
+  return (tools, who) => gate(tools, { ...who, store });
+};
+
+const modelWasTold = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
+
+test('who asked, who decided, when and through what is on record, and the record is sound', async () => {
+  const store = memoryStore();
+  const bank = await open({ way: 'approval', gate: withStore(store) });
+  const asked = await bank.say('pay');
+  const { runs } = gate({}, { ...who, store });
+  const [card] = (await runs.interrupts()).items;
+  expect(card).toMatchObject({
+    tool: 'transfer',
+    kind: 'approval',
+    input: { to: 'bob', amount: 10 },
+    settledAt: null,
+  });
+  await bank.post(bank.decided(asked.messages, true));
+  const run = await runs.get(card?.runId ?? '');
+  expect(run).toMatchObject({ agent: 'ai-sdk', startedBy: 'ann', status: 'done' });
+  expect(await runs.interrupt(card?.id ?? '')).toMatchObject({
+    settlement: { decision: { type: 'approve' }, by: 'ann', channel: 'chat' },
+  });
+  expect(await runs.verify(run.id)).toMatchObject({ ok: true });
+});
+
+test.each(['approval', 'recipe'] as const)('a denial is told to the model in a sentence (%s)', async (way) => {
+  const bank = await open({ way, gate: withStore() });
+  const { messages } = await bank.say('pay');
+  const { chunks } = await bank.post(bank.decided(messages, false));
+  expect(bank.moved).toEqual([]);
+  expect(modelWasTold(bank.prompts)).toContain('denied this call. The tool was not run.');
+  const outcome = way === 'approval' ? 'tool-output-denied' : 'tool-output-available';
+  expect(chunks.map((chunk) => chunk.type)).toContain(outcome);
+});
+
+test('the reason of a denial reaches the model and the record', async () => {
+  const store = memoryStore();
+  const bank = await open({ way: 'approval', gate: withStore(store) });
+  const denied = changed(bank.decided((await bank.say('pay')).messages, false), (part) =>
+    part.approval ? { ...part, approval: { ...part.approval, reason: 'Too dear.' } } : part,
+  );
+  await bank.post(denied);
+  expect(modelWasTold(bank.prompts)).toContain('The user denied this call (Too dear.). The tool was not run.');
+  const [card] = (await gate({}, { ...who, store }).runs.interrupts({ settled: true })).items;
+  expect(card?.settlement).toMatchObject({ decision: { type: 'reject', reason: 'Too dear.' }, by: 'ann' });
+});
+
+test('a client that approved what was denied is told that it was denied', async () => {
+  const bank = await open({ way: 'approval', gate: withStore() });
+  const { messages } = await bank.say('pay');
+  await bank.post(bank.decided(messages, false));
+  const late = await bank.post(bank.decided(messages, true));
+  expect(late.chunks.map((chunk) => chunk.type)).toContain('tool-output-denied');
+});
+
+test.each(['approval', 'recipe'] as const)('who approves and speaks at once gets both (%s)', async (way) => {
+  const bank = await open({ way, gate: withStore() });
+  const { messages } = await bank.say('pay');
+  const { chunks } = await bank.say('Thanks.', {}, bank.decided(messages, true));
+  expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+  expect(chunks.filter((chunk) => chunk.type === 'error')).toEqual([]);
+});
+
+test('who speaks instead of deciding has the call withdrawn, and the model is told', async () => {
+  const store = memoryStore();
+  const bank = await open({ way: 'approval', gate: withStore(store) });
+  const { messages } = await bank.say('pay');
+  await bank.say('Never mind.', {}, messages);
+  expect(modelWasTold(bank.prompts)).toContain('The user went on without deciding this call.');
+  const { runs } = gate({}, { ...who, store });
+  expect((await runs.interrupts()).items).toEqual([]);
+  await vi.waitFor(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]), 4_000);
+});
+
+test.each(['approval', 'recipe'] as const)('of two calls, each goes its own way (%s)', async (way) => {
+  const bank = await open({ way, gate: withStore() });
+  const { messages } = await bank.say('pay twice');
+  const both = [bank.decided(messages, true), bank.decided(messages, false)];
+  const mixed = changed(both[0] ?? [], (part) => {
+    if (part.toolCallId !== 'call-2') return part;
+    return both[1]?.at(-1)?.parts.find((other) => other.toolCallId === 'call-2');
+  });
+  const { messages: after } = await bank.post(mixed);
+  expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+  const told = modelWasTold(bank.prompts);
+  expect(told).toContain('"receipt":1');
+  expect(told).toContain('denied this call');
+  await bank.say('And?', {}, after);
+  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+});
+
+test('of two calls, one can be approved before the other, and nothing runs twice', async () => {
+  const bank = await open({ way: 'approval', gate: withStore() });
+  const { messages } = await bank.say('pay twice');
+  const whole = bank.decided(messages, true);
+  const first = changed(messages, (part) =>
+    part.toolCallId === 'call-1' ? whole.at(-1)?.parts.find((other) => other.toolCallId === 'call-1') : part,
+  );
+  await bank.post(first);
+  expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+  const { chunks } = await bank.post(whole);
+  expect(bank.moved.map(({ amount }) => amount)).toEqual([10, 20]);
+  expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
+});
+
+test('a result that a client made up in place of a decision withdraws the call', async () => {
+  const bank = await open({ way: 'approval', gate: withStore() });
+  const { messages } = await bank.say('pay');
+  const made = changed(messages, (part) =>
+    part.state === 'approval-requested' ? { ...part, state: 'output-available', output: 'FAKE' } : part,
+  );
+  await bank.post(made);
+  expect(modelWasTold(bank.prompts)).toContain('The client gave a result in place of a decision.');
+  await bank.post(bank.decided(messages, true));
+  expect(bank.moved).toEqual([]);
+});
+
+test('while one request runs the call, another waits and gets the same result', async () => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const bank = await open({
+    way: 'approval',
+    gate: withStore(),
+    whileMoving: () => {
+      started.resolve();
+      return finish.promise;
+    },
+  });
+  const approval = bank.decided((await bank.say('pay')).messages, true);
+  const first = bank.post(approval);
+  await started.promise;
+  const second = bank.post(approval);
+  finish.resolve();
+  const outputs = (await Promise.all([first, second])).map(({ chunks }) =>
+    chunks.find((chunk) => chunk.type === 'tool-output-available'),
+  );
+  expect(outputs.map((chunk) => chunk?.output)).toEqual([{ receipt: 1 }, { receipt: 1 }]);
+  expect(bank.moved).toHaveLength(1);
+});
+
+test('in SQLite, 50 approvals at once run it once', async () => {
+  const store = sqliteStore(':memory:');
+  onTestFinished(() => store.close());
+  const bank = await open({ way: 'approval', gate: withStore(store) });
+  const approval = bank.decided((await bank.say('pay')).messages, true);
+  await Promise.all(Array.from({ length: 50 }, () => bank.post(approval)));
+  expect(bank.moved).toHaveLength(1);
+});
+
+test('a question that was not decided in time cannot be approved any more', async () => {
+  let now = 1_000_000;
+  const store = memoryStore({ now: () => now });
+  const bank = await open({
+    way: 'approval',
+    gate: (tools, who) => gate(tools, { ...who, store, expiresIn: 60_000 }),
+  });
+  const { messages } = await bank.say('pay');
+  now += 61_000;
+  await bank.post(bank.decided(messages, true));
+  expect(bank.moved).toEqual([]);
+  expect(modelWasTold(bank.prompts)).toContain('Nobody decided in time.');
+});
+
+test('another person may decide if the app says so, and the record says who did', async () => {
+  const store = memoryStore();
+  const mayDecide = vi.fn((person: string) => person === 'boss');
+  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
+  const { messages } = await bank.say('pay');
+  await bank.post(bank.decided(messages, true), { person: 'bob' });
+  expect(bank.moved).toEqual([]);
+  await bank.post(bank.decided(messages, true), { person: 'boss' });
+  expect(bank.moved).toHaveLength(1);
+  expect(mayDecide).toHaveBeenCalledWith('boss', {
+    tool: 'transfer',
+    input: { to: 'bob', amount: 10 },
+    askedBy: 'ann',
+  });
+  const [card] = (await gate({}, { ...who, store }).runs.interrupts({ settled: true })).items;
+  expect(card?.settlement).toMatchObject({ by: 'boss' });
+});
+
+test('what is given is not changed', async () => {
+  const store = memoryStore();
+  const bank = await open({ way: 'approval', gate: withStore(store) });
+  const { messages } = await bank.say('pay');
+  const given = bank.decided(messages, false);
+  const before = structuredClone(given);
+  const tools = toolsOf({ transfer: () => 'paid' });
+  const kept = { ...tools.transfer };
+  await gate(tools, { ...who, store }).receive(given as never);
+  expect(given).toEqual(before);
+  expect(tools.transfer).toEqual(kept);
+});
+
+describe('received', () => {
+  /** What the route gets of a conversation, in which the tool is another function but has the same name. */
+  const receive = (store: Store, messages: readonly ChatMessage[]) =>
+    gate(toolsOf({ transfer: () => 'paid' }), { ...who, store }).receive(messages as never[]) as Promise<any[]>;
+
+  test('a call that stands there twice is there once', async () => {
+    const store = memoryStore();
+    const bank = await open({ way: 'approval', gate: withStore(store) });
+    const approval = bank.decided((await bank.say('pay')).messages, true);
+    const [user, assistant] = approval as [ChatMessage, ChatMessage];
+    const twice = [user, { ...assistant, parts: [...assistant.parts, assistant.parts.at(-1) as Part] }];
+    const [, received] = await receive(store, twice);
+    expect(received.parts.filter((part: Part) => part.toolCallId === 'call-1')).toMatchObject([
+      { state: 'approval-responded', input: { to: 'bob', amount: 10 } },
+    ]);
+  });
+
+  test('a call that was answered has its result, whatever the client made of it', async () => {
+    const store = memoryStore();
+    const bank = await open({ way: 'approval', gate: withStore(store) });
+    const { messages } = await bank.post(bank.decided((await bank.say('pay')).messages, true));
+    const flipped = changed(messages, (part) =>
+      part.toolCallId === 'call-1' ? bank.approvedPart('call-1', { to: 'mallory', amount: 900 }) : part,
+    );
+    const [, received] = await receive(store, flipped);
+    expect(received.parts.find((part: Part) => part.toolCallId === 'call-1')).toMatchObject({
+      state: 'output-available',
+      input: { to: 'bob', amount: 10 },
+      output: { receipt: 1 },
+    });
+  });
+
+  test('a call that is renamed has its name back', async () => {
+    const store = memoryStore();
+    const bank = await open({ way: 'approval', gate: withStore(store) });
+    const { messages } = await bank.post(bank.decided((await bank.say('pay')).messages, true));
+    const renamed = changed(messages, (part) => {
+      if (part.toolCallId !== 'call-1') return part;
+      return { ...part, type: 'dynamic-tool', toolName: 'refund' };
+    });
+    const [, received] = await receive(store, renamed);
+    expect(received.parts.find((part: Part) => part.toolCallId === 'call-1')).toMatchObject({
+      toolName: 'transfer',
+      output: { receipt: 1 },
+    });
+  });
+
+  test('what the app itself approved or denied by a rule, and nobody was asked about, stays', async () => {
+    const approval = { id: 'a', isAutomatic: true };
+    const parts = [
+      {
+        type: 'tool-audit',
+        toolCallId: '1',
+        state: 'output-available',
+        input: {},
+        output: 'ok',
+        approval: { ...approval, approved: true },
+      },
+      {
+        type: 'tool-audit',
+        toolCallId: '2',
+        state: 'output-denied',
+        input: {},
+        approval: { ...approval, approved: false },
+      },
+    ];
+    const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
+    const messages = [{ id: 'm', role: 'assistant' as const, parts }, userMessage('And?')];
+    for (const options of [{ store: memoryStore() }, { secret: 'a secret that is long enough to be one' }]) {
+      const gated = gate(tools, { ...who, ...options, approve: () => false } as never);
+      expect(await gated.receive(messages as never[])).toEqual(messages);
+    }
+  });
+
+  test('a question that waits is received as it was asked', async () => {
+    const store = memoryStore();
+    const bank = await open({ way: 'approval', gate: withStore(store) });
+    const { messages } = await bank.say('pay');
+    const altered = changed(messages, (part) => (part.input ? { ...part, input: { to: 'mallory', amount: 1 } } : part));
+    const [, received] = await receive(store, altered);
+    expect(received.parts.find((part: Part) => part.toolCallId === 'call-1')).toMatchObject({
+      state: 'approval-requested',
+      input: { to: 'bob', amount: 10 },
+    });
+  });
+});

@@ -1,0 +1,164 @@
+// Tools behind the gate: which calls ask, and what stays as it was.
+import { createAgentUIStream, generateText, readUIMessageStream, ToolLoopAgent, tool } from 'ai';
+import { memoryStore } from 'countersign';
+import { gate } from 'countersign/ai-sdk';
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { Part } from './bank.ts';
+import { calling, inputSchema, talk, toolsOf } from './talk.ts';
+
+const who = { chatId: 'chat-1', person: 'ann' };
+const SECRET = 'a secret that is long enough to be one';
+
+describe('which calls ask', () => {
+  const store = memoryStore();
+  const cases = [
+    { what: 'needsApproval: true', needsApproval: true, asks: true },
+    { what: 'needsApproval: false', needsApproval: false, asks: false },
+    { what: 'a rule that says yes', needsApproval: ({ amount }: { amount: number }) => amount > 5, asks: true },
+    { what: 'a rule that says no', needsApproval: ({ amount }: { amount: number }) => amount > 50, asks: false },
+    {
+      what: 'a rule that throws',
+      needsApproval: () => {
+        throw new Error('no rules today');
+      },
+      asks: true,
+    },
+    { what: 'a name', approve: ['pay'], asks: true },
+    { what: 'another name', approve: ['other'], asks: false },
+    { what: 'a predicate', approve: (name: string, input: unknown) => name === 'pay' && input !== null, asks: true },
+    { what: 'a predicate that says no', approve: () => false, asks: false },
+    { what: 'nothing', asks: false },
+  ];
+  test.each(cases)('$what: $asks', async ({ what, needsApproval, approve, asks }) => {
+    const pay = vi.fn(() => 'paid');
+    const tools = {
+      pay: tool({ inputSchema, execute: pay, ...(needsApproval !== undefined && { needsApproval }) }),
+    };
+    const gated = gate(tools, { store, chatId: what, person: 'ann', ...(approve && { approve }) });
+    const { content } = await generateText({ model: calling().model, prompt: 'pay', tools: gated.tools });
+    expect(content.some(({ type }) => type === 'tool-approval-request')).toBe(asks);
+    expect(pay).toHaveBeenCalledTimes(asks ? 0 : 1);
+  });
+});
+
+test('a tool that streams its results still does, if nobody has to approve it', async () => {
+  const search = tool({
+    inputSchema: z.object({ amount: z.number() }),
+    async *execute() {
+      yield 'looking';
+      yield 'found';
+    },
+  });
+  const gated = gate({ pay: search }, { ...who, store: memoryStore() });
+  const seen: unknown[] = [];
+  const { toolResults } = await generateText({
+    model: calling().model,
+    prompt: 'pay',
+    tools: { pay: { ...gated.tools.pay, execute: watched(gated.tools.pay.execute, seen) } as any },
+  });
+  expect(toolResults).toMatchObject([{ output: 'found' }]);
+  expect(seen).toEqual(['looking', 'found']);
+});
+
+test('the last of the streamed results is the result of an approved call', async () => {
+  async function* pay() {
+    yield 'paying';
+    yield 'paid';
+  }
+  const store = memoryStore();
+  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
+});
+
+test('an approved call gets the options of the AI SDK', async () => {
+  const pay = vi.fn(() => 'paid');
+  const store = memoryStore();
+  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  await resume(await ask(), true);
+  expect(pay).toHaveBeenCalledWith(
+    { amount: 10 },
+    expect.objectContaining({ toolCallId: 'call-1', messages: expect.any(Array) }),
+  );
+});
+
+test('an asked call that is run at once by a rule of the route does not run', async () => {
+  const pay = vi.fn(() => 'paid');
+  const gated = gate(toolsOf({ pay }), { ...who, store: memoryStore() });
+  const { content } = await generateText({
+    model: calling().model,
+    prompt: 'pay',
+    tools: gated.tools,
+    toolApproval: { pay: 'approved' },
+  });
+  expect(pay).not.toHaveBeenCalled();
+  expect(content.find(({ type }) => type === 'tool-error')).toMatchObject({
+    error: { message: 'The call of pay waits for a person. It was not run.' },
+  });
+});
+
+test("version 7's toolApproval can stay where it is, beside the gate", async () => {
+  const pay = vi.fn(() => 'paid');
+  const store = memoryStore();
+  const ungated = { pay: tool({ inputSchema, execute: pay }) };
+  const { model } = calling();
+  const talking = { model, toolApproval: { pay: 'user-approval' } } as const;
+  const { tools } = gate(ungated, { ...who, store, approve: ['pay'] });
+  const prompt = [{ role: 'user' as const, content: 'pay' }];
+  const { content, response } = await generateText({ ...talking, messages: prompt, tools });
+  const { approvalId } = content.find(({ type }) => type === 'tool-approval-request') as { approvalId: string };
+  const answer = { type: 'tool-approval-response' as const, approvalId, approved: true };
+  const messages = [...prompt, ...response.messages, { role: 'tool' as const, content: [answer] }];
+  for (let times = 0; times < 2; times++)
+    await generateText({ ...talking, messages, tools: gate(ungated, { ...who, store, approve: ['pay'] }).tools });
+  expect(pay).toHaveBeenCalledOnce();
+});
+
+test('an agent of the AI SDK works with gated tools', async () => {
+  const store = memoryStore();
+  const pay = vi.fn(() => 'paid');
+  const { model } = calling();
+  const turn = async (messages: any[]) => {
+    const gated = gate(toolsOf({ pay }), { ...who, store });
+    const agent = new ToolLoopAgent({ model, tools: gated.tools });
+    const uiMessages = await gated.receive(messages);
+    const stream = await createAgentUIStream({ agent, uiMessages });
+    let latest: any = messages.at(-1)?.role === 'assistant' ? messages.at(-1) : undefined;
+    for await (const message of readUIMessageStream({ message: structuredClone(latest), stream: stream as any }))
+      latest = message;
+    return latest;
+  };
+  const user = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'pay' }] };
+  const asked = await turn([user]);
+  const approved = {
+    ...asked,
+    parts: asked.parts.map((part: Part) =>
+      part.approval ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved: true } } : part,
+    ),
+  };
+  for (let times = 0; times < 2; times++)
+    expect((await turn([user, approved])).parts).toContainEqual(
+      expect.objectContaining({ toolCallId: 'call-1', state: 'output-available', output: 'paid' }),
+    );
+  expect(pay).toHaveBeenCalledOnce();
+});
+
+test.each([
+  ['no chat', { ...who, chatId: '', store: memoryStore() }],
+  ['a chat that is undefined', { ...who, chatId: undefined as never, store: memoryStore() }],
+  ['nobody', { ...who, person: '', secret: SECRET }],
+  ['a short secret', { ...who, secret: 'short' }],
+  ['no key', { ...who, secret: [] }],
+])('%s is refused when the gate is made', (_what, options) => {
+  expect(() => gate({}, options as never)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+});
+
+/** Notes what a streaming tool gives. */
+function watched(execute: any, seen: unknown[]) {
+  return async function* (...given: unknown[]) {
+    for await (const item of execute(...given)) {
+      seen.push(item);
+      yield item;
+    }
+  };
+}

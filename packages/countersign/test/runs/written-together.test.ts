@@ -1,0 +1,170 @@
+// What is written in one append: as much as comes together, and nothing acts before it is durable.
+import { type Append, countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+
+type Watched = {
+  readonly store: Store;
+  readonly appends: Append[];
+  before: (append: Append) => Promise<void> | void;
+  after: () => void;
+  reading: () => void;
+};
+
+/** A store that shows each append before it is written. */
+function watched(): Watched {
+  const inner = memoryStore();
+  const watching: Watched = {
+    appends: [],
+    before: () => undefined,
+    after: () => undefined,
+    reading: () => undefined,
+    store: Object.assign(Object.create(inner) as Store, {
+      ...bound(inner),
+      append: async (append: Append) => {
+        await watching.before(append);
+        const appended = await inner.append(append);
+        watching.appends.push(append);
+        watching.after();
+        return appended;
+      },
+      read: (...given: Parameters<Store['read']>) => {
+        watching.reading();
+        return inner.read(...given);
+      },
+    }),
+  };
+  return watching;
+}
+
+/** The methods of the store, as functions of their own. */
+function bound(store: Store): Partial<Store> {
+  const names = ['read', 'claim', 'renew', 'release', 'due', 'listRuns', 'listInterrupts', 'interrupt', 'now'] as const;
+  const rest = ['watch', 'migrate', 'close'] as const;
+  return Object.fromEntries([...names, ...rest].map((name) => [name, store[name].bind(store)]));
+}
+
+function bank(script: readonly ScriptStep[], store: Store) {
+  const payments: number[] = [];
+  const ai = countersign({ model: scriptedModel(script), store, retry: false });
+  const pay = ai.defineTool(
+    { name: 'pay', description: 'Pays.', inputSchema: z.object({ amount: z.number() }), needsApproval: true },
+    ({ amount }) => {
+      payments.push(amount);
+      return 'paid';
+    },
+  );
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+  return { clerk, runs: ai.runs, payments };
+}
+
+const payFive: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: { amount: 5 } }] };
+const typesOf = ({ events }: Append) => events.map(({ type }) => type);
+
+async function paused(script: readonly ScriptStep[]) {
+  const watching = watched();
+  const { clerk, ...rest } = bank(script, watching.store);
+  const { id } = await clerk.start('Pay.', { runId: 'run' });
+  const { pending } = await rest.runs.rested(id);
+  return { ...watching, watching, ...rest, clerk, id, card: pending[0] ?? '' };
+}
+
+test('a pause is one append, a decision and the start of its call another, and the end a third', async () => {
+  const { appends, runs, card, payments } = await paused([payFive, 'Paid.']);
+  expect(appends.map(typesOf)).toEqual([['user-spoke', 'model-replied', 'call-interrupted']]);
+  expect(appends[0]?.claim?.how).toBe('pass');
+  await runs.decide(card, 'approve');
+  expect(await runs.rested('run')).toMatchObject({ status: 'done', text: 'Paid.' });
+  expect(appends.slice(1).map(typesOf)).toEqual([
+    ['decision-made', 'call-started'],
+    ['call-settled', 'model-replied'],
+  ]);
+  expect(appends.slice(1).map(({ claim }) => claim?.how)).toEqual(['enter', 'release']);
+  expect(payments).toEqual([5]);
+});
+
+test('the body does not run before its start is durable, nor is the decision acknowledged', async () => {
+  const { watching, runs, card, payments } = await paused([payFive, 'Paid.']);
+  const written = Promise.withResolvers<void>();
+  watching.before = () => written.promise;
+  let acknowledged = false;
+  const deciding = runs.decide(card, 'approve').then(() => {
+    acknowledged = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect({ payments, acknowledged }).toEqual({ payments: [], acknowledged: false });
+  written.resolve();
+  await deciding;
+  await runs.settled();
+  expect(payments).toEqual([5]);
+});
+
+test('a run that somebody else holds is decided, but not started', async () => {
+  const { store, appends, runs, card, payments, id } = await paused([payFive, 'Paid.']);
+  await store.claim(id, 'somebody else', 60_000);
+  await runs.decide(card, 'approve', { by: 'ann' });
+  await runs.settled();
+  expect(appends.slice(1).map(typesOf)).toEqual([['decision-made']]);
+  expect(payments).toEqual([]);
+  await store.release(id, 'somebody else');
+  await runs.drive(id);
+  expect(await runs.rested(id)).toMatchObject({ status: 'done' });
+  expect(payments).toEqual([5]);
+});
+
+test('what could not be written has not happened, and nobody heard of it', async () => {
+  const { watching, runs, card, payments, id } = await paused([payFive, 'Paid.']);
+  const chunks: unknown[] = [];
+  watching.before = () => {
+    throw new ProviderError('store-failed', {}, 'The disk is read-only.', { retryable: false });
+  };
+  const deciding = runs.decide(card, 'approve', { onChunk: (chunk) => chunks.push(chunk) });
+  await expect(deciding).rejects.toMatchObject({ code: 'store-failed' });
+  await runs.settled();
+  expect({ payments, chunks }).toEqual({ payments: [], chunks: [] });
+  watching.before = () => undefined;
+  expect(await runs.get(id)).toMatchObject({ status: 'waiting', version: 3, pending: [card] });
+  await runs.decide(card, 'approve', { onChunk: (chunk) => chunks.push(chunk) });
+  await runs.settled();
+  expect(payments).toEqual([5]);
+  expect(chunks.length).toBeGreaterThan(0);
+});
+
+test('a decision of which the answer was lost with the store is found on record, and goes on', async () => {
+  const { watching, appends, runs, card, payments } = await paused([payFive, 'Paid.']);
+  const away = () => {
+    throw new ProviderError('store-failed', {}, 'The connection was lost.', { retryable: true });
+  };
+  watching.after = () => {
+    watching.after = () => undefined;
+    watching.reading = () => {
+      watching.reading = () => undefined;
+      away();
+    };
+    away();
+  };
+  await runs.decide(card, 'approve');
+  expect(await runs.rested('run')).toMatchObject({ status: 'done', pending: [] });
+  expect(payments).toEqual([5]);
+  expect(appends.slice(1).map(typesOf)).toEqual([
+    ['decision-made', 'call-started'],
+    ['call-settled', 'model-replied'],
+  ]);
+});
+
+test('a run that is there already is not started again', async () => {
+  const { clerk, appends, runs, id } = await paused([payFive, 'Nobody hears this.']);
+  await expect(clerk.start('Pay.', { runId: id })).rejects.toMatchObject({ code: 'run-exists' });
+  await runs.settled();
+  expect(appends).toHaveLength(1);
+  expect(await runs.get(id)).toMatchObject({ status: 'waiting', version: 3 });
+});
+
+test('a model that fails at once leaves a run that failed, not a start that is refused', async () => {
+  const { store, appends } = watched();
+  const { clerk, runs } = bank([], store);
+  await clerk.start('Pay.', { runId: 'run' });
+  expect(await runs.rested('run')).toMatchObject({ status: 'failed' });
+  expect(appends.map(typesOf)).toEqual([['user-spoke', 'run-failed']]);
+  expect(await runs.get('run')).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
+});

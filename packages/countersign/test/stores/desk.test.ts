@@ -1,0 +1,218 @@
+// What an inbox and its server ask of the stores, on many questions and over time. Counted, never timed.
+import { DatabaseSync } from 'node:sqlite';
+import { type PostgresPool, postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { InterruptQuery, Store } from '../../src/runs/store.ts';
+import { interruptsSql } from '../../src/stores/list-query.ts';
+import { SQLITE_DIALECT } from '../../src/stores/sqlite.ts';
+import { sqliteSearchSql } from '../../src/stores/sqlite-search.ts';
+import { searchWords } from '../../src/stores/words.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { temporaryFolder } from './folder.ts';
+import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
+
+const postgres = await testServer();
+const { freshDatabase } = postgres ?? ({} as TestServer);
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+let files = 0;
+
+/** What is asked for on a first page, with how much is found of 100,000 questions. */
+const PAGES: readonly (readonly [Omit<InterruptQuery, 'limit'>, number])[] = [
+  [{ search: 'customer' }, 50],
+  [{ search: 'customer', order: 'newest' }, 50],
+  [{ search: 'c' }, 50],
+  [{ search: 'customer777' }, 50],
+  [{ search: 'customer77777' }, 1],
+  [{ search: 'rare' }, 5],
+  [{ search: 'rare customer' }, 5],
+  [{ search: 'nothing' }, 0],
+  [{ search: 'customer nothing' }, 0],
+  [{ search: 'customer', tool: 'nothing' }, 0],
+  [{ search: 'customer', startedBy: 'few' }, 5],
+  [{ search: 'customer', startedBy: 'many' }, 50],
+  [{ startedBy: 'few' }, 5],
+  [{ startedBy: 'few', order: 'newest' }, 5],
+  [{ startedBy: 'many' }, 50],
+  [{ startedBy: 'nobody' }, 0],
+  [{ startedBy: 'few', settled: true }, 0],
+];
+
+describe.runIf(postgres)('on PostgreSQL', () => {
+  test('a page of a search reads a little of 100,000 questions that wait', { timeout: 240_000 }, async () => {
+    const pool = poolOn(await freshDatabase());
+    await fillPostgres(pool, 100_000);
+    let blocks = 0;
+    const counting: PostgresPool = {
+      query: async (text, values) => {
+        if (!/^(SELECT|WITH)/.test(text)) return pool.query(text, values);
+        const { rows } = await pool.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);
+        const { Plan: plan } = rows[0]['QUERY PLAN'][0];
+        blocks += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+        return pool.query(text, values);
+      },
+    };
+    const store = postgresStore(counting);
+    await store.prepareSearch();
+    for (const [query, count] of PAGES) {
+      blocks = 0;
+      const { items } = await store.listInterrupts({ ...query, limit: 50 });
+      expect(items.length, JSON.stringify(query)).toBe(count);
+      // The rows that are walked at most, the way to them, and the page. All of them are on more than 5,000.
+      expect(blocks, JSON.stringify(query)).toBeLessThanOrEqual(1_500);
+    }
+    await store.close();
+    await pool.end();
+  });
+
+  test('an index that was left half made is made anew', { timeout: 30_000 }, async () => {
+    const url = await freshDatabase();
+    const store = postgresStore(url);
+    await store.prepareSearch();
+    const words = "indexrelid = 'countersign_interrupt_words'::regclass";
+    await onServer(url, `UPDATE pg_index SET indisvalid = false WHERE ${words}`);
+    await Promise.all([store.prepareSearch(), postgresStore(url).prepareSearch()]);
+    expect(await onServer(url, `SELECT indisvalid FROM pg_index WHERE ${words}`)).toEqual([{ indisvalid: true }]);
+    await store.close();
+  });
+
+  test('what is prepared needs no rights to change tables', { timeout: 30_000 }, async () => {
+    const url = await freshDatabase();
+    await postgresStore(url).prepareSearch();
+    const [{ name }] = await onServer(url, 'SELECT current_schema() AS name');
+    await onServer(
+      url,
+      `CREATE ROLE clerk_${name} LOGIN; GRANT USAGE ON SCHEMA ${name} TO clerk_${name};
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO clerk_${name}`,
+    );
+    const store = postgresStore(url.replace('//postgres@', `//clerk_${name}@`));
+    await store.prepareSearch();
+    await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay' })] }));
+    expect((await store.listInterrupts({ search: 'pay', limit: 9 })).items.length).toBe(1);
+    expect(await store.notes.put('notes', 'key', 1)).toBe(true);
+    expect(await store.notes.put('notes', 'key', 2)).toBe(true);
+    await store.close();
+  });
+
+  outlive(
+    () => freshDatabase(),
+    postgresStore,
+    async (place, text) => Number((await onServer(place, text))[0].count),
+  );
+});
+
+describe('on SQLite', () => {
+  test('each page of a search is read along an index, in its order', async () => {
+    const path = `${folder.path}/${++files}.db`;
+    const store = sqliteStore(path);
+    await store.prepareSearch();
+    await store.close();
+    const database = new DatabaseSync(path);
+    for (const [query] of PAGES) {
+      const asked = { ...query, limit: 50 };
+      const words = searchWords(query.search);
+      const { text, values } =
+        words.length === 0
+          ? interruptsSql(asked, SQLITE_DIALECT)
+          : sqliteSearchSql(asked, words, SQLITE_DIALECT.columns);
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+      const steps = plan.map(({ detail }) => String(detail)).join('\n');
+      expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
+      expect(steps).toMatch(words.length === 0 ? /countersign_interrupt_starter_/ : /^SCAN s VIRTUAL TABLE INDEX/);
+      if (words.length > 0) expect(steps).toMatch(/SEARCH i USING INTEGER PRIMARY KEY/);
+    }
+    const since = 'SELECT tool FROM countersign_interrupt i WHERE i.settled_at IS NOT NULL AND i.settled_at >= 5';
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${since}`).all();
+    expect(String(plan[0]?.detail)).toMatch(/countersign_interrupt_settled_at/);
+    database.close();
+  });
+
+  const count = async (place: string, text: string): Promise<number> => {
+    const database = new DatabaseSync(place);
+    const row = database.prepare(text).get();
+    database.close();
+    return Number(row?.count);
+  };
+  outlive(async () => `${folder.path}/${++files}.db`, sqliteStore, count);
+});
+
+/** What is still there, or not there any more, when another process looks. */
+function outlive(
+  freshPlace: () => Promise<string>,
+  open: (place: string) => Store,
+  count: (place: string, text: string) => Promise<number>,
+): void {
+  test('notes outlive the store that wrote them, with their versions', async () => {
+    const place = await freshPlace();
+    const first = open(place);
+    await first.notes.put('tokens', 'a', { scopes: ['read'] });
+    await first.notes.put('tokens', 'b', 1);
+    await first.notes.remove('tokens', 'b');
+    const before = await first.notes.get('tokens', 'a');
+    await first.close();
+    const second = open(place);
+    expect(await second.notes.get('tokens', 'a')).toEqual(before);
+    await second.notes.put('tokens', 'b', 1);
+    const versions = (await second.notes.list('tokens', { limit: 9 })).items.map(({ version }) => version);
+    expect(Math.min(...versions)).toBe(before?.version);
+    expect(Math.max(...versions)).toBeGreaterThan((before?.version ?? 0) + 1);
+    await second.close();
+  });
+
+  test('notes that have expired are removed by whoever writes next', async () => {
+    const place = await freshPlace();
+    const first = open(place);
+    const now = await first.now();
+    for (const key of ['a', 'b', 'c']) await first.notes.put('sessions', key, 1, { expiresAt: now - 1 });
+    await first.notes.put('sessions', 'd', 1, { expiresAt: now + 600_000 });
+    const rows = 'SELECT count(*) AS count FROM countersign_note';
+    await first.close();
+    const second = open(place);
+    await second.notes.put('other', 'e', 1);
+    expect(await count(place, rows)).toBe(2);
+    await second.close();
+  });
+
+  test('a process that prepared nothing keeps up what another has prepared', { timeout: 30_000 }, async () => {
+    const place = await freshPlace();
+    const first = open(place);
+    const other = open(place);
+    await other.append(creation('before', { opened: [interrupt('a', 'before', { tool: 'pay_first' })] }));
+    await first.prepareSearch();
+    await other.append(creation('after', { opened: [interrupt('b', 'after', { tool: 'pay_then' })] }));
+    await other.append(addition('before', 1, { settled: [{ id: 'a', settlement: null }] }));
+    await first.close();
+    const second = open(place);
+    for (const store of [other, second]) {
+      const { items } = await store.listInterrupts({ search: 'pay', limit: 9 });
+      expect(items.map(({ id }) => id)).toEqual(['b']);
+    }
+    await Promise.all([other.close(), second.close()]);
+  });
+
+  test('a question with more words than an index takes is written, and found by the first', async () => {
+    const store = open(await freshPlace());
+    await store.prepareSearch();
+    const text = Array.from({ length: 300_000 }, (_, index) => `word${index}`).join(' ');
+    const card = { part: { toolRequest: { input: { text, other: 'x'.repeat(10_000) } } } };
+    await store.append(creation('run', { opened: [interrupt('a', 'run', { card })] }));
+    expect((await store.listInterrupts({ search: 'word99', limit: 9 })).items.length).toBe(1);
+    await store.close();
+  });
+}
+
+/** Every third is of one person, a few of another. */
+async function fillPostgres(pool: PostgresPool, count: number): Promise<void> {
+  const store = postgresStore(pool);
+  await store.migrate();
+  await pool.query(
+    `INSERT INTO countersign_interrupt (created_at, id, run_id, agent, tool, kind, digest, card, started_by)
+      SELECT n, 'i-' || n, 'run-' || n, 'agent', 'tool', 'approval', 'digest',
+        json_build_object('part', json_build_object('toolRequest', json_build_object('input', 'customer' || n ||
+          CASE n % 20000 WHEN 77 THEN ' rare' ELSE '' END)))::text,
+        CASE n % 20000 WHEN 77 THEN 'few' ELSE CASE n % 3 WHEN 0 THEN 'many' END END
+      FROM generate_series(1, ${count}) n`,
+    [],
+  );
+}

@@ -1,0 +1,229 @@
+// Drafts: what a person has filled in so far, and how it is read as JSON.
+import type { Problem } from 'countersign/ui';
+import type { Words } from '../appearance.tsx';
+import { numberIn, textProblem } from './check.ts';
+import { type Field, plainText } from './field.ts';
+
+/** Parallel to the fields. Text stays as typed, so that half a number can be typed on. */
+export type Draft =
+  | { readonly is: 'absent' }
+  | { readonly is: 'text'; readonly text: string }
+  | { readonly is: 'choice'; readonly index: number }
+  | { readonly is: 'boolean'; readonly value: boolean }
+  | { readonly is: 'object'; readonly properties: readonly Draft[]; readonly others: readonly NamedDraft[] }
+  | { readonly is: 'array'; readonly items: readonly KeyedDraft[] }
+  | { readonly is: 'union'; readonly branch: number; readonly draft: Draft }
+  | { readonly is: 'json'; readonly text: string };
+
+export type KeyedDraft = { readonly key: string; readonly draft: Draft };
+export type NamedDraft = KeyedDraft & { readonly name: string };
+
+export const ABSENT: Draft = { is: 'absent' };
+
+const DEPTH_AT_MOST = 12;
+/** More entries than this are edited as text: a thousand inputs help nobody. */
+const ENTRIES_AT_MOST = 100;
+
+let keys = 0;
+export const newKey = (): string => `entry-${++keys}`;
+
+/** A draft of a given value. What does not fit the field is kept as JSON text, so that nothing is lost from sight. */
+export function draftOf(field: Field, value: unknown): Draft {
+  const asText: Draft = { is: 'json', text: JSON.stringify(value, null, 2) ?? '' };
+  switch (field.is) {
+    case 'text':
+      return typeof value === 'string' ? { is: 'text', text: value } : asText;
+    case 'number':
+      return typeof value === 'number' ? { is: 'text', text: String(value) } : asText;
+    case 'boolean':
+      return typeof value === 'boolean' ? { is: 'boolean', value } : asText;
+    case 'choice': {
+      const index = field.options.findIndex((option) => same(option.value, value));
+      return index >= 0 ? { is: 'choice', index } : asText;
+    }
+    case 'array':
+      if (!Array.isArray(value) || value.length > ENTRIES_AT_MOST) return asText;
+      return { is: 'array', items: value.map((item) => ({ key: newKey(), draft: draftOf(field.item(), item) })) };
+    case 'object': {
+      if (!isRecord(value) || Object.keys(value).length > ENTRIES_AT_MOST) return asText;
+      const known = new Set(field.properties.map(({ name }) => name));
+      const others = Object.entries(value).filter(([name]) => !known.has(name));
+      const { others: other } = field;
+      if (others.length > 0 && !other) return asText;
+      return {
+        is: 'object',
+        properties: field.properties.map(({ name, field }) =>
+          Object.hasOwn(value, name) ? draftOf(field(), value[name]) : ABSENT,
+        ),
+        others: others.flatMap(([name, entry]) =>
+          other ? [{ key: newKey(), name, draft: draftOf(other(), entry) }] : [],
+        ),
+      };
+    }
+    case 'union': {
+      const drafts = field.branches.map(({ field }) => draftOf(field(), value));
+      const branch = drafts.findIndex((draft) => !holdsJson(draft));
+      const draft = drafts[branch];
+      return draft ? { is: 'union', branch, draft } : asText;
+    }
+    case 'json':
+      return asText;
+  }
+}
+
+/** A draft of nothing yet: what is given by default, or empty. */
+export function emptyDraft(field: Field, depth = 0): Draft {
+  if (field.start !== undefined) return draftOf(field, field.start);
+  if (depth > DEPTH_AT_MOST) return { is: 'json', text: '' };
+  switch (field.is) {
+    case 'text':
+    case 'number':
+      return { is: 'text', text: '' };
+    case 'boolean':
+      return ABSENT;
+    case 'choice':
+      return field.options.length === 1 ? { is: 'choice', index: 0 } : ABSENT;
+    case 'object':
+      return {
+        is: 'object',
+        properties: field.properties.map(({ required, field: inner }) => {
+          const property = inner();
+          return required || property.start !== undefined ? emptyDraft(property, depth + 1) : ABSENT;
+        }),
+        others: [],
+      };
+    case 'array':
+      return {
+        is: 'array',
+        items: Array.from({ length: Math.min(field.minItems, ENTRIES_AT_MOST) }, () => ({
+          key: newKey(),
+          draft: emptyDraft(field.item(), depth + 1),
+        })),
+      };
+    case 'union': {
+      const [first] = field.branches;
+      return first ? { is: 'union', branch: 0, draft: emptyDraft(first.field(), depth + 1) } : { is: 'json', text: '' };
+    }
+    case 'json':
+      return { is: 'json', text: '' };
+  }
+}
+
+/** What was read: a value, nothing at all, or what is wrong with it. */
+export type Read =
+  | { readonly is: 'value'; readonly value: unknown }
+  | { readonly is: 'absent' }
+  | { readonly is: 'wrong'; readonly problems: readonly Problem[] };
+
+/** Reads a draft. The checks save a round trip; the server checks again, and its word counts. */
+export function readDraft(field: Field, draft: Draft, words: Words, path: readonly string[] = []): Read {
+  const wrong = (message: string): Read => ({ is: 'wrong', problems: [{ path, message }] });
+  const value = (value: unknown): Read => ({ is: 'value', value });
+  switch (draft.is) {
+    case 'absent':
+      return { is: 'absent' };
+    case 'json':
+      try {
+        return value(JSON.parse(draft.text));
+      } catch {
+        return wrong(words.mustBeJson);
+      }
+    case 'text': {
+      if (field.is === 'number') {
+        const read = numberIn(draft.text, field, words);
+        return 'problem' in read ? wrong(read.problem) : value(read.number);
+      }
+      const problem = field.is === 'text' ? textProblem(draft.text, field, words) : undefined;
+      return problem === undefined ? value(draft.text) : wrong(problem);
+    }
+    case 'boolean':
+      return value(draft.value);
+    case 'choice':
+      return field.is === 'choice' && draft.index in field.options
+        ? value(field.options[draft.index]?.value)
+        : wrong(words.mustBeGiven);
+    case 'union': {
+      const branch = field.is === 'union' ? field.branches[draft.branch] : undefined;
+      return branch ? readDraft(branch.field(), draft.draft, words, path) : wrong(words.mustBeGiven);
+    }
+    case 'array':
+      return field.is === 'array' ? readArray(field, draft, words, path) : wrong(words.mustBeGiven);
+    case 'object':
+      return field.is === 'object' ? readObject(field, draft, words, path) : wrong(words.mustBeGiven);
+  }
+}
+
+function readArray(
+  field: Field & { is: 'array' },
+  { items }: Draft & { is: 'array' },
+  words: Words,
+  path: readonly string[],
+): Read {
+  const item = field.item();
+  const reads = items.map(({ draft }, index) =>
+    needed(readDraft(item, draft, words, [...path, `${index}`]), words, [...path, `${index}`]),
+  );
+  const problems = reads.flatMap((read) => (read.is === 'wrong' ? read.problems : []));
+  if (items.length < field.minItems) problems.push({ path, message: words.minItems(field.minItems) });
+  if (field.maxItems !== undefined && items.length > field.maxItems)
+    problems.push({ path, message: words.maxItems(field.maxItems) });
+  if (problems.length > 0) return { is: 'wrong', problems };
+  return { is: 'value', value: reads.map((read) => (read.is === 'value' ? read.value : null)) };
+}
+
+function readObject(
+  field: Field & { is: 'object' },
+  draft: Draft & { is: 'object' },
+  words: Words,
+  path: readonly string[],
+): Read {
+  const problems: Problem[] = [];
+  const entries: [string, unknown][] = [];
+  function take(name: string, read: Read) {
+    if (read.is === 'wrong') problems.push(...read.problems);
+    if (read.is === 'value') entries.push([name, read.value]);
+  }
+  for (const [index, property] of field.properties.entries()) {
+    const place = [...path, property.name];
+    const read = readDraft(property.field(), draft.properties[index] ?? ABSENT, words, place);
+    take(property.name, property.required ? needed(read, words, place) : read);
+  }
+  const other = field.others?.();
+  for (const { name, draft: entry } of other ? draft.others : []) {
+    const place = [...path, name];
+    if (entries.some(([taken]) => taken === name)) problems.push({ path: place, message: words.sameName });
+    else if (other) take(name, needed(readDraft(other, entry, words, place), words, place));
+  }
+  if (problems.length > 0) return { is: 'wrong', problems };
+  // Object.fromEntries defines, it does not assign: a name like `__proto__` becomes an ordinary entry.
+  return { is: 'value', value: Object.fromEntries(entries) };
+}
+
+/** Where an answer is needed, none is a problem. */
+export function needed(read: Read, words: Words, path: readonly string[]): Read {
+  return read.is === 'absent' ? { is: 'wrong', problems: [{ path, message: words.mustBeGiven }] } : read;
+}
+
+function holdsJson(draft: Draft): boolean {
+  switch (draft.is) {
+    case 'json':
+      return true;
+    case 'object':
+      return draft.properties.some(holdsJson) || draft.others.some(({ draft }) => holdsJson(draft));
+    case 'array':
+      return draft.items.some(({ draft }) => holdsJson(draft));
+    case 'union':
+      return holdsJson(draft.draft);
+    case 'absent':
+    case 'text':
+    case 'choice':
+    case 'boolean':
+      return false;
+  }
+}
+
+const same = (a: unknown, b: unknown): boolean => a === b || plainText(a) === plainText(b);
+
+function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

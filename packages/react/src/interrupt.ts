@@ -1,0 +1,44 @@
+// Interrupts as a browser sees them, typed by the tools of the app.
+import type { InterruptCard } from 'countersign/ui';
+
+/**
+ * The tools of an app by name, in the shape of the AI SDK's `UITools`: `InferUITools<typeof tools>` fits.
+ * Only types: nothing of a tool reaches the browser.
+ */
+export type InterruptTools = { readonly [tool: string]: { readonly input: any; readonly output?: any } };
+
+/** Without types of its own, every tool takes and gives anything. */
+export type AnyTools = { readonly [tool: string]: { readonly input: any; readonly output: any } };
+
+/** A question that waits or waited for a person. `interrupt.tool` tells which tool asks, and so what `input` is. */
+export type Interrupt<Tools extends InterruptTools = AnyTools> = {
+  [Name in keyof Tools & string]: InterruptCard<Name, Tools[Name]['input']>;
+}[keyof Tools & string];
+
+/** What a person answers a question of this tool. */
+export type AnswerOf<Tools extends InterruptTools, Name extends keyof Tools> = Tools[Name] extends {
+  readonly output?: infer Output;
+}
+  ? Exclude<Output, undefined>
+  : never;
+
+/** What this package needs of `useChat()`, of the AI SDK 6 or 7. */
+export type ChatLike = {
+  readonly id: string;
+  readonly messages: readonly ChatMessage[];
+  readonly status: 'submitted' | 'streaming' | 'ready' | 'error';
+  readonly error?: Error | undefined;
+  sendMessage(message?: undefined, options?: { body?: object }): Promise<void>;
+  resumeStream(): Promise<void>;
+  /** Only used where the conversation went on elsewhere: it is loaded anew. */
+  setMessages?(messages: any[]): void;
+  /** Only used where a server has no Countersign: for tool parts that ask for approval and have no interrupt part. */
+  addToolApprovalResponse?(response: { id: string; approved: boolean; reason?: string }): void | PromiseLike<void>;
+};
+
+/** A message of the chat; its parts are looked at one by one. */
+export type ChatMessage = {
+  readonly id: string;
+  readonly role: string;
+  readonly parts: readonly { readonly type: string }[];
+};

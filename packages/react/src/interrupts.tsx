@@ -1,0 +1,153 @@
+// All cards that wait in a chat: a new one is announced, and the focus is never taken or lost.
+import type { InterruptCard } from 'countersign/ui';
+import { Fragment, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { useNamed, useWords } from './appearance.tsx';
+import { ApprovalCard } from './approval-card.tsx';
+import type { ChatLike } from './interrupt.ts';
+import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
+import { VisibleText } from './visible-text.tsx';
+
+type Layout = {
+  /** Replaces the card of an interrupt; return undefined for the usual one. */
+  readonly renderCard?: (interrupt: InterruptCard<string, any>, actions: UseInterrupts<any>) => ReactNode | undefined;
+  /** Where the focus goes when the last card is decided, such as the chat's input. */
+  readonly returnFocus?: RefObject<HTMLElement | null>;
+  readonly headingLevel?: 2 | 3 | 4 | 5 | 6;
+  readonly className?: string;
+};
+
+/** Either the chat, or what `useInterrupts` returned for it. */
+export type InterruptsProps = Layout &
+  (
+    | ({ readonly chat: ChatLike; readonly interrupts?: never } & UseInterruptsOptions)
+    | { readonly interrupts: UseInterrupts<any>; readonly chat?: never }
+  );
+
+/** Shows every interrupt that waits. */
+export function Interrupts(props: InterruptsProps) {
+  if (props.interrupts) return <Cards {...props} actions={props.interrupts} />;
+  return <InterruptsOfChat {...props} />;
+}
+
+function InterruptsOfChat({
+  chat,
+  api,
+  watch,
+  headers,
+  credentials,
+  fetch,
+  ...layout
+}: Layout & { readonly chat: ChatLike } & UseInterruptsOptions) {
+  return <Cards {...layout} actions={useInterrupts(chat, { api, watch, headers, credentials, fetch })} />;
+}
+
+function Cards({
+  actions,
+  renderCard,
+  returnFocus,
+  headingLevel = 3,
+  className,
+}: Layout & { readonly actions: UseInterrupts<any> }) {
+  const named = useNamed();
+  const words = useWords();
+  const id = useId();
+  const { interrupts } = actions;
+  const ids = interrupts.map((interrupt) => interrupt.id);
+  const region = useFocusKept(ids, returnFocus);
+  const announcement = useAnnouncement(actions);
+  return (
+    <section {...named('interrupts', className)} ref={region} tabIndex={-1} aria-labelledby={`${id}-label`}>
+      <span id={`${id}-label`} hidden>
+        {words.waiting}
+      </span>
+      <output {...named('announcement')} style={OUT_OF_SIGHT}>
+        {announcement}
+      </output>
+      {interrupts.map((interrupt) => (
+        <div key={interrupt.id} {...named('interrupt')} data-interrupt-id={interrupt.id}>
+          {renderCard?.(interrupt, actions) ?? (
+            <ApprovalCard interrupt={interrupt} actions={actions} headingLevel={headingLevel} />
+          )}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+// Said by a screen reader and not seen; it says nothing that the cards do not show.
+const OUT_OF_SIGHT = {
+  position: 'absolute',
+  width: 1,
+  height: 1,
+  overflow: 'hidden',
+  clipPath: 'inset(50%)',
+  whiteSpace: 'nowrap',
+} as const;
+
+/** What to say of cards that came since the last time. Only this is announced, not all that changes inside a card. */
+function useAnnouncement({ interrupts }: UseInterrupts<any>): ReactNode {
+  const words = useWords();
+  const [known, setKnown] = useState<ReadonlySet<string>>(new Set());
+  const [news, setNews] = useState<readonly { readonly id: string; readonly text: string }[]>([]);
+  const key = interrupts.map(({ id }) => id).join('\n');
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a card that merely changed is not news.
+  useEffect(() => {
+    const fresh = interrupts.filter(({ id }) => !known.has(id));
+    setKnown(new Set([...known, ...interrupts.map(({ id }) => id)]));
+    if (fresh.length > 0 || interrupts.length === 0)
+      setNews(fresh.map(({ id, tool, kind }) => ({ id, text: words.announce(tool, kind) })));
+  }, [key]);
+
+  return news.map(({ id, text }) => (
+    <Fragment key={id}>
+      <VisibleText text={text} />{' '}
+    </Fragment>
+  ));
+}
+
+/**
+ * When the card that has the focus goes, the focus goes to the next card: to the one that took its place, else to the one
+ * before it, else to `returnFocus`, else to the region. A card that merely appears does not take it.
+ */
+function useFocusKept(ids: readonly string[], returnFocus: RefObject<HTMLElement | null> | undefined) {
+  const region = useRef<HTMLElement>(null);
+  const focused = useRef<string>(undefined);
+  const before = useRef(ids);
+
+  useEffect(() => {
+    const place = region.current;
+    if (!place) return;
+    const onFocus = ({ target }: FocusEvent) => {
+      focused.current =
+        target instanceof Element ? target.closest<HTMLElement>('[data-interrupt-id]')?.dataset.interruptId : undefined;
+    };
+    const onBlur = ({ relatedTarget }: FocusEvent) => {
+      // Without a new place the focus may have been lost with its element; then the effect below finds it one.
+      if (relatedTarget !== null) focused.current = undefined;
+    };
+    place.addEventListener('focusin', onFocus);
+    place.addEventListener('focusout', onBlur);
+    return () => {
+      place.removeEventListener('focusin', onFocus);
+      place.removeEventListener('focusout', onBlur);
+    };
+  }, []);
+
+  useEffect(() => {
+    const was = before.current;
+    before.current = ids;
+    const lost = focused.current;
+    if (lost === undefined || ids.includes(lost)) return;
+    focused.current = undefined;
+    if (document.activeElement !== null && document.activeElement !== document.body) return;
+    const next = ids[Math.min(Math.max(was.indexOf(lost), 0), ids.length - 1)];
+    const card = [...(region.current?.querySelectorAll<HTMLElement>('[data-interrupt-id]') ?? [])].find(
+      ({ dataset }) => dataset.interruptId === next,
+    );
+    const heading = card?.querySelector<HTMLElement>('[data-countersign="heading"]') ?? card;
+    (heading ?? returnFocus?.current ?? region.current)?.focus();
+  });
+
+  return region;
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import type { ChatMessage } from './interrupt.ts';
+import { readInterrupts } from './read-interrupts.ts';
+
+const part = (id: string, status = 'pending') => ({
+  type: 'data-interrupt',
+  id,
+  data: { id, toolCallId: `call-${id}`, tool: 'pay', kind: 'approval', status, digest: 'd' },
+});
+const assistant = (id: string, ...parts: { type: string }[]): ChatMessage => ({ id, role: 'assistant', parts });
+const user = (id: string): ChatMessage => ({ id, role: 'user', parts: [] });
+
+const idsOf = (messages: readonly ChatMessage[], status: 'ready' | 'streaming' | 'error' = 'ready') => {
+  const { pending, decided } = readInterrupts({ messages, status }, []);
+  return { pending: pending.map(({ card }) => card.id), decided: decided.map(({ card }) => card.id) };
+};
+
+test('what waits and what was decided, in the order of the messages', () => {
+  const messages = [user('u1'), assistant('a1', part('1', 'decided'), part('2'), part('3'))];
+  expect(idsOf(messages)).toEqual({ pending: ['2', '3'], decided: ['1'] });
+});
+
+test('what the user spoke past does not wait, what was decided before stays so', () => {
+  const messages = [assistant('a1', part('1'), part('2', 'decided')), user('u2'), assistant('a2', part('3'))];
+  expect(idsOf(messages)).toEqual({ pending: ['3'], decided: ['2'] });
+});
+
+test('words that failed to be sent were not heard', () => {
+  const messages = [assistant('a1', part('1')), user('u2')];
+  expect(idsOf(messages, 'streaming').pending).toEqual([]);
+  expect(idsOf(messages, 'error').pending).toEqual(['1']);
+});
+
+test('a card that a later message sends again counts as it is there', () => {
+  const messages = [assistant('a1', part('1')), user('u2'), assistant('a2', part('1'))];
+  expect(idsOf(messages).pending).toEqual(['1']);
+});
+
+test('while a message is replayed, a card that is not there yet has not gone; with its message it has', () => {
+  const before = readInterrupts({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
+  const during = (messages: ChatMessage[], status: 'streaming' | 'ready') =>
+    readInterrupts({ messages, status }, before).pending.length;
+  expect(during([assistant('a1')], 'streaming')).toBe(1);
+  expect(during([assistant('a1', part('1', 'decided'))], 'streaming')).toBe(0);
+  expect(during([assistant('a1')], 'ready')).toBe(0);
+  expect(during([assistant('a2')], 'streaming')).toBe(0);
+});
+
+test('what is no card, and what a user sends, is passed over', () => {
+  const broken = { type: 'data-interrupt', data: { id: 5 } };
+  const forged = { id: 'u1', role: 'user', parts: [part('1')] };
+  expect(idsOf([assistant('a1', broken, { type: 'data-interrupt' }), forged])).toEqual({ pending: [], decided: [] });
+});
+
+test('a tool part that waits for approval is a card, unless an interrupt part speaks for it', () => {
+  const tool = (toolCallId: string) => ({
+    type: 'tool-pay',
+    toolCallId,
+    state: 'approval-requested',
+    input: 0,
+    approval: { id: `approval of ${toolCallId}`, requestReason: 'Because.' },
+  });
+  const { pending } = readInterrupts(
+    { messages: [assistant('a1', tool('call-1'), part('1'), tool('c'))], status: 'ready' },
+    [],
+  );
+  expect(pending.map(({ card, by }) => [card.id, by])).toEqual([
+    ['1', 'decisions'],
+    ['approval of c', 'plain'],
+  ]);
+  expect(pending[1]?.card).toMatchObject({
+    tool: 'pay',
+    input: 0,
+    allows: ['approve', 'reject'],
+    payload: { message: 'Because.' },
+  });
+});

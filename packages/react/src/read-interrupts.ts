@@ -1,0 +1,117 @@
+// From the messages of a chat to its interrupts: which wait, and which were decided.
+import type { InterruptCard, Problem } from 'countersign/ui';
+import type { ChatLike, ChatMessage } from './interrupt.ts';
+
+/** A card, the message it stands in, and how it is decided. */
+export type Shown = {
+  readonly card: InterruptCard;
+  readonly messageId: string;
+  /** `plain`: a tool part of a server without Countersign, which knows no decisions but yes and no. */
+  readonly by: 'decisions' | 'plain';
+};
+
+export type Reading = { readonly pending: readonly Shown[]; readonly decided: readonly Shown[] };
+
+/**
+ * Reads the interrupts in the order of the messages. `before` is what was pending when the last request began: while a
+ * stream replays a message from its start, a card that is not there yet has not gone.
+ */
+export function readInterrupts(chat: Pick<ChatLike, 'messages' | 'status'>, before: readonly Shown[]): Reading {
+  const { messages, status } = chat;
+  const all = messages.flatMap((message) => shownIn(message));
+  const known = new Set(all.map(({ card }) => card.id));
+  const kept = isBusy(status) ? before.filter((shown) => !known.has(shown.card.id) && stillThere(shown, messages)) : [];
+  const open = openMessages(messages, status);
+  // A card may be sent again in a later message; the last one counts.
+  const latest = new Map([...kept, ...all].map((shown) => [shown.card.id, shown]));
+  const cards = [...latest.values()];
+  return {
+    pending: cards.filter(({ card, messageId }) => card.status === 'pending' && open.has(messageId)),
+    decided: cards.filter(({ card }) => card.status === 'decided'),
+  };
+}
+
+export const isBusy = (status: ChatLike['status']): boolean => status === 'submitted' || status === 'streaming';
+
+/**
+ * Who speaks instead of deciding has moved on: questions before the user's last words do not wait any more. Words that
+ * could not be sent have not been heard, so the questions before them still wait.
+ */
+function openMessages(messages: readonly ChatMessage[], status: ChatLike['status']): ReadonlySet<string> {
+  const heard = status === 'error' && messages.at(-1)?.role === 'user' ? messages.slice(0, -1) : messages;
+  const lastWords = heard.findLastIndex(({ role }) => role === 'user');
+  return new Set(heard.slice(lastWords + 1).map(({ id }) => id));
+}
+
+function stillThere(shown: Shown, messages: readonly ChatMessage[]): boolean {
+  return messages.some(({ id }) => id === shown.messageId);
+}
+
+function shownIn(message: ChatMessage): readonly Shown[] {
+  if (message.role !== 'assistant') return [];
+  const cards = message.parts.flatMap((part) => cardIn(part));
+  const covered = new Set(cards.map(({ toolCallId }) => toolCallId));
+  const plain = message.parts.flatMap((part) => plainCard(part)).filter(({ toolCallId }) => !covered.has(toolCallId));
+  return [
+    ...cards.map((card) => ({ card, messageId: message.id, by: 'decisions' as const })),
+    ...plain.map((card) => ({ card, messageId: message.id, by: 'plain' as const })),
+  ];
+}
+
+function cardIn(part: { readonly type: string; readonly data?: unknown }): readonly InterruptCard[] {
+  if (part.type !== 'data-interrupt' || !isObject(part.data)) return [];
+  const { id, toolCallId, tool, kind, status } = part.data;
+  const fits = [id, toolCallId, tool, kind].every((text) => typeof text === 'string');
+  if (!fits || (status !== 'pending' && status !== 'decided')) return [];
+  return [{ ...NOTHING_SAID, ...part.data } as InterruptCard];
+}
+
+/** A later server may leave out what this one always says. */
+const NOTHING_SAID: Partial<InterruptCard> = {
+  input: null,
+  payload: null,
+  risk: null,
+  labels: [],
+  createdAt: null,
+  expiresAt: null,
+  onExpiry: null,
+  allows: [],
+  mayDecide: true,
+  inputSchema: null,
+  answerSchema: null,
+  decision: null,
+  problems: [] as readonly Problem[],
+};
+
+type ToolPart = {
+  readonly type: string;
+  readonly toolName?: string;
+  readonly toolCallId?: string;
+  readonly state?: string;
+  readonly input?: unknown;
+  readonly approval?: { readonly id?: unknown; readonly requestReason?: unknown };
+};
+
+function plainCard(part: ToolPart): readonly InterruptCard[] {
+  const tool = part.type === 'dynamic-tool' ? part.toolName : part.type.startsWith('tool-') && part.type.slice(5);
+  if (!tool || part.state !== 'approval-requested' || typeof part.approval?.id !== 'string') return [];
+  const { id, requestReason } = part.approval;
+  return [
+    {
+      ...NOTHING_SAID,
+      id,
+      toolCallId: part.toolCallId ?? id,
+      tool,
+      kind: 'approval',
+      status: 'pending',
+      input: part.input ?? null,
+      payload: typeof requestReason === 'string' ? { message: requestReason } : null,
+      allows: ['approve', 'reject'],
+      digest: '',
+    } as InterruptCard,
+  ];
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

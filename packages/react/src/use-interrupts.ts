@@ -1,0 +1,131 @@
+// The hook: what waits for a person in a chat, and how it is decided.
+import type { Problem } from 'countersign/ui';
+import { useEffect, useMemo, useRef } from 'react';
+import { type Decision, posted } from './decision.ts';
+import type { AnswerOf, AnyTools, ChatLike, Interrupt, InterruptTools } from './interrupt.ts';
+import { isBusy, readInterrupts, type Shown } from './read-interrupts.ts';
+import { onTheirWay, useOutbox } from './use-outbox.ts';
+import { useWatch, type WatchSource } from './use-watch.ts';
+
+/** Where to watch for decisions made elsewhere. Without `api` nothing is watched. */
+export type UseInterruptsOptions = WatchSource;
+
+type OfTool<Tools extends InterruptTools, Name extends keyof Tools> = Extract<
+  Interrupt<Tools>,
+  { readonly tool: Name }
+>;
+
+type Noted = { readonly note?: string | undefined };
+
+/**
+ * Each names an interrupt, by its id or as it was shown, and sends the digest of what was shown. A second call on the same
+ * interrupt does nothing until the first is answered.
+ */
+export type InterruptActions<Tools extends InterruptTools = AnyTools> = {
+  approve<Name extends keyof Tools & string>(
+    interrupt: string | OfTool<Tools, Name>,
+    options?: Noted & { readonly edit?: Tools[Name]['input'] },
+  ): void;
+  /** Approves with another input. */
+  edit<Name extends keyof Tools & string>(
+    interrupt: string | OfTool<Tools, Name>,
+    input: Tools[Name]['input'],
+    options?: Noted,
+  ): void;
+  reject(interrupt: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
+  respond<Name extends keyof Tools & string>(
+    interrupt: string | OfTool<Tools, Name>,
+    output: AnswerOf<Tools, Name>,
+    options?: Noted,
+  ): void;
+  /** Runs the tool's body again; it finds `resumed`, or `true` without it. */
+  restart<Name extends keyof Tools & string>(
+    interrupt: string | OfTool<Tools, Name>,
+    options?: Noted & { readonly resumed?: unknown; readonly replaceInput?: Tools[Name]['input'] },
+  ): void;
+  cancel(interrupt: string | Interrupt<Tools>, reason?: string, options?: Noted): void;
+};
+
+/** The interrupts of a chat. */
+export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptActions<Tools> & {
+  /** Those that wait, in the order of the conversation. */
+  readonly interrupts: readonly Interrupt<Tools>[];
+  /** Those that were decided, by whomever. */
+  readonly decided: readonly Interrupt<Tools>[];
+  /** Whether any waits. Disable the input meanwhile: who speaks instead of deciding calls the questions off. */
+  readonly isPending: boolean;
+  /** The ids that this client is deciding now: sent and not answered, or about to be sent. */
+  readonly deciding: ReadonlySet<string>;
+  /** Why the server refused the last decision of this client on this interrupt. */
+  problems(interruptId: string): readonly Problem[];
+  /** Why the last decision on this interrupt did not reach the server. It can be decided again. */
+  failure(interruptId: string): Error | undefined;
+  /** Why a decision did not reach the server, of the first interrupt of which that is so. */
+  readonly error: Error | undefined;
+};
+
+/**
+ * Reads the interrupts of a chat and decides them.
+ *
+ * @example
+ * ```tsx
+ * const chat = useChat({ transport: new DefaultChatTransport({ api: '/api/chat' }) });
+ * const { interrupts, approve, reject, isPending } = useInterrupts<MyTools>(chat, { api: '/api/chat' });
+ * ```
+ */
+export function useInterrupts<Tools extends InterruptTools = AnyTools>(
+  chat: ChatLike,
+  options: UseInterruptsOptions = {},
+): UseInterrupts<Tools> {
+  const { messages, status } = chat;
+  const atRest = useRef<readonly Shown[]>([]);
+  const reading = useMemo(() => readInterrupts({ messages, status }, atRest.current), [messages, status]);
+  const { outbox, send } = useOutbox(chat);
+  const shown = useMemo(() => new Set(reading.pending.map(({ card }) => card.id)), [reading]);
+  useWatch(chat, options, shown);
+
+  const latest = useRef(reading);
+  useEffect(() => {
+    latest.current = reading;
+    if (!isBusy(status)) atRest.current = reading.pending;
+  }, [reading, status]);
+
+  const actions = useMemo((): InterruptActions<AnyTools> => {
+    function decide(named: string | Interrupt, decision: Decision, { note }: Noted = {}) {
+      const id = typeof named === 'string' ? named : named.id;
+      const found = latest.current.pending.find(({ card }) => card.id === id);
+      // Decided elsewhere, or called off, in the moment before the click.
+      if (!found) return;
+      // The card as it was shown, if it was passed: a digest of what has changed since would not be what was decided on.
+      const card = typeof named === 'string' ? found.card : named;
+      send({ posted: posted(card, decision, note), by: found.by });
+    }
+    return {
+      approve: (interrupt, options = {}) =>
+        decide(interrupt, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
+      edit: (interrupt, input, options) => decide(interrupt, { type: 'approve', edit: input }, options),
+      reject: (interrupt, reason, options) => decide(interrupt, { type: 'reject', ...because(reason) }, options),
+      respond: (interrupt, output, options) => decide(interrupt, { type: 'respond', output }, options),
+      restart: (interrupt, { note, ...said } = {}) => decide(interrupt, { type: 'restart', ...said }, { note }),
+      cancel: (interrupt, reason, options) => decide(interrupt, { type: 'cancel', ...because(reason) }, options),
+    };
+  }, [send]);
+
+  return useMemo(() => {
+    const deciding = onTheirWay(outbox);
+    const interrupts = reading.pending.map(({ card }) => card);
+    return {
+      ...actions,
+      interrupts,
+      decided: reading.decided.map(({ card }) => card),
+      isPending: interrupts.length > 0,
+      deciding,
+      problems: (id: string) => (deciding.has(id) ? [] : (interrupts.find((card) => card.id === id)?.problems ?? [])),
+      failure: (id: string) => outbox.failures.get(id),
+      error: interrupts.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
+      // What the server sends is typed by what the app says that its tools are.
+    } as unknown as UseInterrupts<Tools>;
+  }, [actions, outbox, reading]);
+}
+
+const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });

@@ -1,0 +1,142 @@
+// Watching from a chat: what happened elsewhere is fetched, and only then.
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { ChatLike, ChatMessage } from './interrupt.ts';
+import { isBusy } from './read-interrupts.ts';
+import { type WatchEvent, watchRun } from './watch.ts';
+
+/** Where the chat's server is, and how it is asked. */
+export type WatchSource = {
+  /** The address that the chat posts to, such as `/api/chat`. */
+  readonly api?: string | undefined;
+  /** Whether to hear of what happens elsewhere; by default, if `api` is given. */
+  readonly watch?: boolean | undefined;
+  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>) | undefined;
+  readonly credentials?: RequestCredentials | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+};
+
+/** `shown` are the ids of the interrupts that the messages show as pending. */
+export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet<string>): void {
+  // A replay is asked for before the chat counts as busy, and may come at once.
+  const [fetching, setFetching] = useState(false);
+  const busy = isBusy(chat.status) || fetching;
+  const { api, watch = api !== undefined } = source;
+  const wanted = watch && api !== undefined && chat.messages.length > 0;
+  const latest = useRef({ chat, source, shown, busy });
+  const known = useRef(nothingKnown());
+  const chatId = chat.id;
+
+  useEffect(() => {
+    latest.current = { chat, source, shown, busy };
+  });
+
+  const catchUp = useCallback(async (event: WatchEvent) => {
+    const { chat, source } = latest.current;
+    known.current.ownActivity = true;
+    setFetching(true);
+    try {
+      // The model's current message is replayed. If it is another one, the user spoke elsewhere, and a replay lacks that.
+      if (isNewMessage(event, chat) && (await reload(chat, source))) return;
+      await chat.resumeStream();
+    } catch {
+      // The chat tells of its failures by its status; the next event leads to the next try.
+    } finally {
+      setFetching(false);
+    }
+  }, []);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another chat has other versions.
+  useEffect(() => {
+    known.current = nothingKnown();
+  }, [chatId]);
+
+  useEffect(() => {
+    if (busy) {
+      known.current.ownActivity = true;
+      return;
+    }
+    const { owed } = known.current;
+    known.current.owed = undefined;
+    if (owed && differs(owed, latest.current)) void catchUp(owed);
+  }, [busy, catchUp]);
+
+  useEffect(() => {
+    if (!wanted) return;
+    let controller: AbortController | undefined;
+
+    function begin() {
+      controller?.abort();
+      controller = undefined;
+      // Nobody looks: the version says on return whether anything happened.
+      if (document.visibilityState === 'hidden') return;
+      controller = new AbortController();
+      const open = (signal: AbortSignal) =>
+        ask(`${api}/${encodeURIComponent(chatId)}/watch`, latest.current.source, signal);
+      void watchRun({ signal: controller.signal, open, onEvent });
+    }
+
+    function onEvent(event: WatchEvent) {
+      if (learn(known.current, event, latest.current)) void catchUp(event);
+    }
+
+    begin();
+    document.addEventListener('visibilitychange', begin);
+    return () => {
+      document.removeEventListener('visibilitychange', begin);
+      controller?.abort();
+    };
+  }, [wanted, api, chatId, catchUp]);
+}
+
+type Knowledge = {
+  version: WatchEvent['version'] | undefined;
+  /** Since the last event this client has had a stream of its own, which may have brought what the event tells. */
+  ownActivity: boolean;
+  /** It came while a stream was open; whether that stream brought everything is seen at its end. */
+  owed: WatchEvent | undefined;
+};
+
+const nothingKnown = (): Knowledge => ({ version: undefined, ownActivity: false, owed: undefined });
+
+type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; readonly busy: boolean };
+
+/** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
+function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
+  if (event.version === known.version) return false;
+  const explained = known.version === undefined || known.ownActivity;
+  known.version = event.version;
+  known.ownActivity = false;
+  known.owed = showing.busy ? event : undefined;
+  if (showing.busy) return false;
+  return !explained || differs(event, showing);
+}
+
+function differs(event: WatchEvent, { chat, shown }: Showing): boolean {
+  const { pending } = event;
+  if (isNewMessage(event, chat)) return true;
+  return pending !== undefined && (pending.size !== shown.size || [...pending].some((id) => !shown.has(id)));
+}
+
+function isNewMessage({ messageId }: WatchEvent, { messages }: ChatLike): boolean {
+  return messageId !== undefined && messages.findLast(({ role }) => role === 'assistant')?.id !== messageId;
+}
+
+/** Loads the conversation as the server has it; false if that cannot be done, or if it is still going on. */
+async function reload(chat: ChatLike, source: WatchSource): Promise<boolean> {
+  if (!chat.setMessages) return false;
+  const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);
+  if (!response.ok) return false;
+  const loaded: { readonly status?: unknown; readonly messages?: readonly ChatMessage[] } = await response.json();
+  if (!Array.isArray(loaded.messages)) return false;
+  chat.setMessages(loaded.messages);
+  return loaded.status !== 'running';
+}
+
+function ask(url: string, { headers, credentials, fetch = globalThis.fetch }: WatchSource, signal?: AbortSignal) {
+  return fetch(url, {
+    headers: { ...(typeof headers === 'function' ? headers() : headers) },
+    cache: 'no-store',
+    ...(credentials && { credentials }),
+    ...(signal && { signal }),
+  });
+}

@@ -1,0 +1,71 @@
+// A JSON value in readable form: a list of names and values if it is flat, JSON text if it is deep.
+import { useNamed, useWords } from './appearance.tsx';
+import { VisibleText } from './visible-text.tsx';
+
+export type ValueViewProps = { readonly value: unknown; readonly className?: string };
+
+const LISTED_AT_MOST = 50;
+
+/** Shows everything: what a person decides on is never cut short. */
+export function ValueView({ value, className }: ValueViewProps) {
+  const named = useNamed();
+  const words = useWords();
+  if (isScalar(value)) return <ScalarView value={value} {...(className !== undefined && { className })} />;
+  if (!isFlat(value))
+    return (
+      <pre {...named('json', className)}>
+        <VisibleText text={JSON.stringify(value, null, 2) ?? ''} />
+      </pre>
+    );
+  const entries = Object.entries(value);
+  if (entries.length === 0) return <span {...named('empty', className)}>{words.emptyObject}</span>;
+  return (
+    <dl {...named('values', className)}>
+      {entries.map(([name, entry]) => (
+        <div key={name} {...named('entry')}>
+          <dt {...named('entry-name')}>
+            <VisibleText text={name} />
+          </dt>
+          <dd {...named('entry-value')}>
+            <ScalarView value={entry} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A text that could be taken for a number or the like stands in quotes. */
+function ScalarView({ value, className }: { readonly value: unknown; readonly className?: string }) {
+  const named = useNamed();
+  const words = useWords();
+  if (value === '') return <span {...named('empty', className)}>{words.emptyText}</span>;
+  const ambiguous = typeof value === 'string' && looksLikeJson(value);
+  const text = typeof value === 'string' && !ambiguous ? value : (JSON.stringify(value) ?? '');
+  return (
+    <span {...named('value', className)} data-type={value === null ? 'null' : typeof value}>
+      <VisibleText text={text} />
+    </span>
+  );
+}
+
+function looksLikeJson(text: string): boolean {
+  if (text.trim() !== text) return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // Ordinary text.
+    return false;
+  }
+}
+
+function isScalar(value: unknown): value is string | number | boolean | null | undefined {
+  return typeof value !== 'object' || value === null;
+}
+
+function isFlat(value: unknown): value is { readonly [key: string]: unknown } {
+  if (isScalar(value) || Array.isArray(value)) return false;
+  const entries = Object.values(value as object);
+  return entries.length <= LISTED_AT_MOST && entries.every(isScalar);
+}

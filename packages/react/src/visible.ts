@@ -1,0 +1,76 @@
+// Which characters of a text a person would not see, or would take for others.
+
+/** A stretch of ordinary text, or the code points of a stretch of hidden characters. */
+export type Stretch =
+  | { readonly is: 'text'; readonly text: string }
+  | { readonly is: 'hidden'; readonly codePoints: readonly string[] };
+
+const JOINING = ['Arab', 'Syrc', 'Mong', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym']
+  .concat(['Sinh', 'Khmr', 'Mymr', 'Tibt'])
+  .map((script) => `\\p{scx=${script}}`)
+  .join('');
+const JOINED = String.raw`[[\p{L}\p{M}]&&[${JOINING}]]`;
+const EAST_ASIAN = String.raw`[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}]`;
+
+// Emoji whose parts are joined or chosen by invisible characters; joiners between letters of scripts that are written
+// with them; selectors of the form of an ideograph; the wide space of East Asian text; and signs of Arabic, Syriac and
+// Kaithi that count as format characters and yet are drawn.
+const ORDINARY = [
+  String.raw`\p{RGI_Emoji}`,
+  String.raw`\p{Extended_Pictographic}[\uFE0E\uFE0F]`,
+  String.raw`[0-9#*]\uFE0F?\u20E3`,
+  String.raw`(?<=${JOINED})[\u200C\u200D](?=${JOINED})`,
+  String.raw`(?<=\p{scx=Hani})[\uFE00-\uFE02\u{E0100}-\u{E01EF}]`,
+  String.raw`(?<=${EAST_ASIAN})\u3000(?=${EAST_ASIAN})`,
+  String.raw`[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]`,
+].join('|');
+
+// Control, format, unassigned and private characters and lone surrogates; whatever fonts leave out; spaces that are not the
+// space; blanks that count as letters or symbols; and marks piled up until they cover their neighbours.
+const HIDDEN = [
+  String.raw`[[\p{C}\p{Default_Ignorable_Code_Point}\p{Z}\u2800\u{1D159}]--[\n\t \p{Extended_Pictographic}]]`,
+  String.raw`(?<=\p{M}{8})\p{M}`,
+].join('|');
+
+const PIECES = new RegExp(`(?<ordinary>${ORDINARY})|(?<hidden>(?:(?!${ORDINARY})(?:${HIDDEN}))+)`, 'gv');
+
+/** Cuts a text into what can be seen and what cannot. */
+export function stretchesOf(text: string): readonly Stretch[] {
+  // A line may end in two characters; together they are an ordinary end of a line.
+  const given = text.replaceAll('\r\n', '\n');
+  const stretches: Stretch[] = [];
+  let from = 0;
+  for (const { 0: piece, index, groups } of given.matchAll(PIECES)) {
+    if (groups?.hidden === undefined) continue;
+    if (index > from) stretches.push({ is: 'text', text: given.slice(from, index) });
+    stretches.push({ is: 'hidden', codePoints: Array.from(piece, codePoint) });
+    from = index + piece.length;
+  }
+  if (from < given.length) stretches.push({ is: 'text', text: given.slice(from) });
+  return stretches;
+}
+
+/** Whether a text holds characters that a person would not see. */
+export function hasHidden(text: string): boolean {
+  return stretchesOf(text).some(({ is }) => is === 'hidden');
+}
+
+const SHOWN_AT_MOST = 8;
+
+/** How hidden characters are shown: `⟦U+202E⟧`, `⟦U+200B ×300⟧`. */
+export function escapeOf(codePoints: readonly string[]): string {
+  const runs: { codePoint: string; count: number }[] = [];
+  for (const codePoint of codePoints) {
+    const last = runs.at(-1);
+    if (last?.codePoint === codePoint) last.count += 1;
+    else runs.push({ codePoint, count: 1 });
+  }
+  const shown = runs
+    .slice(0, SHOWN_AT_MOST)
+    .map(({ codePoint, count }) => (count > 1 ? `${codePoint} ×${count}` : codePoint));
+  const left = runs.slice(SHOWN_AT_MOST).reduce((sum, { count }) => sum + count, 0);
+  return `⟦${shown.join(' ')}${left > 0 ? ` and ${left} more` : ''}⟧`;
+}
+
+const codePoint = (character: string): string =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;

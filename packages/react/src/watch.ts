@@ -1,0 +1,106 @@
+// The watch on a stored run: server-sent events that tell when it came to rest, with reconnection.
+
+/** What the server says of a run: now, and whenever it comes to rest. */
+export type WatchEvent = {
+  readonly version: string | number;
+  /** The interrupts that wait. */
+  readonly pending: ReadonlySet<string> | undefined;
+  /** Of the model's current message. */
+  readonly messageId: string | undefined;
+};
+
+export type WatchOptions = {
+  /** Opens the stream of events. */
+  readonly open: (signal: AbortSignal) => Promise<Response>;
+  readonly onEvent: (event: WatchEvent) => void;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+};
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Resolves when it was ended, or when the server will not have it. Never rejects. */
+export async function watchRun({ open, onEvent, signal }: WatchOptions): Promise<void> {
+  let failures = 0;
+  // Who begins and ends at once, as React does in development, asks the server for nothing.
+  await null;
+  while (!signal.aborted) {
+    try {
+      const response = await open(signal);
+      if (isFinal(response.status)) return;
+      if (response.ok && response.body)
+        for await (const event of eventsOf(response.body)) {
+          failures = 0;
+          if (!signal.aborted) onEvent(event);
+        }
+      else await response.body?.cancel();
+    } catch {
+      // The network is down or the watch was ended: the loop looks at the signal, and tries again if it may.
+    }
+    await pause(Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), signal);
+    failures += 1;
+  }
+}
+
+/** A run that does not exist yet (404) may exist soon; who may not watch now will not be allowed by asking again. */
+function isFinal(status: number): boolean {
+  return status === 204 || (status >= 400 && status < 500 && ![404, 408, 425, 429].includes(status));
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<WatchEvent> {
+  let buffer = '';
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      buffer = (buffer + value).replaceAll('\r\n', '\n');
+      const blocks = buffer.split('\n\n');
+      buffer = blocks.pop() ?? '';
+      for (const block of blocks) yield* eventIn(block);
+    }
+  } finally {
+    reader.cancel().catch(() => {
+      // It had failed or ended already.
+    });
+  }
+}
+
+function eventIn(block: string): readonly WatchEvent[] {
+  const data = block
+    .split('\n')
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(5).trimStart())
+    .join('\n');
+  if (data === '') return [];
+  try {
+    const said: unknown = JSON.parse(data);
+    if (typeof said !== 'object' || said === null) return [];
+    const { version, pending, messageId } = said as { readonly [key: string]: unknown };
+    if (typeof version !== 'string' && typeof version !== 'number') return [];
+    return [{ version, pending: idsOf(pending), messageId: typeof messageId === 'string' ? messageId : undefined }];
+  } catch {
+    // Not one of ours; the next one may be.
+    return [];
+  }
+}
+
+/** Of ids, or of cards. */
+function idsOf(pending: unknown): ReadonlySet<string> | undefined {
+  if (!Array.isArray(pending)) return undefined;
+  return new Set(pending.map((entry) => String(typeof entry === 'object' && entry !== null ? entry.id : entry)));
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,78 @@
+// Cards and streams as the server sends them.
+import type { InterruptCard } from 'countersign/ui';
+
+export function card(change: Partial<InterruptCard> = {}): InterruptCard {
+  const id = change.id ?? 'run:1';
+  return {
+    id,
+    toolCallId: `call-${id}`,
+    tool: 'transferMoney',
+    kind: 'approval',
+    status: 'pending',
+    input: { toAccount: 'DE02', amount: 950 },
+    payload: { message: 'More than 500.' },
+    risk: null,
+    labels: [],
+    createdAt: null,
+    expiresAt: null,
+    onExpiry: null,
+    allows: ['approve', 'edit', 'reject'],
+    mayDecide: true,
+    digest: `digest of ${id}`,
+    inputSchema: {
+      type: 'object',
+      properties: { toAccount: { type: 'string' }, amount: { type: 'number' } },
+      required: ['toAccount', 'amount'],
+    },
+    answerSchema: null,
+    decision: null,
+    problems: [],
+    ...change,
+  };
+}
+
+/** A part of the stream: the card, under its id, in place of the one before. */
+export const cardChunk = (given: InterruptCard) => ({ type: 'data-interrupt', id: given.id, data: given });
+
+export const decided = (given: InterruptCard, type: 'approve' | 'reject' = 'approve'): InterruptCard => ({
+  ...given,
+  status: 'decided',
+  decision: { type, by: 'ann', at: 1_763_193_600_000, channel: 'chat', note: null },
+});
+
+/** The stream of a message that ends with cards that wait. */
+export const paused = (cards: readonly InterruptCard[], messageId = 'assistant-1') => [
+  { type: 'start', messageId },
+  { type: 'start-step' },
+  ...cards.flatMap((given) => [
+    { type: 'tool-input-available', toolCallId: given.toolCallId, toolName: given.tool, input: given.input },
+    cardChunk(given),
+  ]),
+  { type: 'finish-step' },
+  { type: 'finish' },
+];
+
+/** The stream that goes on after decisions. */
+export const wentOn = (cards: readonly InterruptCard[], text: string, messageId = 'assistant-1') => [
+  { type: 'start', messageId },
+  ...cards.map(cardChunk),
+  { type: 'start-step' },
+  { type: 'text-start', id: `text-${text}` },
+  { type: 'text-delta', id: `text-${text}`, delta: text },
+  { type: 'text-end', id: `text-${text}` },
+  { type: 'finish-step' },
+  { type: 'finish' },
+];
+
+/** A conversation that waits, as the page gets it at its start. */
+export const conversation = (cards: readonly InterruptCard[]) => [
+  { id: 'user-1', role: 'user', parts: [{ type: 'text', text: 'Pay, please.' }] },
+  {
+    id: 'assistant-1',
+    role: 'assistant',
+    parts: cards.flatMap((given) => [
+      { type: `tool-${given.tool}`, toolCallId: given.toolCallId, state: 'input-available', input: given.input },
+      { type: 'data-interrupt', id: given.id, data: given },
+    ]),
+  },
+];

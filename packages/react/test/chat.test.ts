@@ -1,0 +1,499 @@
+// The hook and the cards on a real `useChat`, in a real browser, against a server that speaks the wire format.
+import type { InterruptCard } from 'countersign/ui';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { card, cardChunk, conversation, decided, paused, wentOn } from './card.ts';
+import { openSite, type Site, show } from './site.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let site: Site;
+let page: Page;
+
+beforeAll(async () => {
+  site = await openSite();
+  page = await site.open();
+}, 60_000);
+afterAll(() => site.close());
+afterEach(async () => {
+  await page.evaluate(() => window.hide());
+  // Nothing was asked that no test expected.
+  expect(site.untaken()).toBe(0);
+});
+
+const chat = (
+  cards: readonly InterruptCard[],
+  options: { version?: 6 | 7; watch?: boolean; messages?: unknown[] } = {},
+) => show(page, { is: 'chat', version: 7, watch: false, messages: conversation(cards), ...options });
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const cards = () => page.locator('[data-countersign=interrupts]').getByRole('article');
+const settled = () => page.getByTestId('status').getByText('ready').waitFor();
+const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.ariaLabel);
+
+/** What the page has asked until now was all taken: a request that it makes now comes after whatever it has made. */
+async function nothingMore() {
+  const asking = page.evaluate(() => fetch('/api/chat', { method: 'PUT' }).then(({ status }) => status));
+  (await site.asked('PUT')).fail(204, '');
+  await asking;
+  expect(site.untaken()).toBe(0);
+}
+
+/** A page of its own, whose clock stands at 1,000,000; returns how to move it on. */
+async function withClock(): Promise<(ms: number) => Promise<void>> {
+  const usual = page;
+  page = await site.open();
+  onTestFinished(async () => {
+    await page.context().close();
+    page = usual;
+  });
+  const { clock } = page;
+  await clock.install({ time: 999_000 });
+  await clock.pauseAt(1_000_000);
+  return (ms) => clock.runFor(ms);
+}
+
+test.for([6, 7] as const)(
+  'with the AI SDK %s, an approval is posted with its digest, and the run goes on',
+  async (version) => {
+    const first = card();
+    await chat([first], { version });
+    expect(await page.getByLabel('Message').isDisabled()).toBe(true);
+    await button('Approve').click();
+    const asked = await site.asked();
+    expect(asked.body.decisions).toEqual([
+      { interruptId: 'run:1', digest: 'digest of run:1', decision: { type: 'approve' } },
+    ]);
+    expect(asked.body).toMatchObject({ id: 'chat/1', trigger: 'submit-message', messageId: 'assistant-1' });
+    asked.send(wentOn([decided(first)], 'Paid.'));
+    await page.getByText('Paid.').waitFor();
+    await settled();
+    expect(await cards().count()).toBe(0);
+    expect(await page.getByTestId('decided').getByText('Approved by ann').count()).toBe(1);
+    expect(await page.getByTestId('messages').getByRole('listitem').count()).toBe(2);
+    expect(await page.getByLabel('Message').isDisabled()).toBe(false);
+  },
+);
+
+test('a double click sends one decision, however fast it is', async () => {
+  const first = card();
+  await chat([first]);
+  await button('Approve').evaluate((element: HTMLElement) => {
+    element.click();
+    element.click();
+  });
+  await button('Approve').dblclick({ force: true });
+  const asked = await site.asked();
+  expect(asked.body.decisions).toHaveLength(1);
+  expect(await button('Approve').getAttribute('aria-disabled')).toBe('true');
+  await nothingMore();
+  asked.send(wentOn([decided(first)], 'Paid.'));
+  await page.getByText('Paid.').waitFor();
+  await settled();
+});
+
+test('what is decided while the chat is busy waits, and goes out together', async () => {
+  const all = [card({ id: 'a' }), card({ id: 'b' }), card({ id: 'c' })];
+  await chat(all);
+  await cards().nth(0).getByRole('button', { name: 'Approve' }).click();
+  const first = await site.asked();
+  await cards().nth(1).getByRole('button', { name: 'Approve' }).click();
+  await cards().nth(2).getByRole('button', { name: 'Reject' }).click();
+  await page.keyboard.type('too much');
+  await page.keyboard.press('Enter');
+  expect(await page.getByText('Sending…').count()).toBe(3);
+  await nothingMore();
+  first.send([
+    { type: 'start', messageId: 'assistant-1' },
+    cardChunk(decided(all[0] as InterruptCard)),
+    { type: 'finish' },
+  ]);
+  const second = await site.asked();
+  expect(second.body.decisions).toEqual([
+    { interruptId: 'b', digest: 'digest of b', decision: { type: 'approve' } },
+    { interruptId: 'c', digest: 'digest of c', decision: { type: 'reject', reason: 'too much' } },
+  ]);
+  second.send(
+    wentOn(
+      all.slice(1).map((given) => decided(given)),
+      'Done.',
+    ),
+  );
+  await page.getByText('Done.').waitFor();
+  await settled();
+});
+
+test('a card that arrives in a stream is announced and can be decided at once; the decision waits for the stream', async () => {
+  await chat([], { messages: [] });
+  await page.getByLabel('Message').fill('Pay 950.');
+  await page.keyboard.press('Enter');
+  const asked = await site.asked();
+  const first = card();
+  const chunks = paused([first]);
+  asked.send(chunks.slice(0, -2), false);
+  await button('Approve').waitFor();
+  await page.getByText('A decision waits for you: transferMoney.').waitFor();
+  expect(await page.evaluate(() => document.activeElement?.closest('article'))).toBe(null);
+  await button('Approve').click();
+  await page.getByText('Sending…').waitFor();
+  await nothingMore();
+  asked.send(chunks.slice(-2));
+  const decision = await site.asked();
+  expect(decision.body.decisions).toHaveLength(1);
+  decision.send(wentOn([decided(first)], 'Paid.'));
+  await page.getByText('Paid.').waitFor();
+  await settled();
+});
+
+test('an edit shows what it changes; what the server refuses is shown at its field, and can be mended', async () => {
+  const first = card();
+  await chat([first]);
+  await button('Edit').click();
+  expect(await page.getByLabel('toAccount').evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.getByText('No changes.').waitFor();
+  await page.getByLabel('amount').fill('700');
+  expect(await page.getByRole('list', { name: 'Changes' }).innerText()).toMatch(
+    /amount\s+changed from\s+950\s+to\s+700/,
+  );
+  await button('Approve with these changes').click();
+  const refused = await site.asked();
+  expect(refused.body.decisions[0].decision).toEqual({ type: 'approve', edit: { toAccount: 'DE02', amount: 700 } });
+  const problems = [{ path: ['amount'], message: 'At most 500 today.' }];
+  refused.send([{ type: 'start', messageId: 'assistant-1' }, cardChunk({ ...first, problems }), { type: 'finish' }]);
+  await page.locator('[data-countersign=problem]').getByText('At most 500 today.').waitFor();
+  await settled();
+  expect(await page.getByLabel('amount').getAttribute('aria-invalid')).toBe('true');
+  await button('Approve with these changes').click();
+  const again = await site.asked();
+  await expect.poll(() => page.locator('[data-countersign=problem]').count()).toBe(0);
+  again.send([{ type: 'start', messageId: 'assistant-1' }, cardChunk({ ...first, problems }), { type: 'finish' }]);
+  await page.locator('[data-countersign=problem]').getByText('At most 500 today.').waitFor();
+  await settled();
+  await page.getByLabel('amount').fill('0');
+  await button('Approve with these changes').click();
+  const mended = await site.asked();
+  expect(mended.body.decisions[0].decision.edit).toEqual({ toAccount: 'DE02', amount: 0 });
+  mended.send(wentOn([decided(first)], 'Paid.'));
+  await settled();
+});
+
+test.for([
+  ['a refusal', 500],
+  ['a cut connection', 'cut'],
+] as const)('after %s the card can be decided again', async ([, how]) => {
+  const first = card();
+  await chat([first]);
+  await button('Approve').click();
+  const lost = await site.asked();
+  if (how === 'cut') lost.cut();
+  else lost.fail(how, 'The server is <b>down</b>.');
+  await page.getByText('Your decision was not sent.').waitFor();
+  expect(await page.getByTestId('error').textContent()).not.toBe('');
+  if (how === 500) expect(await page.locator('[data-countersign=failure]').textContent()).toContain('<b>down</b>');
+  await button('Approve').click();
+  const asked = await site.asked();
+  expect(asked.body.decisions).toHaveLength(1);
+  asked.send(wentOn([decided(first)], 'Paid.'));
+  await page.getByText('Paid.').waitFor();
+  await settled();
+  expect(await page.getByText('Your decision was not sent.').count()).toBe(0);
+});
+
+test('a question that the user spoke past does not wait any more', async () => {
+  const messages = [
+    ...conversation([card()]),
+    { id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'Never mind.' }] },
+    { id: 'assistant-2', role: 'assistant', parts: [{ type: 'text', text: 'Fine.' }] },
+  ];
+  await chat([], { messages });
+  await page.getByText('Fine.').waitFor();
+  expect(await cards().count()).toBe(0);
+  expect(await page.getByLabel('Message').isDisabled()).toBe(false);
+});
+
+test('words that could not be sent do not call a question off', async () => {
+  const first = card();
+  await chat([first]);
+  await button('Say it').click();
+  const words = await site.asked();
+  await expect.poll(() => cards().count()).toBe(0);
+  words.fail(500, 'down');
+  await button('Approve').click();
+  const asked = await site.asked();
+  expect(asked.body.decisions).toHaveLength(1);
+  asked.send(wentOn([decided(first)], 'Paid.', 'assistant-2'));
+  await settled();
+});
+
+test('a decision made elsewhere is fetched once, and only because the version is new', async () => {
+  const first = card();
+  await chat([first], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  expect(watch.path).toBe('/api/chat/chat%2F1/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  watch.send([{ status: 'done', version: 7, pending: [] }], false);
+  const replay = await site.asked('GET', '/stream');
+  replay.send([...paused([decided(first)]).slice(0, -1), ...wentOn([], 'Paid elsewhere.').slice(1)]);
+  await page.getByText('Paid elsewhere.').waitFor();
+  await settled();
+  expect(await cards().count()).toBe(0);
+  // The end of the replayed stream is told as well, and is known already.
+  watch.send([{ status: 'done', version: 8, pending: [] }], false);
+  watch.send([{ status: 'done', version: 8, pending: [] }], false);
+  watch.send([{ status: 'waiting', version: 9, pending: ['run:2'] }], false);
+  const later = await site.asked('GET', '/stream');
+  later.send(paused([card({ id: 'run:2' })], 'assistant-2'));
+  await button('Approve').waitFor();
+  await settled();
+  await page.evaluate(() => window.hide());
+  await watch.closed;
+});
+
+test('at the start nothing is fetched if what waits is what is shown; otherwise once', async () => {
+  await chat([card()], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: [] }], false);
+  const replay = await site.asked('GET', '/stream');
+  // The server still says something else than the messages show: that is not asked for again and again.
+  replay.send(paused([card()]));
+  await settled();
+  watch.send([{ status: 'waiting', version: 3, pending: [] }], false);
+  watch.cut();
+  const again = await site.asked('GET', '/watch');
+  again.send([{ status: 'waiting', version: 3, pending: [] }], false);
+  again.send([{ status: 'waiting', version: 4, pending: ['other'] }], false);
+  (await site.asked('GET', '/stream')).fail(204, '');
+});
+
+test('what this client does itself is not fetched a second time', async () => {
+  const first = card();
+  await chat([first], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  await button('Approve').click();
+  const asked = await site.asked();
+  watch.send([{ status: 'done', version: 7, pending: [] }], false);
+  asked.send(wentOn([decided(first)], 'Paid.'));
+  await page.getByText('Paid.').waitFor();
+  await settled();
+  watch.send([{ status: 'waiting', version: 9, pending: ['run:1'] }], false);
+  (await site.asked('GET', '/stream')).fail(204, '');
+});
+
+test('when the conversation went on elsewhere, it is loaded anew', async () => {
+  await chat([card()], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, messageId: 'assistant-1', pending: ['run:1'] }], false);
+  watch.send([{ status: 'done', version: 9, messageId: 'assistant-2', pending: [] }], false);
+  const load = await site.asked('GET', '/api/chat/chat%2F1');
+  load.json({
+    status: 'done',
+    version: 9,
+    messages: [
+      ...conversation([decided(card(), 'reject')]),
+      { id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'Said elsewhere.' }] },
+      { id: 'assistant-2', role: 'assistant', parts: [{ type: 'text', text: 'Answered elsewhere.' }] },
+    ],
+  });
+  await page.getByText('Answered elsewhere.').waitFor();
+  expect(await page.getByText('Said elsewhere.').count()).toBe(1);
+  expect(await cards().count()).toBe(0);
+  watch.send([{ status: 'done', version: 9, messageId: 'assistant-2', pending: [] }], false);
+  // What went on is still going on: it is loaded, then followed.
+  watch.send([{ status: 'running', version: 11, messageId: 'assistant-3', pending: [] }], false);
+  (await site.asked('GET', '/api/chat/chat%2F1')).json({ status: 'running', messages: conversation([]).slice(0, 1) });
+  (await site.asked('GET', '/stream')).send(wentOn([], 'Followed.', 'assistant-3'));
+  await page.getByText('Followed.').waitFor();
+});
+
+test('nobody is watched for while the tab is hidden', async () => {
+  await chat([card()], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  const turn = (visibilityState: string) =>
+    page.evaluate((visibilityState) => {
+      Object.defineProperty(document, 'visibilityState', { value: visibilityState, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, visibilityState);
+  await turn('hidden');
+  await watch.closed;
+  await turn('visible');
+  (await site.asked('GET', '/watch')).send([{ status: 'done', version: 7, pending: [] }], false);
+  (await site.asked('GET', '/stream')).send(wentOn([decided(card())], 'Paid meanwhile.'));
+  await page.getByText('Paid meanwhile.').waitFor();
+});
+
+test('what an event tells during a stream, and the stream does not bring, is fetched after it', async () => {
+  const first = card();
+  await chat([first], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  await button('Approve').click();
+  const asked = await site.asked();
+  watch.send([{ status: 'waiting', version: 7, pending: ['run:2'] }], false);
+  await nothingMore();
+  asked.send(wentOn([decided(first)], 'Paid.'));
+  (await site.asked('GET', '/stream')).send(paused([decided(first), card({ id: 'run:2' })]));
+  await button('Approve').waitFor();
+  await settled();
+});
+
+test('a watch that is not allowed is not tried again', async () => {
+  const passing = await withClock();
+  await chat([card()], { watch: true });
+  (await site.asked('GET', '/watch')).fail(403, 'no');
+  await passing(120_000);
+  expect(site.untaken()).toBe(0);
+});
+
+test('a replay of the message leaves an open form and the focus in it as they are', async () => {
+  const first = card();
+  await chat([first], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  await button('Reject').click();
+  await page.keyboard.type('not');
+  watch.send([{ status: 'waiting', version: 4, pending: ['run:1'] }], false);
+  const replay = await site.asked('GET', '/stream');
+  const text = [
+    { type: 'text-start', id: 't' },
+    { type: 'text-delta', id: 't', delta: 'Let me see.' },
+    { type: 'text-end', id: 't' },
+  ];
+  replay.send([...paused([first]).slice(0, 2), ...text], false);
+  await page.getByText('Let me see.').waitFor();
+  await page.keyboard.type(' now');
+  replay.send(paused([first]).slice(2));
+  await settled();
+  await page.keyboard.type('.');
+  expect(await page.getByLabel('Reason (optional)').inputValue()).toBe('not now.');
+});
+
+test('when a card goes, the focus goes to the next, and after the last to the place that the app names', async () => {
+  const all = [card({ id: 'a', tool: 'first' }), card({ id: 'b', tool: 'second' })];
+  await chat(all);
+  await cards().nth(0).getByRole('button', { name: 'Approve' }).focus();
+  await page.keyboard.press('Enter');
+  (await site.asked()).send([
+    { type: 'start', messageId: 'assistant-1' },
+    cardChunk(decided(all[0] as InterruptCard)),
+    { type: 'finish' },
+  ]);
+  await settled();
+  await expect.poll(focused).toBe('May this run?: second');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Space');
+  (await site.asked()).send(wentOn([decided(all[1] as InterruptCard)], 'Done.'));
+  await settled();
+  await expect.poll(focused).toBe('Message');
+});
+
+test('a question of the model is answered by its choices, or by another answer', async () => {
+  const question = card({
+    kind: 'question',
+    tool: 'askQuestion',
+    input: { question: 'How many guests?', choices: ['6', '12'], allowOther: true },
+    payload: true,
+    allows: ['respond', 'cancel'],
+    answerSchema: { type: 'string' },
+  });
+  await chat([question]);
+  expect(await cards().getByText('How many guests?').count()).toBe(1);
+  await page.getByLabel('Another answer').fill('0');
+  await button('Send this answer').click();
+  const asked = await site.asked();
+  expect(asked.body.decisions[0].decision).toEqual({ type: 'respond', output: '0' });
+  asked.send(wentOn([decided(question)], 'Fine.'));
+  await settled();
+});
+
+test('choices that do not fit the answer are shown, and not offered', async () => {
+  await chat([
+    card({
+      kind: 'question',
+      input: { choices: ['6', '12'] },
+      allows: ['respond'],
+      answerSchema: { type: 'object', properties: { guests: { type: 'integer' } }, required: ['guests'] },
+    }),
+  ]);
+  expect(await page.getByRole('button', { name: '12' }).count()).toBe(0);
+  expect(await page.locator('[data-countersign=input]').textContent()).toContain('12');
+  expect(await page.getByLabel('guests').count()).toBe(1);
+});
+
+test.for([
+  ['It did not happen: run it', [], { type: 'approve' }],
+  ['It happened: enter the result', ['receipt 7', 'Enter'], { type: 'respond', output: 'receipt 7' }],
+  ['Leave it, and tell the model', [], { type: 'cancel' }],
+] as const)('a call in doubt: %s', async ([name, keys, decision]) => {
+  const doubt = card({
+    kind: 'unknown-outcome',
+    allows: ['respond', 'approve', 'cancel'],
+    answerSchema: { type: 'string' },
+  });
+  await chat([doubt]);
+  await button(name).click();
+  for (const key of keys) await (key === 'Enter' ? page.keyboard.press(key) : page.keyboard.type(key));
+  const asked = await site.asked();
+  expect(asked.body.decisions[0].decision).toEqual(decision);
+  asked.send(wentOn([decided(doubt)], 'Fine.'));
+  await settled();
+});
+
+test('each kind of interrupt offers what fits it', async () => {
+  await chat([
+    card({ id: 'a', kind: 'interrupt', allows: ['approve', 'edit', 'reject', 'respond', 'restart'] }),
+    card({ id: 'b', kind: 'interrupt', allows: ['restart', 'cancel'] }),
+    card({ id: 'c', kind: 'unavailable', allows: ['approve', 'edit', 'reject'] }),
+  ]);
+  const buttons = (index: number) => cards().nth(index).getByRole('button').allTextContents();
+  expect(await buttons(0)).toEqual(['Approve', 'Edit', 'Answer', 'Reject']);
+  expect(await buttons(1)).toEqual(['Continue', 'Cancel']);
+  expect(await buttons(2)).toEqual(['Try again', 'Edit', 'Reject']);
+  await button('Continue').click();
+  const asked = await site.asked();
+  expect(asked.body.decisions[0].decision).toEqual({ type: 'restart' });
+  asked.send([{ type: 'start', messageId: 'assistant-1' }, { type: 'finish' }]);
+  await settled();
+});
+
+test('who may not decide sees the card without buttons', async () => {
+  await chat([card({ mayDecide: false })]);
+  await page.getByText('You may see this, and not decide it.').waitFor();
+  expect(await cards().getByRole('button').count()).toBe(0);
+});
+
+test('risk, labels and a counting deadline are shown', async () => {
+  const passing = await withClock();
+  await chat([card({ risk: 'high', labels: ['payments'], expiresAt: 1_000_000 + 90_000, onExpiry: 'reject' })]);
+  expect(await page.getByText('Risk: high').count()).toBe(1);
+  expect(await page.getByRole('list', { name: 'Labels' }).textContent()).toBe('payments');
+  const deadline = page.locator('[data-countersign=deadline]');
+  expect(await deadline.innerText()).toBe('Deadline: in 90 seconds Then it is rejected.');
+  await passing(30_000);
+  expect(await deadline.innerText()).toBe('Deadline: in 60 seconds Then it is rejected.');
+  await passing(61_000);
+  expect(await deadline.innerText()).toContain('The deadline has passed.');
+});
+
+test('a tool part that asks for approval on a server without Countersign is a card too', async () => {
+  await chat([], {
+    messages: [
+      {
+        id: 'assistant-1',
+        role: 'assistant',
+        parts: [
+          {
+            type: 'tool-pay',
+            toolCallId: 'c',
+            state: 'approval-requested',
+            input: { amount: 5 },
+            approval: { id: 'approval-1' },
+          },
+        ],
+      },
+    ],
+  });
+  await button('Approve').click();
+  await expect.poll(() => cards().count()).toBe(0);
+});

@@ -1,0 +1,49 @@
+// The examples on the page for React and in the README compile as strictly as the package.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+test('every example in tsx compiles', () => {
+  const blocks = ['docs/react.md', 'packages/react/README.md'].flatMap(blocksOf);
+  expect(blocks.length).toBeGreaterThan(3);
+  mkdirSync(join(root, '.tmp'), { recursive: true });
+  const folder = mkdtempSync(join(root, '.tmp/react-docs-'));
+  try {
+    for (const { file, text } of blocks) writeFileSync(join(folder, file), text);
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG));
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    const { stdout, stderr } = spawnSync(process.execPath, [tsc, '--project', folder, '--pretty', 'false'], {
+      encoding: 'utf8',
+    });
+    expect(`${stdout}${stderr}`).toBe('');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 120_000);
+
+const CONFIG = {
+  extends: join(root, 'packages/react/tsconfig.test.json'),
+  compilerOptions: {
+    rootDir: root,
+    paths: {
+      '@countersign/react': [join(root, 'packages/react/src/index.ts')],
+      'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
+    },
+  },
+  include: ['*.tsx'],
+  references: [],
+};
+
+/** Each block on the lines that it has in its page, so that a complaint says where to look. */
+function blocksOf(page: string): readonly { readonly file: string; readonly text: string }[] {
+  const lines = readFileSync(join(root, page), 'utf8').split('\n');
+  return lines.flatMap((line, index) => {
+    if (line !== '```tsx') return [];
+    const end = lines.indexOf('```', index);
+    const text = `${'\n'.repeat(index + 1)}${lines.slice(index + 1, end).join('\n')}\n`;
+    return [{ file: `${page.replaceAll(/\W/g, '-')}-${index + 1}.tsx`, text }];
+  });
+}

@@ -1,0 +1,307 @@
+// Forms made from JSON Schema, filled in by a person in a real browser.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { openSite, type Site, show } from './site.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let site: Site;
+let page: Page;
+
+beforeAll(async () => {
+  site = await openSite();
+  page = await site.open();
+}, 60_000);
+afterAll(() => site.close());
+beforeEach(() =>
+  page.evaluate(() => {
+    window.hide();
+    window.answers = [];
+  }),
+);
+
+const answers = () => page.evaluate(() => window.answers);
+const form = (schema: object | null, props: object = {}) =>
+  show(page, { is: 'form', props: { schema, ...props } as never });
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const field = (name: string) => page.getByLabel(name, { exact: true });
+const send = () => button('Send').click();
+
+test('an enum is a row of buttons, and a button answers at once', async () => {
+  await form({ enum: ['small', 0, false, null] });
+  for (const name of ['small', '0', 'false', 'Nothing (null)']) await button(name).click();
+  expect(await answers()).toEqual(['small', 0, false, null]);
+});
+
+test('a union of constants with titles is a row of buttons', async () => {
+  await form({
+    oneOf: [
+      { const: 'a', title: 'The first' },
+      { const: 'b', title: 'The second' },
+    ],
+  });
+  await button('The second').click();
+  expect(await answers()).toEqual(['b']);
+});
+
+test('yes or no are two buttons, and no is an answer', async () => {
+  await form({ type: 'boolean' });
+  await button('No').click();
+  expect(await answers()).toEqual([false]);
+});
+
+test('choices of the question are buttons; another answer only where it is allowed', async () => {
+  await form({ type: 'string' }, { choices: ['6', '12'] });
+  expect(await page.getByRole('textbox').count()).toBe(0);
+  await form({ type: 'string' }, { choices: ['6', '12'], allowOther: true });
+  await button('12').click();
+  await field('Another answer').fill('15');
+  await button('Send this answer').click();
+  expect(await answers()).toEqual(['12', '15']);
+});
+
+test('an empty text is an answer, unless the schema asks for more', async () => {
+  await form({ type: 'string' });
+  await send();
+  expect(await answers()).toEqual(['']);
+  await page.evaluate(() => window.hide());
+  await form({ type: 'string', minLength: 1 });
+  await send();
+  expect(await answers()).toEqual(['']);
+  expect(await field('Answer').getAttribute('aria-invalid')).toBe('true');
+});
+
+test('no schema asks for text', async () => {
+  await form(null, { label: 'Why?' });
+  await field('Why?').fill('because');
+  await page.keyboard.press('Enter');
+  expect(await answers()).toEqual(['because']);
+});
+
+test.for([
+  [{ type: 'number' }, '0', 0],
+  [{ type: 'number' }, '-1.5e3', -1500],
+  [{ type: 'number' }, 'ten', 'This is not a number.'],
+  [{ type: 'number' }, '1,5', 'This is not a number.'],
+  [{ type: 'number' }, '', 'An answer is needed here.'],
+  [{ type: 'integer' }, '1.5', 'This is not a whole number.'],
+  [{ type: 'integer' }, '12345678901234567890', 'This number has more digits than can be kept.'],
+  [{ type: 'number', minimum: 2 }, '1', 'At least 2.'],
+  [{ type: 'number', maximum: 2 }, '3', 'At most 2.'],
+  [{ type: 'number', exclusiveMinimum: 0 }, '0', 'More than 0.'],
+  [{ type: 'number', exclusiveMaximum: 1 }, '1', 'Less than 1.'],
+  [{ type: 'number', multipleOf: 0.1 }, '0.3', 0.3],
+  [{ type: 'number', multipleOf: 5 }, '7', 'A multiple of 5.'],
+  [{ type: 'string', minLength: 3 }, 'ab', 'At least 3 characters.'],
+  [{ type: 'string', maxLength: 3 }, 'abcd', 'At most 3 characters.'],
+  [{ type: 'string', pattern: '^[A-Z]{2}$' }, 'de', 'This does not have the form ^[A-Z]{2}$.'],
+  [{ type: 'string', pattern: '^[A-Z]{2}$' }, 'DE', 'DE'],
+  [{ type: 'string', format: 'email' }, 'nobody', 'This does not have the form email.'],
+  [{ type: 'string', format: 'email' }, 'ann@example.org', 'ann@example.org'],
+  [{ type: 'string', format: 'date' }, '2026-11-15', '2026-11-15'],
+  [{ type: 'string', format: 'time' }, '08:30', '08:30'],
+] as const)('%j takes %j as %j', async ([schema, typed, expected]) => {
+  await form(schema);
+  await field('Answer').fill(typed);
+  await send();
+  if (typeof expected === 'string' && expected !== typed) {
+    expect(await answers()).toEqual([]);
+    const described = await field('Answer').getAttribute('aria-describedby');
+    expect(await page.locator(`[id="${described}"]`).textContent()).toBe(expected);
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
+  } else expect(await answers()).toEqual([expected]);
+});
+
+test('a moment is entered in local time and answered with its offset', async () => {
+  await form({ type: 'string', format: 'date-time' });
+  await field('Answer').fill('2026-11-15T09:30:00');
+  expect(await page.getByText('Europe/Berlin').count()).toBe(1);
+  await send();
+  expect(await answers()).toEqual(['2026-11-15T08:30:00.000Z']);
+});
+
+const ORDER = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', title: 'Name', description: 'As on the card.' },
+    guests: { type: 'integer', default: 4 },
+    meat: { type: 'boolean' },
+    size: { enum: ['small', 'large'] },
+    note: { type: 'string' },
+    address: {
+      type: 'object',
+      properties: { street: { type: 'string' }, floor: { type: 'integer' } },
+      required: ['street'],
+    },
+    dishes: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
+  },
+  required: ['name', 'guests', 'meat', 'size', 'address', 'dishes'],
+};
+
+test('objects, nested objects and lists are filled in; what is optional and untouched is left out', async () => {
+  await form(ORDER);
+  await field('Name').fill('Ann');
+  expect(await field('Name').getAttribute('aria-describedby')).toMatch(/description/);
+  await page.getByRole('radiogroup', { name: 'meat' }).getByLabel('No').check();
+  await page.getByRole('radiogroup', { name: 'size' }).getByLabel('large').check();
+  await field('street').fill('Main Street 1');
+  await field('dishes 1').fill('bread');
+  await button('Add dishes').click();
+  await page.keyboard.type('salad');
+  await button('Add dishes').click();
+  await button('Remove dishes 3').click();
+  expect(await button('Add dishes').evaluate((element) => element === document.activeElement)).toBe(true);
+  await send();
+  expect(await answers()).toEqual([
+    {
+      name: 'Ann',
+      guests: 4,
+      meat: false,
+      size: 'large',
+      address: { street: 'Main Street 1' },
+      dishes: ['bread', 'salad'],
+    },
+  ]);
+});
+
+test('what is needed and missing is told in a summary that leads to each field', async () => {
+  await form(ORDER);
+  await send();
+  const summary = page.getByRole('alert');
+  expect(await summary.getByRole('button').allTextContents()).toEqual([
+    'meat: An answer is needed here.',
+    'size: An answer is needed here.',
+    'dishes.0: An answer is needed here.',
+  ]);
+  await summary.getByRole('button', { name: /dishes/ }).click();
+  await page.keyboard.type('soup');
+  expect(await summary.getByRole('button').count()).toBe(2);
+  expect(await answers()).toEqual([]);
+});
+
+test('an optional number that is emptied again is left out, and so is a text by its button', async () => {
+  await form({ type: 'object', properties: { floor: { type: 'integer' }, note: { type: 'string' } } });
+  await field('floor (optional)').fill('3');
+  await field('floor (optional)').fill('');
+  await field('note (optional)').fill('x');
+  await field('note (optional)').fill('');
+  await send();
+  await button('Leave out note').click();
+  await send();
+  expect(await answers()).toEqual([{ note: '' }, {}]);
+});
+
+test('a value that may be null is null when nothing is chosen', async () => {
+  await form({
+    type: 'object',
+    properties: { until: { anyOf: [{ type: 'string' }, { type: 'null' }] }, seats: { type: ['integer', 'null'] } },
+    required: ['until', 'seats'],
+  });
+  await field('until: Kind of value').selectOption('Nothing (null)');
+  await field('seats').fill('0');
+  await send();
+  expect(await answers()).toEqual([{ until: null, seats: 0 }]);
+});
+
+test('a union is chosen by its constant and then filled in', async () => {
+  const branch = (kind: string, name: string) => ({
+    type: 'object',
+    properties: { kind: { type: 'string', const: kind }, [name]: { type: 'string' } },
+    required: ['kind', name],
+  });
+  await form({ oneOf: [branch('card', 'number'), branch('transfer', 'iban')] });
+  await field('Answer: Kind of value').selectOption('transfer');
+  await field('iban').fill('DE02');
+  await send();
+  expect(await answers()).toEqual([{ kind: 'transfer', iban: 'DE02' }]);
+});
+
+test('references are followed, and a schema may contain itself', async () => {
+  await form({
+    $ref: '#/$defs/person',
+    $defs: {
+      person: {
+        type: 'object',
+        properties: { name: { type: 'string' }, boss: { $ref: '#/$defs/person' } },
+        required: ['name'],
+      },
+    },
+  });
+  await field('name').fill('Ann');
+  await button('Add boss').click();
+  await field('name').last().fill('Bob');
+  await send();
+  expect(await answers()).toEqual([{ name: 'Ann', boss: { name: 'Bob' } }]);
+});
+
+test('a schema that needs itself without end is asked for as JSON', async () => {
+  await form({ type: 'object', properties: { again: { $ref: '#' } }, required: ['again'] });
+  expect(await page.getByRole('textbox').count()).toBe(1);
+  await form({ $ref: '#' }, { label: 'Loop' });
+  expect(await field('Loop (As JSON)').count()).toBe(1);
+});
+
+test('parts of an intersection are one form', async () => {
+  const part = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } }, required: [name] });
+  await form({ allOf: [part('first'), part('second')] });
+  await field('first').fill('1');
+  await field('second').fill('2');
+  await send();
+  expect(await answers()).toEqual([{ first: '1', second: '2' }]);
+});
+
+test('a map takes entries under names of its own, each once', async () => {
+  await form({ type: 'object', additionalProperties: { type: 'number' } });
+  await button('Add entry').click();
+  await field('Name').fill('__proto__');
+  await field('__proto__').fill('1');
+  await send();
+  const given = (await page.evaluate(() => window.answers.map((answer) => Object.entries(answer as object)))).at(0);
+  expect(given).toEqual([['__proto__', 1]]);
+});
+
+test('what cannot be understood is asked for as JSON text, and checked as such', async () => {
+  await form({ type: 'array', prefixItems: [{ type: 'number' }] });
+  await field('Answer (As JSON)').fill('[1');
+  await send();
+  expect(await page.getByText('This is not JSON.').count()).toBeGreaterThan(0);
+  await field('Answer (As JSON)').fill('[1, null]');
+  await send();
+  expect(await answers()).toEqual([[1, null]]);
+});
+
+test('a given value is edited; one that does not fit its field is shown as JSON', async () => {
+  await form(
+    {
+      type: 'object',
+      properties: { amount: { type: 'number' }, note: { type: 'string' }, when: { type: 'string', format: 'date' } },
+    },
+    { initial: { amount: 'much', note: '', when: 'soon', extra: false } },
+  );
+  expect(await field('amount (As JSON) (optional)').inputValue()).toBe('"much"');
+  expect(await field('when (optional)').inputValue()).toBe('soon');
+  await field('amount (As JSON) (optional)').fill('0');
+  await field('when (optional)').fill('2026-01-01');
+  await send();
+  expect(await answers()).toEqual([{ amount: 0, note: '', when: '2026-01-01', extra: false }]);
+});
+
+test('what the server found wrong stands at its field until the field is changed', async () => {
+  await form(ORDER, {
+    initial: { name: 'Ann', guests: 4, meat: true, size: 'small', address: { street: 'x' }, dishes: ['a', 'b'] },
+    problems: [
+      { path: ['dishes', '1'], message: 'We have no b.' },
+      { path: ['address', 'street'], message: 'Unknown street.' },
+      { path: ['nowhere'], message: 'Something else.' },
+    ],
+  });
+  const dish = field('dishes 2');
+  expect(await dish.getAttribute('aria-invalid')).toBe('true');
+  expect(await page.locator(`[id="${await dish.getAttribute('aria-describedby')}"]`).textContent()).toBe(
+    'We have no b.',
+  );
+  expect(await page.getByRole('alert').getByRole('listitem').count()).toBe(3);
+  await dish.fill('c');
+  expect(await dish.getAttribute('aria-invalid')).toBe(null);
+  expect(await field('street').getAttribute('aria-invalid')).toBe('true');
+});

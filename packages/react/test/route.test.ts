@@ -1,0 +1,130 @@
+// The whole way: the page, `useChat`, the chat route and a stored run.
+import { countersign, memoryStore, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { chatRoute, nodeHandler } from 'countersign/ui';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openSite, type Site, show } from './site.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const ledger: unknown[] = [];
+let site: Site;
+let chats = 0;
+
+beforeAll(async () => {
+  const model = scriptedModel(({ messages }) => {
+    const last = messages.at(-1);
+    if (last?.role === 'tool')
+      return `Then: ${JSON.stringify(last.content.flatMap((part) => ('toolResponse' in part ? [part.toolResponse.output] : [])))}`;
+    const said = last?.content.map((part) => ('text' in part ? part.text : '')).join('') ?? '';
+    if (said.startsWith('Pay')) return { calls: [{ name: 'pay', input: { to: 'butcher', amount: 950 } }] };
+    if (said.startsWith('Ask'))
+      return { calls: [{ name: 'ask', input: { question: 'How many?', choices: ['6', '12'], allowOther: true } }] };
+    return `You said: ${said}`;
+  });
+  const ai = countersign({ model, store: memoryStore() });
+  const pay = ai.defineTool(
+    {
+      name: 'pay',
+      description: 'Pays.',
+      inputSchema: z.object({ to: z.string(), amount: z.number().max(1000) }),
+      needsApproval: () => ({ message: 'More than 500.', risk: 'high' }),
+    },
+    (input) => {
+      ledger.push(input);
+      return { paid: input.amount };
+    },
+  );
+  const ask = ai.defineInterrupt({
+    name: 'ask',
+    description: 'Asks.',
+    inputSchema: z.object({ question: z.string(), choices: z.array(z.string()), allowOther: z.boolean() }),
+    outputSchema: z.string().refine((text) => text !== 'none', 'Someone must come.'),
+  });
+  const agent = ai.defineAgent({ name: 'clerk', tools: [pay, ask] });
+  site = await openSite(nodeHandler(chatRoute(agent, { demo: true })));
+}, 60_000);
+afterAll(() => site.close());
+
+/** A tab with a chat of its own, or with one that another tab began. */
+async function tab(
+  version: 6 | 7,
+  id = `chat-${++chats}`,
+  messages: readonly unknown[] = [],
+): Promise<Page & { id: string }> {
+  const page = await site.open();
+  await show(page, { is: 'chat', version, watch: true, messages, id });
+  return Object.assign(page, { id });
+}
+
+async function say(page: Page, text: string) {
+  await page.getByLabel('Message').fill(text);
+  await page.keyboard.press('Enter');
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+test.for([6, 7] as const)(
+  'with the AI SDK %s, one tab decides, and the other hears of it and of what is said next',
+  async (version) => {
+    ledger.length = 0;
+    const first = await tab(version);
+    await say(first, 'Pay the butcher.');
+    await button(first, 'Approve').waitFor();
+    const loaded = await first.evaluate(async (id) => (await fetch(`/api/chat/${id}`)).json(), first.id);
+    const second = await tab(version, first.id, loaded.messages);
+    await second.getByText('More than 500.').waitFor();
+    await second.getByText('Risk: high').waitFor();
+
+    await button(first, 'Approve').click();
+    await first.getByText('Then: [{"paid":950}]').waitFor();
+    await second.getByText('Then: [{"paid":950}]').waitFor();
+    await second.getByTestId('decided').getByText('Approved by demo').waitFor();
+    expect(await button(second, 'Approve').count()).toBe(0);
+    expect(ledger).toEqual([{ to: 'butcher', amount: 950 }]);
+
+    await say(first, 'Thanks.');
+    await second.getByText('You said: Thanks.').waitFor();
+    const said = await second.getByTestId('messages').getByRole('listitem').allInnerTexts();
+    expect(said).toEqual(['Pay the butcher.', 'Then: [{"paid":950}]', 'Thanks.', 'You said: Thanks.']);
+  },
+);
+
+test('an edit that the tool does not take is refused at its field, and then mended', async () => {
+  ledger.length = 0;
+  const page = await tab(7);
+  await say(page, 'Pay the butcher.');
+  await button(page, 'Edit').click();
+  await page.getByLabel('amount').fill('1001');
+  await button(page, 'Approve with these changes').click();
+  await page.locator('[data-countersign=problem]').getByText('At most 1000.').waitFor();
+  await page.getByLabel('amount').fill('0');
+  await button(page, 'Approve with these changes').click();
+  await page.getByText('Then: [{"paid":0}]').waitFor();
+  expect(ledger).toEqual([{ to: 'butcher', amount: 0 }]);
+  expect(await page.getByTestId('decided').innerText()).toMatch(/amount\s+changed from\s+950\s+to\s+0/);
+});
+
+test('an answer that only the server can judge comes back with its reason', async () => {
+  const page = await tab(7);
+  await say(page, 'Ask me.');
+  await page.getByText('How many?').waitFor();
+  await page.getByLabel('Another answer').fill('none');
+  await button(page, 'Send this answer').click();
+  await page.locator('[data-countersign=problem]').getByText('Someone must come').waitFor();
+  await button(page, '12').click();
+  await page.getByText('Then: ["12"]').waitFor();
+});
+
+test('a rejection tells the model why', async () => {
+  ledger.length = 0;
+  const page = await tab(7);
+  await say(page, 'Pay the butcher.');
+  await button(page, 'Reject').click();
+  await page.keyboard.type('too dear');
+  await page.keyboard.press('Enter');
+  await page.getByText('Reason: too dear').first().waitFor();
+  await page.getByText(/Then: .*too dear/).waitFor();
+  expect(ledger).toEqual([]);
+});

@@ -1,0 +1,138 @@
+// The page under test, built and served on loopback, beside a chat server that does what the test says.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { build, type Rolldown } from 'vite';
+import type { Scene } from './page/main.tsx';
+
+/** A request that the page made to `/api/chat`; the test answers it when it is time. */
+export type Asked = {
+  readonly method: string;
+  readonly path: string;
+  readonly body: any;
+  /** Streams chunks of the UI message stream. `end` is false to stay open: a watch, or a stream that goes on. */
+  send(chunks: readonly object[], end?: boolean): void;
+  json(value: unknown): void;
+  fail(status: number, text: string): void;
+  /** Begins an answer and cuts the connection. */
+  cut(): void;
+  readonly closed: Promise<void>;
+};
+
+export type Site = {
+  /** A fresh page, with nothing on it. */
+  open(): Promise<Page>;
+  /** The next request that the page makes and no one has taken yet. */
+  asked(method?: string, ending?: string): Promise<Asked>;
+  /** How many requests were made that no one has taken. */
+  untaken(): number;
+  close(): Promise<void>;
+};
+
+/** With `api`, a real chat route answers in place of the test. */
+export async function openSite(api?: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<Site> {
+  const files = await buildPage();
+  const waiting: { fits: (asked: Asked) => boolean; take: (asked: Asked) => void }[] = [];
+  const untaken: Asked[] = [];
+
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    if (!pathname.startsWith('/api/')) return serve(files, pathname, response);
+    if (api) return void api(request, response);
+    void readAsked(request, response, pathname).then((asked) => {
+      const index = waiting.findIndex(({ fits }) => fits(asked));
+      if (index < 0) untaken.push(asked);
+      else waiting.splice(index, 1)[0]?.take(asked);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const browser: Browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+
+  return {
+    async open() {
+      for (const asked of untaken.splice(0)) asked.cut();
+      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin' });
+      const page = await context.newPage();
+      page.on('pageerror', (error) => {
+        throw error;
+      });
+      page.setDefaultTimeout(15_000);
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page.waitForFunction(() => 'show' in window);
+      return page;
+    },
+    asked(method = 'POST', ending = '') {
+      const fits = (asked: Asked) => asked.method === method && asked.path.endsWith(ending);
+      const index = untaken.findIndex(fits);
+      if (index >= 0) return Promise.resolve(untaken.splice(index, 1)[0] as Asked);
+      return new Promise((take) => waiting.push({ fits, take }));
+    },
+    untaken: () => untaken.length,
+    async close() {
+      await browser.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Shows a scene on the page. */
+export const show = (page: Page, scene: Scene): Promise<void> => page.evaluate((scene) => window.show(scene), scene);
+
+type Files = ReadonlyMap<string, { readonly type: string; readonly content: string | Uint8Array }>;
+
+async function buildPage(): Promise<Files> {
+  const output = (await build({
+    root: fileURLToPath(new URL('page', import.meta.url)),
+    configFile: false,
+    logLevel: 'error',
+    build: { write: false, minify: false },
+    define: { 'process.env.NODE_ENV': '"development"' },
+    mode: 'development',
+  })) as Rolldown.RolldownOutput;
+  return new Map(
+    output.output.map((file) => [
+      `/${file.fileName}`,
+      file.type === 'chunk'
+        ? { type: 'text/javascript', content: file.code }
+        : { type: 'text/html; charset=utf-8', content: file.source },
+    ]),
+  );
+}
+
+function serve(files: Files, pathname: string, response: ServerResponse) {
+  const file = files.get(pathname === '/' ? '/index.html' : pathname);
+  if (!file) return void response.writeHead(404).end();
+  // The page must work where nothing may be loaded from elsewhere and no markup may run.
+  const policy = "default-src 'self'; img-src 'none'; require-trusted-types-for 'script'";
+  response.writeHead(200, { 'content-type': file.type, 'content-security-policy': policy }).end(file.content);
+}
+
+async function readAsked(request: IncomingMessage, response: ServerResponse, path: string): Promise<Asked> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  const head = () => {
+    if (!response.headersSent)
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  };
+  return {
+    method: request.method ?? '',
+    path,
+    body: text === '' ? undefined : JSON.parse(text),
+    send(chunks, end = true) {
+      head();
+      for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+      if (end) response.end('data: [DONE]\n\n');
+    },
+    json: (value) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
+    fail: (status, text) => void response.writeHead(status).end(text),
+    cut() {
+      // A browser sends a request again by itself if it is cut before any answer.
+      head();
+      response.write(': cut\n\n', () => response.destroy());
+    },
+    closed: new Promise((resolve) => response.once('close', resolve)),
+  };
+}
