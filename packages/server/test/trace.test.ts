@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { traceRuns } from '@countersign/server';
-import { context, type Meter, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   AggregationTemporality,
@@ -48,7 +48,7 @@ test('a run is one trace: the model, the wait for a person, the tool; a wait is 
   const ai = countersign({ model: obedientModel(), store, clock: clock.now });
   defineTeller(ai);
   const { exporter, tracer, meter, numbers, meters } = listening();
-  const tracing = traceRuns(ai, { tracer, meter: meter as unknown as Meter });
+  const tracing = traceRuns(ai, { tracer, meter });
   const { id } = (await ai.agents.get('teller')?.start('pay bob 500', { by: 'ann' })) ?? { id: '' };
   const { pending } = await ai.runs.wait(id);
   await tracing.settled();
@@ -144,8 +144,8 @@ test('of several processes that trace, one tells each span; after a restart noth
 test('with the global provider, a run is its own trace, whatever is being traced around it', async () => {
   const { exporter, provider } = listening();
   const manager = new AsyncLocalStorageContextManager().enable();
-  context.setGlobalContextManager(manager as never);
-  trace.setGlobalTracerProvider(provider as never);
+  context.setGlobalContextManager(manager);
+  trace.setGlobalTracerProvider(provider);
   onTestFinished(() => {
     trace.disable();
     context.disable();
