@@ -20,6 +20,7 @@ export default defineConfig({
   },
   test: {
     include: [
+      'apps/**/src/**/*.test.ts',
       'packages/**/src/**/*.test.ts',
       'packages/**/test/**/*.test.ts',
       'scripts/**/*.test.ts',
