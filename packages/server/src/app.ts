@@ -67,7 +67,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     measures,
     log,
     logInputs: options.logInputs ?? false,
-    streams: { keepAliveMs: options.keepAliveMs ?? 15_000 },
+    streams: { keepAliveMs: options.keepAliveMs ?? 15_000, lifetimeMs: options.streamLifetimeMs ?? 3_600_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
   };
   const { notes } = ai.runs;

@@ -31,6 +31,8 @@ export type AppOptions = Policies & {
   readonly bodyTimeoutMs?: number;
   /** How often an open stream gives a sign of life; 15 seconds unless given. */
   readonly keepAliveMs?: number;
+  /** How long a stream stays open before its client has to ask anew; an hour unless given. */
+  readonly streamLifetimeMs?: number;
   /** How many streams may be open at once; 2,000 unless given. */
   readonly maxStreams?: number;
 };

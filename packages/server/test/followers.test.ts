@@ -1,5 +1,6 @@
 // Many who follow, and some who do not read.
 import { connect } from 'node:net';
+import { createToken, revokeToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { memoryStore, type Store } from 'countersign';
 import { expect, onTestFinished, test } from 'vitest';
@@ -153,3 +154,30 @@ test('no more streams than allowed are open', async () => {
   expect([status, body.code]).toEqual([503, 'too-many-streams']);
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
 });
+
+test('a token that is revoked ends what it follows, at the latest when the stream is asked for anew', async () => {
+  const server = await startServer({ streamLifetimeMs: 200 });
+  const ask = await server.as('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const { token, record } = await createToken(server.ai.runs.notes, { person: 'ann' });
+  for (const path of [
+    '/api/v1/changes',
+    `/api/v1/runs/${run.id}/events?follow=1`,
+    `/api/v1/chat/teller/${run.id}/watch`,
+  ]) {
+    const response = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(response.status, path).toBe(200);
+    // It ends by itself.
+    await response.text();
+  }
+  const client = createClient(server.url, { token });
+  const heard: (string | null)[] = [];
+  await expect(async () => {
+    for await (const change of client.changes()) {
+      heard.push(change);
+      await revokeToken(server.ai.runs.notes, record.id);
+    }
+  }).rejects.toMatchObject({ status: 401 });
+  // After the cut, everything is to be looked at again.
+  expect(heard).toContain(null);
+}, 30_000);

@@ -81,6 +81,10 @@ export function chatEndpoints(services: Services) {
     return sees ? run : run ? 'hidden' : 'none';
   }
 
+  /** What is followed ends with the client, with the server, and after its time. */
+  const followed = (signal: AbortSignal): AbortSignal =>
+    AbortSignal.any([signal, services.hub.closed, AbortSignal.timeout(services.streams.lifetimeMs)]);
+
   const look = (
     what: '' | '/stream' | '/watch',
     summary: string,
@@ -97,8 +101,9 @@ export function chatEndpoints(services: Services) {
         answers: { 200: answer, ...(what === '/stream' && { 204: { description: 'There is nothing to show.' } }) },
         problems: [404],
       },
-      async ({ params: { agent, chatId }, person, request }) => {
+      async ({ params: { agent, chatId }, person, request: asked }) => {
         const route = routeOf(agent);
+        const request = new Request(asked.url, { headers: asked.headers, signal: followed(asked.signal) });
         const found = await enter(request, agent, chatId, person);
         // As for a chat that nobody has begun.
         if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });

@@ -6,6 +6,8 @@ export type ServerEvent = { readonly event: string; readonly data: unknown; read
 export type StreamOptions = {
   /** A sign of life is sent when nothing else was for so long. */
   readonly keepAliveMs: number;
+  /** After so long a stream ends, so that whoever follows is identified anew: tokens are revoked, sessions end. */
+  readonly lifetimeMs: number;
 };
 
 const HEADERS = {
@@ -18,14 +20,17 @@ const HEADERS = {
 export function eventStream(
   open: (signal: AbortSignal) => AsyncGenerator<ServerEvent>,
   request: Request,
-  { keepAliveMs }: StreamOptions,
+  { keepAliveMs, lifetimeMs }: StreamOptions,
 ): Response {
   const encoder = new TextEncoder();
   const left = new AbortController();
   const events = open(AbortSignal.any([left.signal, request.signal]));
   let alive: ReturnType<typeof setInterval> | undefined;
   let upcoming: Promise<IteratorResult<ServerEvent>> | undefined;
+  const lifetime = setTimeout(() => left.abort(), lifetimeMs);
+  lifetime.unref();
   const stop = () => {
+    clearTimeout(lifetime);
     clearInterval(alive);
     left.abort();
   };
