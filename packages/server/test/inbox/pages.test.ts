@@ -126,6 +126,7 @@ test('a chat pauses for an approval and goes on after it', async () => {
   await waiting.getByRole('button', { name: 'Approve' }).click();
   await waiting.waitFor({ state: 'detached' });
   await page.getByText('Approved: payInvoice').waitFor();
+  expect(await page.getByText(/^(?:Used|Tried) payInvoice/).count()).toBe(0);
   await expect.poll(() => desk.done.length).toBe(1);
   expect(desk.done[0]?.input).toMatchObject({ to: 'ACME', amount: 950 });
 

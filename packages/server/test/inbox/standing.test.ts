@@ -52,6 +52,7 @@ test('a server that cannot be reached is told of, with a way to try again', asyn
   ] as const) {
     await page.goto(`${desk.url}${path}`);
     await page.getByRole('alert').getByText(`${what} could not be loaded`).waitFor();
+    expect(await page.getByText('All clear').count()).toBe(0);
   }
   await page.goto(`${desk.url}/`);
   await page.getByRole('alert').waitFor();
