@@ -1,7 +1,7 @@
 // Builds the app for the tests: once for the same sources, whoever asks.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -44,25 +44,34 @@ function run(script: string, args: readonly string[], cwd: string): void {
   if (status !== 0) throw new Error(`${script} ${args.join(' ')} failed:\n${stdout}\n${stderr}`);
 }
 
-/** A folder can be made once. One that was left behind by a process that died is taken over after a while. */
+/** One process at a time: a file can be made once. What a process that died has left behind does not count. */
 async function locked(work: () => void): Promise<void> {
-  for (let tries = 0; !took(); tries += 1) {
-    if (tries === 600) rmdirSync(lock);
-    await delay(500);
-  }
+  while (!took()) await delay(200);
   try {
     work();
   } finally {
-    rmdirSync(lock);
+    rmSync(lock);
   }
 }
 
 function took(): boolean {
   try {
-    mkdirSync(lock);
+    writeFileSync(lock, `${process.pid}`, { flag: 'wx' });
     return true;
   } catch {
-    // Somebody else builds.
+    // Somebody else builds, or did until they died.
+    if (!isAlive()) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isAlive(): boolean {
+  try {
+    const holder = readFileSync(lock, 'utf8');
+    // Made and not written yet.
+    return holder === '' || process.kill(Number(holder), 0);
+  } catch {
+    // Gone, the file or the process.
     return false;
   }
 }

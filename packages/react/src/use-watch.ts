@@ -21,8 +21,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   const [fetching, setFetching] = useState(false);
   const busy = isBusy(chat.status) || fetching;
   const { api, watch = api !== undefined } = source;
-  // Before its first answer the server may not have the chat yet.
-  const wanted = watch && api !== undefined && chat.messages.some(({ role }) => role === 'assistant');
+  const hasBegun = useBegun(chat);
+  const wanted = watch && api !== undefined && hasBegun;
   const latest = useRef({ chat, source, shown, busy });
   const known = useRef(nothingKnown());
   const chatId = chat.id;
@@ -87,6 +87,17 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
       controller?.abort();
     };
   }, [wanted, api, chatId, catchUp]);
+}
+
+/** Whether the server has the chat: it has answered in it. While the first words are on their way, nobody knows. */
+function useBegun({ id, messages, status }: ChatLike): boolean {
+  const [begun, setBegun] = useState<string>();
+  const has = messages.some(({ role }) => role === 'assistant') || (messages.length > 0 && status === 'ready');
+  useEffect(() => {
+    // A replay takes the answer away for a moment; the chat is there all the same.
+    if (has) setBegun(id);
+  }, [has, id]);
+  return begun === id;
 }
 
 type Knowledge = {

@@ -69,7 +69,6 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     logInputs: options.logInputs ?? false,
     streams: { keepAliveMs: options.keepAliveMs ?? 15_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
-    origins,
   };
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));

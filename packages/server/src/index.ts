@@ -1,6 +1,7 @@
 // The door `@countersign/server`: the HTTP API, identity, and what runs them.
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
+export type { AgentsEnvironment } from './cli/agents-file.ts';
 export { ApiError } from './client/api-error.ts';
 export { type Client, type ClientOptions, createClient } from './client/client.ts';
 export { type DemoEffect, type DemoOptions, demoAgents } from './demo/agents.ts';

@@ -8,6 +8,7 @@ import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import type { AppOptions } from './options.ts';
+import { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
 
 /** The options of `serve`. */
 export type ServeOptions = AppOptions & {
@@ -22,6 +23,8 @@ export type ServeOptions = AppOptions & {
   readonly dev?: boolean;
   /** Takes up runs that nobody drives, and deadlines, in this process; how, or false. It does unless given. */
   readonly worker?: WorkerOptions | false;
+  /** Tells OpenTelemetry of the runs; with the global providers if true. Not unless given. See `traceRuns`. */
+  readonly trace?: TraceOptions | true;
   /** A connection on which nothing moves for so long is cut, as when a client does not read; a minute unless given. */
   readonly patienceMs?: number;
   /** SIGTERM and SIGINT stop the server and end the process; not unless given. */
@@ -60,8 +63,8 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
     ...(dev && isLocal && { metrics: 'open' as const }),
     ...options,
   });
-  // What makes lists fast among many questions; a store that has it already has nothing to do.
-  await ai.runs.store.prepareSearch();
+  // What makes lists fast among many questions; they work without it as well.
+  await ai.runs.store.prepareSearch().catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));
   const server = createServer(
     {
       headersTimeout: HEADERS_MS,
@@ -75,6 +78,7 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   server.timeout = options.patienceMs ?? 60_000;
   await listening(server, port, hostname);
   const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
+  const tracing = startTracing(ai, app, options.trace);
   const bound = (server.address() as AddressInfo).port;
   const named = hostname.includes(':') ? `[${hostname}]` : hostname;
   const url = (
@@ -85,7 +89,9 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
 
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= stop(ai, app, server, worker, options.graceMs ?? 10_000).finally(() => letGo());
+    closing ??= stop(ai, app, server, worker, options.graceMs ?? 10_000)
+      .then(() => tracing?.stop())
+      .finally(() => letGo());
     return closing;
   };
   const letGo = options.handleSignals ? onSignals(app, close) : () => undefined;
@@ -112,6 +118,11 @@ function listening(server: Server, port: number, hostname: string): Promise<void
 
 function startWorker(ai: Countersign, app: App, options: WorkerOptions = {}): Worker {
   return ai.runs.work({ onError: (error) => app.log('error', 'worker', { error }), ...options });
+}
+
+function startTracing(ai: Countersign, app: App, trace: ServeOptions['trace']): Tracing | undefined {
+  if (trace === undefined) return undefined;
+  return traceRuns(ai, { onError: (error) => app.log('warn', 'trace', { error }), ...(trace === true ? {} : trace) });
 }
 
 /** New work is refused first, then streams end, then runs come to rest; what is left after the grace is cut. */

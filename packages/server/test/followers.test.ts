@@ -107,7 +107,7 @@ test('whoever comes back with the last id misses nothing and gets nothing twice'
 });
 
 test('a client that does not read is cut off, and what it held is let go', async () => {
-  const server = await startServer({ keepAliveMs: 50, patienceMs: 500, metrics: 'open' });
+  const server = await startServer({ keepAliveMs: 50, patienceMs: 2_000, metrics: 'open' });
   const token = await server.tokenFor('ann');
   // More than the buffers of a connection hold.
   const huge = 'x'.repeat(8_000_000);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { traceRuns } from '@countersign/server';
-import { type Meter, SpanStatusCode } from '@opentelemetry/api';
+import { context, SpanStatusCode, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -14,7 +15,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { countersign, memoryStore } from 'countersign';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { defineTeller, obedientModel } from './server.ts';
 
 function listening() {
@@ -23,7 +24,7 @@ function listening() {
   const numbers = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter: numbers, exportIntervalMillis: 3_600_000 });
   const meters = new MeterProvider({ readers: [reader] });
-  return { exporter, tracer: provider.getTracer('test'), numbers, meters, meter: meters.getMeter('test') };
+  return { exporter, provider, tracer: provider.getTracer('test'), numbers, meters, meter: meters.getMeter('test') };
 }
 
 /** A clock that stands until it is told to go on. */
@@ -47,7 +48,7 @@ test('a run is one trace: the model, the wait for a person, the tool; a wait is 
   const ai = countersign({ model: obedientModel(), store, clock: clock.now });
   defineTeller(ai);
   const { exporter, tracer, meter, numbers, meters } = listening();
-  const tracing = traceRuns(ai, { tracer, meter: meter as unknown as Meter });
+  const tracing = traceRuns(ai, { tracer, meter });
   const { id } = (await ai.agents.get('teller')?.start('pay bob 500', { by: 'ann' })) ?? { id: '' };
   const { pending } = await ai.runs.wait(id);
   await tracing.settled();
@@ -138,4 +139,32 @@ test('of several processes that trace, one tells each span; after a restart noth
     'chat teller',
     'run teller',
   ]);
+});
+
+test('with the global provider, a run is its own trace, whatever is being traced around it', async () => {
+  const { exporter, provider } = listening();
+  const manager = new AsyncLocalStorageContextManager().enable();
+  context.setGlobalContextManager(manager);
+  trace.setGlobalTracerProvider(provider);
+  onTestFinished(() => {
+    trace.disable();
+    context.disable();
+  });
+  const ai = countersign({ model: obedientModel(), store: memoryStore() });
+  defineTeller(ai);
+  const tracing = traceRuns(ai);
+  const around = trace.getTracer('app').startSpan('POST /somewhere');
+  await context.with(trace.setSpan(context.active(), around), async () => {
+    const { id } = (await ai.agents.get('teller')?.start('look')) ?? { id: '' };
+    await ai.runs.wait(id, { until: 'end' });
+    await ai.runs.settled();
+    await tracing.settled();
+    const spans = exporter.getFinishedSpans();
+    expect(named(spans)).toEqual(['chat teller', 'execute_tool look', 'chat teller', 'run teller']);
+    const traceId = createHash('sha256').update(id).digest('hex').slice(0, 32);
+    for (const span of spans) expect(span.spanContext().traceId).toBe(traceId);
+    expect(around.spanContext().traceId).not.toBe(traceId);
+  });
+  around.end();
+  await tracing.stop();
 });

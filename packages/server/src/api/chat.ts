@@ -55,7 +55,6 @@ export function chatEndpoints(services: Services) {
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
         return access.mayDecide({ ...card, runId, agent: name, startedBy, claim: null }, person);
       },
-      allowedOrigins: services.origins,
       keepAliveMs: services.streams.keepAliveMs,
     });
     routes.set(agent, made);
@@ -158,10 +157,11 @@ async function refuseSpeaking(
   throw new UsageError('not-allowed', { status: 403, runId: id }, 'You may decide in this chat, but not speak in it.');
 }
 
-/** The length is that of the body as it is written now. */
+/** The length is that of the body as it is written now, and where the post comes from was looked at already. */
 function headersOf(request: Request): Headers {
   const headers = new Headers(request.headers);
-  for (const name of ['content-length', 'transfer-encoding', 'content-encoding']) headers.delete(name);
+  for (const name of ['content-length', 'transfer-encoding', 'content-encoding', 'origin', 'sec-fetch-site'])
+    headers.delete(name);
   headers.set('content-type', 'application/json');
   return headers;
 }

@@ -17,8 +17,6 @@ export type Services = {
   /** What tools are called with, and what was answered, is logged as well. */
   readonly logInputs: boolean;
   readonly streams: StreamOptions;
-  /** Other origins whose pages may ask. */
-  readonly origins: readonly string[];
   /** The model in use, as `/me` tells it. */
   readonly model: { readonly name: string; readonly demo: boolean };
 };

@@ -11,7 +11,7 @@ export type HubOptions = {
   readonly lookMs: number;
 };
 
-const DEFAULTS: HubOptions = { gatherMs: 50, lookMs: 15_000 };
+const DEFAULTS: HubOptions = { gatherMs: 50, lookMs: 30_000 };
 /** Beyond so many at once, it is less work to look at everything. */
 const MANY = 1_000;
 

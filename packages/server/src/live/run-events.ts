@@ -3,9 +3,6 @@ import type { Runs, StoredEvent } from 'countersign';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
 
-/** An event of a run with its place in it, from 1. */
-export type NumberedEvent = StoredEvent & { readonly seq: number };
-
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
 type Tail = { readonly from: number; readonly events: readonly StoredEvent[]; readonly ended: boolean };
