@@ -162,6 +162,9 @@ export function withBrowser(): void {
   afterAll(() => browser?.close());
 }
 
+/** For what takes as long as the machine is busy. */
+export const PATIENT = { timeout: 10_000 };
+
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
