@@ -53,7 +53,10 @@ type Outcome = { readonly input?: unknown; readonly output?: unknown; readonly e
 /** A call that needs nobody. */
 function CallView({ name, part }: { readonly name: string; readonly part: Outcome }) {
   return (
-    <Line title={`Used ${name}`} aside={part.errorText === undefined ? undefined : 'failed'}>
+    <Line
+      title={part.errorText === undefined ? `Used ${name}` : `Tried ${name}`}
+      aside={part.errorText === undefined ? undefined : 'failed'}
+    >
       {part.input !== undefined && <ReadableValue value={part.input} />}
       <Result part={part} />
     </Line>

@@ -109,7 +109,8 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
         className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas md:flex ${openId === undefined ? 'hidden' : 'flex'}`}
       >
         {openId === undefined ? (
-          <NothingOpen status={status} isEmpty={items.length === 0} />
+          // What is not known to be empty is not said to be.
+          list.items && <NothingOpen status={status} isEmpty={items.length === 0} isFiltered={isFiltered} />
         ) : (
           <InterruptDetail key={openId} id={openId} onBack={close} onNext={() => step(1)} />
         )}
@@ -186,7 +187,10 @@ function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
   );
 }
 
-function NothingOpen({ status, isEmpty }: { readonly status: ListStatus; readonly isEmpty: boolean }) {
+type NothingOpenProps = { readonly status: ListStatus; readonly isEmpty: boolean; readonly isFiltered: boolean };
+
+function NothingOpen({ status, isEmpty, isFiltered }: NothingOpenProps) {
+  if (isEmpty && (isFiltered || status === 'settled')) return null;
   return (
     <Empty icon={status === 'pending' ? Inbox : History} title={isEmpty ? 'All clear' : 'Choose one to look at'}>
       {!isEmpty && (

@@ -15,12 +15,14 @@ export function demoModel({ wordMs = 25 }: DemoModelOptions = {}): Model {
     async reply({ messages, tools, signal }, emit) {
       const situation = situationOf(messages, new Set(tools.map(({ name }) => name)));
       const reply = replyTo(situation);
-      if (emit) await stream(reply, emit, wordMs, signal);
+      // The input that streams in and the call that follows are one, so they have one ref, used once in a conversation.
+      const refOf = (index: number) => `demo-${messages.length}-${index}`;
+      if (emit) await stream(reply, refOf, emit, wordMs, signal);
       signal?.throwIfAborted();
       return {
         content: [
           ...(reply.text === '' ? [] : [{ text: reply.text }]),
-          ...reply.calls.map(({ tool, input }) => ({ toolRequest: { name: tool, input } })),
+          ...reply.calls.map(({ tool, input }, index) => ({ toolRequest: { name: tool, ref: refOf(index), input } })),
         ],
         finishReason: reply.calls.length > 0 ? 'tool-calls' : 'stop',
       };
@@ -30,6 +32,7 @@ export function demoModel({ wordMs = 25 }: DemoModelOptions = {}): Model {
 
 async function stream(
   reply: Reply,
+  refOf: (index: number) => string,
   emit: (chunk: ModelChunk) => void,
   wordMs: number,
   signal: AbortSignal | undefined,
@@ -40,7 +43,7 @@ async function stream(
   }
   for (const [index, { tool, input }] of reply.calls.entries())
     for (const delta of JSON.stringify(input).match(/.{1,24}/gs) ?? [])
-      emit({ type: 'tool-input', ref: `call-${index}`, name: tool, delta });
+      emit({ type: 'tool-input', ref: refOf(index), name: tool, delta });
 }
 
 /** What was said last, and what has come of the calls since. */

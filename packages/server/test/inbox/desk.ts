@@ -97,7 +97,7 @@ const obedient = () =>
 export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   const store = sqliteStore(join(folder, 'runs.sqlite'));
-  const ai = countersign({ model: demoModel({ wordMs: 0 }), retry: false, store });
+  const ai = countersign({ model: demoModel({ wordMs: 2 }), retry: false, store });
   const done: { tool: string; input: unknown }[] = [];
   defineClerk(ai, done);
   demoAgents(ai, { onEffect: ({ tool, input }) => void done.push({ tool, input }) });
@@ -161,6 +161,9 @@ export function withBrowser(): void {
   });
   afterAll(() => browser?.close());
 }
+
+/** For what takes as long as the machine is busy. */
+export const PATIENT = { timeout: 10_000 };
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };

@@ -1,6 +1,6 @@
 // Finding something among much: search, filters, pages.
 import { expect, test } from 'vitest';
-import { browse, card, list, openDesk, withBrowser } from './desk.ts';
+import { browse, card, list, openDesk, PATIENT, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -14,7 +14,10 @@ test('search and filters ask the server, and stay in the address', async () => {
   const rows = list(page).getByRole('link');
   const shows = (names: readonly RegExp[]) =>
     expect
-      .poll(async () => (await rows.allTextContents()).map((text) => names.findIndex((name) => name.test(text))))
+      .poll(
+        async () => (await rows.allTextContents()).map((text) => names.findIndex((name) => name.test(text))),
+        PATIENT,
+      )
       .toEqual(names.map((_, index) => index));
   await shows([/Pay 500/, /Pay 600/, /publish/, /Which size/]);
 

@@ -1,6 +1,6 @@
 // The inbox without a mouse.
 import { expect, test } from 'vitest';
-import { browse, card, list, openDesk, withBrowser } from './desk.ts';
+import { browse, card, list, openDesk, PATIENT, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -90,7 +90,7 @@ test('an answer, a claim, the search and the pages are in reach of the keys', as
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('which');
-  await expect.poll(() => page.url()).toContain('search=which');
+  await expect.poll(() => page.url(), PATIENT).toContain('search=which');
   await page.keyboard.press('Escape');
   await page.keyboard.press('j');
   await card(page).getByRole('button', { name: 'Claim' }).waitFor();

@@ -1,6 +1,6 @@
 // What is seen when there is nothing to see: loading, empty, the server gone, signed out.
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
+import { browse, card, cardPath, list, openDesk, PATIENT, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -52,6 +52,7 @@ test('a server that cannot be reached is told of, with a way to try again', asyn
   ] as const) {
     await page.goto(`${desk.url}${path}`);
     await page.getByRole('alert').getByText(`${what} could not be loaded`).waitFor();
+    expect(await page.getByText('All clear').count()).toBe(0);
   }
   await page.goto(`${desk.url}/`);
   await page.getByRole('alert').waitFor();
@@ -83,7 +84,7 @@ test('a decision that did not reach the server can be made again when it is back
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
-  await expect.poll(() => desk.done.length).toBe(1);
+  await expect.poll(() => desk.done.length, PATIENT).toBe(1);
 });
 
 test('who is not known is told how to sign in, wherever they come from', async () => {
