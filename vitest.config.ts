@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const source = (path: string): string => fileURLToPath(new URL(`packages/countersign/src/${path}`, import.meta.url));
+const server = (path: string): string => fileURLToPath(new URL(`packages/server/src/${path}`, import.meta.url));
 
 export default defineConfig({
   resolve: {
@@ -12,11 +13,14 @@ export default defineConfig({
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite.ts') },
       { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },
+      { find: /^@countersign\/server$/, replacement: server('index.ts') },
+      { find: /^@countersign\/server\/client$/, replacement: server('client/index.ts') },
       { find: /^countersign\/ui$/, replacement: source('ui/index.ts') },
     ],
   },
   test: {
     include: [
+      'apps/**/src/**/*.test.ts',
       'packages/**/src/**/*.test.ts',
       'packages/**/test/**/*.test.ts',
       'scripts/**/*.test.ts',

@@ -24,7 +24,8 @@ const CHECKS = [
   ],
   ['Published package', script('check-package.mjs')],
   ['Public interface (api.md)', script('api-report.mjs')],
-  ['Generated docs', script('docs-errors.mjs')],
+  ['Generated docs: errors', script('docs-errors.mjs')],
+  ['Generated docs: the HTTP API', script('docs-api.mjs')],
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };

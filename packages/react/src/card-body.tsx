@@ -56,7 +56,7 @@ export function CardBody({ interrupt, renderInput }: CardBodyProps) {
   const added =
     payload === null || payload === true || typeof payload === 'string'
       ? undefined
-      : besides(payload, ['message', ...asked.payload]);
+      : besides(payload, ['message', ...asked.payload, ...shownAsFacts(interrupt)]);
   return (
     <>
       {renderInput
@@ -88,6 +88,17 @@ export function CardBody({ interrupt, renderInput }: CardBodyProps) {
       {expiresAt !== null && interrupt.status === 'pending' && <Deadline expiresAt={expiresAt} onExpiry={onExpiry} />}
     </>
   );
+}
+
+/** How the question is asked (`needsApproval: () => ({ risk, expiresIn })`) may stand in its payload: that is shown already. */
+function shownAsFacts({ payload, risk, labels, expiresAt, onExpiry }: AnyCard): readonly string[] {
+  const said = recordOf(payload);
+  return [
+    ...(said.risk === risk ? ['risk'] : []),
+    ...(JSON.stringify(said.labels) === JSON.stringify(labels) ? ['labels'] : []),
+    ...(expiresAt === null ? [] : ['expiresIn']),
+    ...(said.onExpiry === onExpiry ? ['onExpiry'] : []),
+  ];
 }
 
 /** The names under which the question is asked: what stands there is shown as the question. */

@@ -21,7 +21,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   const [fetching, setFetching] = useState(false);
   const busy = isBusy(chat.status) || fetching;
   const { api, watch = api !== undefined } = source;
-  const wanted = watch && api !== undefined && chat.messages.length > 0;
+  const hasBegun = useBegun(chat);
+  const wanted = watch && api !== undefined && hasBegun;
   const latest = useRef({ chat, source, shown, busy });
   const known = useRef(nothingKnown());
   const chatId = chat.id;
@@ -88,6 +89,17 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   }, [wanted, api, chatId, catchUp]);
 }
 
+/** Whether the server has the chat: it has answered in it. While the first words are on their way, nobody knows. */
+function useBegun({ id, messages, status }: ChatLike): boolean {
+  const [begun, setBegun] = useState<string>();
+  const has = messages.some(({ role }) => role === 'assistant') || (messages.length > 0 && status === 'ready');
+  useEffect(() => {
+    // A replay takes the answer away for a moment; the chat is there all the same.
+    if (has) setBegun(id);
+  }, [has, id]);
+  return begun === id;
+}
+
 type Knowledge = {
   version: WatchEvent['version'] | undefined;
   /** Since the last event this client has had a stream of its own, which may have brought what the event tells. */
@@ -103,7 +115,8 @@ type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; r
 /** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
 function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
   if (event.version === known.version) return false;
-  const explained = known.version === undefined || known.ownActivity;
+  // A stream of its own that broke off has not brought everything.
+  const explained = known.version === undefined || (known.ownActivity && showing.chat.status !== 'error');
   known.version = event.version;
   known.ownActivity = false;
   known.owed = showing.busy ? event : undefined;

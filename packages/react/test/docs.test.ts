@@ -1,4 +1,4 @@
-// The examples on the page for React and in the README compile as strictly as the package.
+// The examples in tsx on the pages for React and Next.js and in the README compile as strictly as the package.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '../../..');
 
 test('every example in tsx compiles', () => {
-  const blocks = ['docs/react.md', 'packages/react/README.md'].flatMap(blocksOf);
+  const blocks = ['docs/nextjs.md', 'docs/react.md', 'packages/react/README.md'].flatMap(blocksOf);
   expect(blocks.length).toBeGreaterThan(3);
   mkdirSync(join(root, '.tmp'), { recursive: true });
   const folder = mkdtempSync(join(root, '.tmp/react-docs-'));
@@ -30,10 +30,11 @@ const CONFIG = {
     rootDir: root,
     paths: {
       '@countersign/react': [join(root, 'packages/react/src/index.ts')],
+      'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
     },
   },
-  include: ['*.tsx'],
+  include: ['*.tsx', join(root, 'packages/countersign/src/**/*.d.ts')],
   references: [],
 };
 

@@ -203,6 +203,11 @@ export class Runs {
     return (await this.#load(runId)).events;
   }
 
+  /** Where the runs live, for those who build on it: a server watches it for changes. */
+  get store(): Store {
+    return this.#store;
+  }
+
   /** Small records in the store beside the runs: tokens, claims of cards, sessions. */
   get notes(): Notes {
     return this.#store.notes;

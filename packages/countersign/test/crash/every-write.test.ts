@@ -42,8 +42,10 @@ describe('a process that dies anywhere, on the memory store', () => {
 
 describe('a process that dies anywhere, when the model takes no time and much is written together', () => {
   test.each([...hastyScenarios])('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory }, 4));
-  test.each([...hastyScenarios])('%s, and the next one too', (name, scenario) =>
-    survives(name, { scenario, makeStore: onMemory, crashes: 2 }, 4),
+  test.each([...hastyScenarios])(
+    '%s, and the next one too',
+    (name, scenario) => survives(name, { scenario, makeStore: onMemory, crashes: 2 }, 4),
+    60_000,
   );
 });
 

@@ -1,6 +1,7 @@
 // A process that works on its runs until each of them has come to a certain place, and stays there until it finds that
 // its clock has jumped: it was stopped, and woke up. Then it goes on as if nothing had happened.
 import { writeSync } from 'node:fs';
+import { ConflictError } from '../../src/core/errors.ts';
 import type { Store } from '../../src/runs/store.ts';
 import { type BankPlace, decisionOn, Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
 
@@ -36,7 +37,12 @@ const looking = setInterval(() => {
   writeSync(1, 'stalled\n');
 }, 10);
 
+/** The runs whose start is on record. */
+const started = new Map(options.runs.map((run) => [run, Promise.withResolvers<void>()]));
+
 async function at(place: StallPlace, run: string): Promise<void> {
+  // The model takes long enough for the start to be written by itself.
+  if (place === 'model') await started.get(run)?.promise;
   if (place !== options.stallAt || stalled.has(run)) return;
   stalled.add(run);
   await woken;
@@ -59,6 +65,7 @@ const store: Store = {
     const types = append.events.map(({ type }) => type);
     for (const type of types) await at(`before ${type}` as StallPlace, append.runId);
     const appended = await send(() => real.append(append));
+    started.get(append.runId)?.resolve();
     for (const type of types) await at(`after ${type}` as StallPlace, append.runId);
     return appended;
   },
@@ -82,10 +89,16 @@ const store: Store = {
 const ledger = new Ledger<Line>(options.ledger);
 const { runs, start } = openBank({ store, ledger, leaseMs: options.leaseMs, at });
 await Promise.all(options.runs.map(start));
+// Whoever decides may be stopped before the decision is on record: each by itself, and somebody else may be first.
+const decided = new Set<string>();
 while (stalled.size < options.runs.length) {
-  for (const card of (await runs.interrupts({ limit: 100 })).items)
-    if (options.runs.includes(card.runId) && card.kind === 'approval')
-      await runs.decide(card.id, decisionOn(card), { by: 'ann' });
+  for (const card of (await runs.interrupts({ limit: 100 })).items) {
+    if (!options.runs.includes(card.runId) || card.kind !== 'approval' || decided.has(card.id)) continue;
+    decided.add(card.id);
+    void runs.decide(card.id, decisionOn(card), { by: 'ann' }).catch((error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+    });
+  }
   await new Promise((resolve) => setTimeout(resolve, 5));
 }
 await woken;

@@ -56,7 +56,13 @@ async function raise({ place, kind, stallAt, decidesAtOnce }: Trial) {
   try {
     expect(await say()).toBe('stalled');
     zombie.kill('SIGSTOP');
-    await until(async () => (await store.due(1_000)).filter((id) => ids.includes(id)).length === RUNS);
+    // Stopped before the decision was on record, the runs still wait for one; it sleeps as long in any case.
+    await delay(LEASE_MS);
+    await until(async () => {
+      const due = new Set(await store.due(1_000));
+      const waiting = await store.listRuns({ status: 'waiting', limit: 1_000 });
+      return ids.every((id) => due.has(id) || waiting.items.some((run) => run.id === id));
+    });
     await rest(decidesAtOnce, false);
     await rest(decidesAtOnce, false);
     const before = ledger.read().length;

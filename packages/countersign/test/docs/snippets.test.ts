@@ -46,6 +46,8 @@ const CONFIG = {
     rootDir: root,
     types: ['node'],
     paths: {
+      '@countersign/server': [join(root, 'packages/server/src/index.ts')],
+      '@countersign/server/client': [join(root, 'packages/server/src/client/index.ts')],
       countersign: [join(root, 'packages/countersign/src/index.ts')],
       'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres.ts')],

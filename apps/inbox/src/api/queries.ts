@@ -1,0 +1,81 @@
+// What is asked of the server, under which key it is kept, and how it is asked again.
+import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { queryOf, Refusal, request } from './request.ts';
+import type { AgentInfo, InterruptWithMessages, Me, Page, Run, RunEvent, Stats } from './wire.ts';
+
+const FEW_TRIES = 2;
+
+/** Only what may pass by itself is tried again: a refusal stays one. */
+export function createQueries(): QueryClient {
+  const client: QueryClient = new QueryClient({
+    queryCache: new QueryCache({
+      // The session has ended: whoever shows who one is finds out.
+      onError: (error, { queryKey }) => {
+        if (error instanceof Refusal && error.status === 401 && queryKey[0] !== 'me')
+          void client.invalidateQueries({ queryKey: ['me'] });
+      },
+    }),
+    defaultOptions: {
+      queries: {
+        retry: (failures, error) => !(error instanceof Refusal) && failures < FEW_TRIES,
+        retryDelay: (failures) => 400 * 2 ** failures,
+        refetchOnWindowFocus: false,
+        // A server on this machine is reached without any network.
+        networkMode: 'always',
+        staleTime: 5_000,
+      },
+      mutations: { networkMode: 'always' },
+    },
+  });
+  return client;
+}
+
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: ({ signal }) => request<Me>('me', { signal }),
+  staleTime: 60_000,
+});
+
+export const agentsQuery = queryOptions({
+  queryKey: ['agents'],
+  queryFn: ({ signal }) => request<{ readonly items: readonly AgentInfo[] }>('agents', { signal }),
+  staleTime: 60_000,
+});
+
+export const interruptQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['interrupt', id],
+    queryFn: ({ signal }) => request<InterruptWithMessages>(`interrupts/${encodeURIComponent(id)}`, { signal }),
+  });
+
+export const runQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['run', id],
+    queryFn: ({ signal }) => request<Run>(`runs/${encodeURIComponent(id)}`, { signal }),
+  });
+
+const EVENTS_AT_ONCE = 200;
+
+/** All events of a run; those that are known already are not fetched again. */
+export const eventsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['events', id],
+    queryFn: async ({ signal, client }) => {
+      const known = client.getQueryData<readonly RunEvent[]>(['events', id]) ?? [];
+      const events = [...known];
+      for (;;) {
+        const after = queryOf({ after: events.at(-1)?.seq, limit: EVENTS_AT_ONCE });
+        const page = await request<Page<RunEvent>>(`runs/${encodeURIComponent(id)}/events${after}`, { signal });
+        const seen = events.at(-1)?.seq ?? -1;
+        const fresh = page.items.filter(({ seq }) => seq > seen);
+        events.push(...fresh);
+        if (page.cursor === null || fresh.length === 0) return events;
+      }
+    },
+  });
+
+export const statsQuery = (days: number) =>
+  queryOptions({
+    queryKey: ['stats', days],
+    queryFn: ({ signal }) => request<Stats>(`stats${queryOf({ days })}`, { signal }),
+  });

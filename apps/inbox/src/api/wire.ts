@@ -1,0 +1,108 @@
+// What the server says: the shapes of its JSON, as far as this app reads them.
+import type { ApprovalCardProps } from '@countersign/react';
+
+export type Card = ApprovalCardProps['interrupt'];
+export type Problem = Card['problems'][number];
+export type Risk = NonNullable<Card['risk']>;
+
+/** Who works on it now. It keeps two people from the same work, it locks nothing. */
+export type Claim = { readonly by: string; readonly until: number };
+
+export type Interrupt = Card & {
+  readonly runId: string;
+  readonly agent: string;
+  readonly startedBy: string | null;
+  readonly claim: Claim | null;
+};
+
+export type InterruptWithMessages = Interrupt & { readonly messages: readonly Message[] };
+
+export type Page<Item> = { readonly items: readonly Item[]; readonly cursor: string | null };
+
+export type Me = {
+  readonly id: string;
+  readonly name: string | null;
+  readonly scopes: readonly ('start' | 'read' | 'decide')[];
+  readonly demo: boolean;
+  readonly model: string;
+};
+
+export type AgentInfo = {
+  readonly name: string;
+  readonly description: string | null;
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string | null;
+    readonly asks: 'always' | 'sometimes' | 'never' | 'question';
+  }[];
+};
+
+export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
+
+export type RunSummary = {
+  readonly id: string;
+  readonly agent: string;
+  readonly status: RunStatus;
+  readonly startedBy: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly version: number;
+};
+
+export type Run = RunSummary & {
+  readonly messages: readonly Message[];
+  readonly text: string;
+  readonly error: { readonly code: string; readonly message: string; readonly retryable?: boolean } | null;
+  readonly finishReason: string | null;
+  readonly pending: readonly string[];
+  readonly interrupts: readonly Interrupt[];
+};
+
+export type Part = {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly media?: { readonly url: string; readonly contentType?: string };
+  readonly data?: unknown;
+  readonly toolRequest?: { readonly name: string; readonly ref: string; readonly input: unknown };
+  readonly toolResponse?: { readonly name: string; readonly ref: string; readonly output: unknown };
+  readonly metadata?: { readonly [key: string]: unknown };
+};
+
+export type Message = {
+  readonly role: 'system' | 'user' | 'model' | 'tool';
+  readonly content: readonly Part[];
+};
+
+/** A fact of a run. What else it says depends on its type. */
+export type RunEvent = { readonly seq: number; readonly at?: number; readonly type: string } & {
+  readonly [key: string]: unknown;
+};
+
+export type Stats = {
+  readonly waiting: number;
+  readonly oldestWaitingAt: number | null;
+  readonly decided: number;
+  readonly medianMs: number | null;
+  readonly p95Ms: number | null;
+  readonly tools: readonly (Outcomes & {
+    readonly tool: string;
+    readonly waiting: number;
+    readonly medianMs: number | null;
+  })[];
+  readonly days: readonly (Outcomes & { readonly day: string })[];
+};
+
+export type Outcomes = {
+  readonly approved: number;
+  readonly rejected: number;
+  readonly answered: number;
+  readonly cancelled: number;
+};
+
+export type Decided = {
+  readonly interruptId: string;
+  readonly runId: string;
+  readonly decision: { readonly type: NonNullable<Card['decision']>['type'] };
+  readonly by: string | null;
+  readonly at: number;
+};

@@ -1,0 +1,81 @@
+// The app: its pages by their address, and what surrounds them.
+import { Appearance } from '@countersign/react';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { Redirect, Route, Router, Switch } from 'wouter';
+import { mount } from './api/mount.ts';
+import { createQueries } from './api/queries.ts';
+import { ErrorBoundary } from './frame/error-boundary.tsx';
+import { Frame } from './frame/frame.tsx';
+import { LoadingPage, NothingHere } from './frame/standing.tsx';
+import { HistoryPage, InboxPage } from './inbox/inbox-page.tsx';
+import { WORDS } from './look/words.ts';
+
+const ChatPage = lazy(() => import('./chat/chat-page.tsx'));
+const StartPage = lazy(() => import('./chat/start-page.tsx'));
+const DashboardPage = lazy(() => import('./dashboard/dashboard-page.tsx'));
+const RunsPage = lazy(() => import('./runs/runs-page.tsx'));
+const RunPage = lazy(() => import('./runs/run-page.tsx'));
+
+/** Without a slash at its end, as the router wants it. */
+const base = mount.pathname.replace(/\/$/, '');
+
+export function App() {
+  const [queries] = useState(createQueries);
+  return (
+    <QueryClientProvider client={queries}>
+      <Appearance words={WORDS}>
+        <Router base={base}>
+          <Frame>
+            <ErrorBoundary>
+              <Suspense fallback={<LoadingPage />}>
+                <Pages />
+              </Suspense>
+            </ErrorBoundary>
+          </Frame>
+        </Router>
+      </Appearance>
+    </QueryClientProvider>
+  );
+}
+
+function Pages() {
+  return (
+    <Switch>
+      {/* Several addresses of one page, so that the list stays where it is when a card is opened. */}
+      <Route path={/^\/(?:interrupts\/(?<id>[^/]+))?$/}>{({ id }) => <InboxPage openId={decoded(id)} />}</Route>
+      <Route path={/^\/history(?:\/(?<id>[^/]+))?$/}>{({ id }) => <HistoryPage openId={decoded(id)} />}</Route>
+      <Route path="/chat">
+        <StartPage />
+      </Route>
+      <Route path="/chat/:agent/:id">
+        {({ agent, id }) => <ChatPage key={id} agent={decoded(agent) ?? ''} id={decoded(id) ?? ''} />}
+      </Route>
+      <Route path="/runs">
+        <RunsPage />
+      </Route>
+      <Route path="/runs/:id">{({ id }) => <RunPage key={id} id={decoded(id) ?? ''} />}</Route>
+      <Route path="/dashboard">
+        <DashboardPage />
+      </Route>
+      {/* Who comes here is signed in, or the frame has shown how to. */}
+      <Route path="/login">
+        <Redirect to="/" replace />
+      </Route>
+      <Route>
+        <NothingHere what="There is no such page." />
+      </Route>
+    </Switch>
+  );
+}
+
+/** The router decodes some parts of an address and not others; an id never holds a percent sign of its own. */
+function decoded(part: string | undefined): string | undefined {
+  if (part === undefined) return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not written by us: looked up as it is.
+    return part;
+  }
+}

@@ -1,0 +1,118 @@
+// The conversation: `useChat` for what is said, `useInterrupts` for what waits for a person.
+import { useChat } from '@ai-sdk/react';
+import { Interrupts, useInterrupts } from '@countersign/react';
+import { useQuery } from '@tanstack/react-query';
+import { DefaultChatTransport, type UIMessage } from 'ai';
+import { MessageSquare, RefreshCw } from 'lucide-react';
+import { useEffect, useMemo, useRef } from 'react';
+import { agentsQuery } from '../api/queries.ts';
+import { apiUrl } from '../api/request.ts';
+import { Empty } from '../frame/standing.tsx';
+import { Composer } from './composer.tsx';
+import { MessageView } from './message-view.tsx';
+
+type ChatProps = {
+  readonly agent: string;
+  readonly id: string;
+  readonly loaded: UIMessage[];
+  /** The answer was still being written when the chat was loaded. */
+  readonly isRunning: boolean;
+};
+
+export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
+  const api = apiUrl(`chat/${encodeURIComponent(agent)}`);
+  const chat = useChat({ id, messages: loaded, transport: useTransport(api), resume: isRunning });
+  const interrupts = useInterrupts(chat, { api });
+  const input = useRef<HTMLTextAreaElement>(null);
+  const { messages, status, error } = chat;
+  const isBusy = status === 'submitted' || status === 'streaming';
+  const scroller = useFollow(messages, interrupts.interrupts);
+
+  const say = (text: string) => {
+    chat.clearError();
+    void chat.sendMessage({ text });
+  };
+
+  return (
+    <div ref={scroller} className="flex min-h-0 flex-1 flex-col overflow-y-auto">
+      <div className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 md:px-6">
+        {messages.length === 0 ? (
+          <Greeting agent={agent} />
+        ) : (
+          <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-5 pt-6 pb-4">
+            {messages.map((message, index) => (
+              <MessageView key={message.id} message={message} isLast={index === messages.length - 1} />
+            ))}
+            {status === 'submitted' && (
+              <p role="status" className="text-muted motion-safe:animate-pulse">
+                Thinking…
+              </p>
+            )}
+          </div>
+        )}
+        <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} className="chat-cards" />
+        {error && !isBusy && (
+          <div
+            role="alert"
+            className="mb-4 flex flex-wrap items-center justify-between gap-3 rounded-md bg-danger-soft px-3 py-2 text-danger"
+          >
+            <p>The answer broke off. Nothing is lost, and nothing will happen twice.</p>
+            <button type="button" className="button" onClick={() => void chat.sendMessage()}>
+              <RefreshCw aria-hidden="true" className="size-4" />
+              Try again
+            </button>
+          </div>
+        )}
+      </div>
+      <Composer input={input} isBusy={isBusy} isPending={interrupts.isPending} onSend={say} />
+    </div>
+  );
+}
+
+/** The server has the conversation; it is told the last message, which says what this browser knows already. */
+function useTransport(api: string) {
+  return useMemo(
+    () =>
+      new DefaultChatTransport<UIMessage>({
+        api,
+        headers: { 'x-countersign-channel': 'chat' },
+        prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
+          body: { ...body, id, trigger, messageId, messages: messages.slice(-1) },
+        }),
+      }),
+    [api],
+  );
+}
+
+function Greeting({ agent }: { readonly agent: string }) {
+  const { data } = useQuery(agentsQuery);
+  const description = data?.items.find(({ name }) => name === agent)?.description;
+  return (
+    <Empty icon={MessageSquare} title="It asks before it acts">
+      {description || 'Say what you want. What needs your decision waits here and in the inbox, and is decided once.'}
+    </Empty>
+  );
+}
+
+const NEAR_THE_END = 160;
+
+/** Stays at the end while it grows, unless the reader has gone up. */
+function useFollow(messages: readonly unknown[], cards: readonly unknown[]) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const place = scroller.current;
+    if (!place) return;
+    const onScroll = () => {
+      isAtEnd.current = place.scrollHeight - place.scrollTop - place.clientHeight < NEAR_THE_END;
+    };
+    place.addEventListener('scroll', onScroll, { passive: true });
+    return () => place.removeEventListener('scroll', onScroll);
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever it shows has grown.
+  useEffect(() => {
+    const place = scroller.current;
+    if (place && isAtEnd.current) place.scrollTop = place.scrollHeight;
+  }, [messages, cards]);
+  return scroller;
+}

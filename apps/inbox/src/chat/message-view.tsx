@@ -1,0 +1,111 @@
+// One message of a chat: what was said, and what became of each call.
+import { DecisionSummary, VisibleText } from '@countersign/react';
+import { getToolName, isToolUIPart, type UIMessage } from 'ai';
+import type { ReactNode } from 'react';
+import type { Card } from '../api/wire.ts';
+import { ReadableValue } from '../conversation/readable-value.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { outcomeOf } from '../inbox/outcome.ts';
+
+type MessageProps = { readonly message: UIMessage; readonly isLast: boolean };
+
+export function MessageView({ message, isLast }: MessageProps) {
+  return message.role === 'user' ? <Said message={message} /> : <Answer message={message} isLast={isLast} />;
+}
+
+function Said({ message }: { readonly message: UIMessage }) {
+  const text = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return (
+    <div className="ml-auto max-w-[85%] rounded-2xl rounded-br-md bg-accent-soft px-4 py-2.5 whitespace-pre-wrap wrap-anywhere">
+      <span className="sr-only">You said: </span>
+      <VisibleText text={text} />
+    </div>
+  );
+}
+
+function Answer({ message, isLast }: MessageProps) {
+  const cards = message.parts.flatMap((part) =>
+    part.type === 'data-interrupt' ? [(part as { data: Card }).data] : [],
+  );
+  return (
+    <div className="flex min-w-0 flex-col gap-3">
+      <span className="sr-only">The agent: </span>
+      {message.parts.map((part, index) => {
+        // The parts of a message do not move.
+        const key = `${part.type}-${index}`;
+        if (part.type === 'text')
+          return (
+            <p key={key} className="leading-6 whitespace-pre-wrap wrap-anywhere">
+              <VisibleText text={part.text} />
+            </p>
+          );
+        if (!isToolUIPart(part)) return null;
+        const own = cards.filter(({ toolCallId }) => toolCallId === part.toolCallId);
+        if (own.length === 0) return <CallView key={key} name={getToolName(part)} part={part} />;
+        return own.map((card) => <DecidedCall key={card.id} card={card} part={part} isLast={isLast} />);
+      })}
+    </div>
+  );
+}
+
+type Outcome = { readonly input?: unknown; readonly output?: unknown; readonly errorText?: string | undefined };
+
+/** A call that needs nobody. */
+function CallView({ name, part }: { readonly name: string; readonly part: Outcome }) {
+  return (
+    <Line title={`Used ${name}`} aside={part.errorText === undefined ? undefined : 'failed'}>
+      {part.input !== undefined && <ReadableValue value={part.input} />}
+      <Result part={part} />
+    </Line>
+  );
+}
+
+type DecidedCallProps = { readonly card: Card; readonly part: Outcome; readonly isLast: boolean };
+
+/** What still waits is shown below the conversation. What nobody decided before the user went on was withdrawn. */
+function DecidedCall({ card, part, isLast }: DecidedCallProps) {
+  const { decision } = card;
+  if (card.status === 'pending' && isLast) return null;
+  const how = decision ? outcomeOf(decision.type).word : 'Withdrawn';
+  return (
+    <Line title={`${how}: ${card.tool}`} aside={decision?.by ?? undefined}>
+      <ReadableValue value={card.input} />
+      <DecisionSummary interrupt={card} />
+      {(decision?.type === 'approve' || decision?.type === 'restart') && <Result part={part} />}
+    </Line>
+  );
+}
+
+function Result({ part }: { readonly part: Outcome }) {
+  if (part.errorText !== undefined)
+    return (
+      <p className="text-danger wrap-anywhere">
+        <VisibleText text={part.errorText} />
+      </p>
+    );
+  if (part.output === undefined) return null;
+  return (
+    <div>
+      <p className="mb-1 text-xs text-muted">Result</p>
+      <ReadableValue value={part.output} />
+    </div>
+  );
+}
+
+function Line({
+  title,
+  aside,
+  children,
+}: {
+  readonly title: string;
+  readonly aside: string | undefined;
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="panel px-3 py-2">
+      <Disclosure title={title} {...(aside !== undefined && { aside })}>
+        <div className="flex flex-col gap-3">{children}</div>
+      </Disclosure>
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+// Where a chat begins: which agent, or which of one's chats to go on with.
+import { VisibleText } from '@countersign/react';
+import { useQuery } from '@tanstack/react-query';
+import { generateId } from 'ai';
+import { Bot, Plus } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { useGrowingList } from '../api/growing-list.ts';
+import { agentsQuery, meQuery } from '../api/queries.ts';
+import type { AgentInfo, RunSummary } from '../api/wire.ts';
+import { PageHeader } from '../frame/page-header.tsx';
+import { Empty, Loading, Trouble } from '../frame/standing.tsx';
+import { Ago } from '../live/time.tsx';
+import { StatusMark } from '../runs/run-status.tsx';
+
+export const chatPath = (agent: string, id: string): string =>
+  `/chat/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`;
+
+export const newChatPath = (agent: string): string => chatPath(agent, `chat_${generateId()}`);
+
+export default function StartPage() {
+  const agents = useQuery(agentsQuery);
+  const { data: me } = useQuery(meQuery);
+  return (
+    <>
+      <PageHeader title="Chat" />
+      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
+        {agents.data ? (
+          <div className="mx-auto flex w-full max-w-3xl flex-col gap-8 px-4 py-6 md:px-6">
+            <Agents agents={agents.data.items} />
+            {me && <Recent person={me.id} />}
+          </div>
+        ) : agents.error ? (
+          <Trouble error={agents.error} what="The agents" onRetry={() => void agents.refetch()} />
+        ) : (
+          <div className="p-6">
+            <Loading what="the agents" />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
+  const [, navigate] = useLocation();
+  if (agents.length === 0)
+    return (
+      <Empty icon={Bot} title="No agents are defined">
+        Define one with <code className="font-mono">ai.defineAgent</code>, and it can be talked to here.
+      </Empty>
+    );
+  return (
+    <section aria-labelledby="agents">
+      <h2 id="agents" className="mb-3 font-semibold">
+        Talk to an agent
+      </h2>
+      <ul className="grid gap-3 sm:grid-cols-2">
+        {agents.map(({ name, description, tools }) => (
+          <li key={name}>
+            <button
+              type="button"
+              onClick={() => navigate(newChatPath(name))}
+              className="panel flex h-full w-full flex-col gap-1 p-4 text-left hover:border-edge"
+            >
+              <span className="flex items-center gap-2 font-medium">
+                <VisibleText text={name} />
+                <Plus aria-hidden="true" className="ml-auto size-4 text-muted" />
+              </span>
+              {description && (
+                <span className="line-clamp-3 text-muted">
+                  <VisibleText text={description} />
+                </span>
+              )}
+              <span className="mt-1 text-xs text-muted">{asking(tools)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function asking(tools: AgentInfo['tools']): string {
+  const asks = tools.filter((tool) => tool.asks !== 'never').map(({ name }) => name);
+  return asks.length === 0 ? 'Decides alone' : `Asks a person: ${asks.join(', ')}`;
+}
+
+function Recent({ person }: { readonly person: string }) {
+  const { items = [] } = useGrowingList<RunSummary>('runs', 'runs', { order: 'newest', startedBy: person });
+  if (items.length === 0) return null;
+  return (
+    <section aria-labelledby="recent">
+      <h2 id="recent" className="mb-3 font-semibold">
+        Go on
+      </h2>
+      <ul className="panel divide-y divide-line overflow-hidden">
+        {items.slice(0, 8).map(({ id, agent, status, updatedAt }) => (
+          <li key={id}>
+            <Link
+              href={chatPath(agent, id)}
+              className="flex items-center gap-3 px-4 py-2.5 -outline-offset-2 hover:bg-sunken"
+            >
+              <span className="min-w-0 flex-1 truncate">
+                <VisibleText text={agent} />
+              </span>
+              <StatusMark status={status} />
+              <Ago at={updatedAt} className="w-20 text-right text-xs text-muted" />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,104 @@
+// A conversation as text: who said what, what was called, and what came of it. Nothing in it is markup or a link.
+import { VisibleText } from '@countersign/react';
+import { Bot, Settings2, UserRound, Wrench } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Message, Part } from '../api/wire.ts';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { ReadableValue } from './readable-value.tsx';
+
+export function Conversation({ messages }: { readonly messages: readonly Message[] }) {
+  if (messages.length === 0) return <p className="text-muted">Nothing was said.</p>;
+  return (
+    <ol className="flex flex-col gap-4">
+      {messages.map((message, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a conversation only grows at its end.
+        <li key={index}>
+          <MessageView message={message} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const SPEAKERS = {
+  system: { name: 'Instructions', icon: Settings2 },
+  user: { name: 'User', icon: UserRound },
+  model: { name: 'Agent', icon: Bot },
+  tool: { name: 'Results', icon: Wrench },
+} as const;
+
+function MessageView({ message: { role, content } }: { readonly message: Message }) {
+  const { name, icon: Icon } = SPEAKERS[role] ?? SPEAKERS.model;
+  const parts = content.map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a message do not move.
+    <PartView key={index} part={part} />
+  ));
+  if (role === 'system') return <Disclosure title={name}>{parts}</Disclosure>;
+  return (
+    <div className="flex gap-3">
+      <span aria-hidden="true" className="grid size-6 shrink-0 place-items-center rounded-full bg-sunken text-muted">
+        <Icon className="size-3.5" />
+      </span>
+      <div className="flex min-w-0 flex-1 flex-col gap-2">
+        <p className="text-xs leading-6 font-medium text-muted">{name}</p>
+        {parts}
+      </div>
+    </div>
+  );
+}
+
+function PartView({ part }: { readonly part: Part }) {
+  if (part.text !== undefined) return part.text === '' ? null : <Text text={part.text} />;
+  if (part.reasoning !== undefined)
+    return (
+      <Disclosure title="Thoughts">
+        <Text text={part.reasoning} />
+      </Disclosure>
+    );
+  if (part.toolRequest)
+    return (
+      <Call title="Calls" name={part.toolRequest.name}>
+        <ReadableValue value={part.toolRequest.input} />
+      </Call>
+    );
+  if (part.toolResponse)
+    return (
+      <Call title="Result of" name={part.toolResponse.name}>
+        <ReadableValue value={part.toolResponse.output} />
+      </Call>
+    );
+  // A picture from elsewhere is not fetched: that would tell its owner who looks at this.
+  if (part.media) return <p className="chip self-start">File: {part.media.contentType ?? 'of unknown type'}</p>;
+  if (part.data !== undefined) return <ReadableValue value={part.data} />;
+  return null;
+}
+
+function Text({ text }: { readonly text: string }) {
+  return (
+    <p className="leading-6 whitespace-pre-wrap wrap-anywhere">
+      <VisibleText text={text} />
+    </p>
+  );
+}
+
+function Call({
+  title,
+  name,
+  children,
+}: {
+  readonly title: string;
+  readonly name: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="row rounded-md border border-line bg-surface">
+      <p className="border-b border-line px-3 py-1.5 text-xs text-muted">
+        {title}{' '}
+        <code className="font-mono text-ink">
+          <VisibleText text={name} />
+        </code>
+      </p>
+      <div className="px-3 py-2">{children}</div>
+    </div>
+  );
+}

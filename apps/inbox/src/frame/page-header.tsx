@@ -1,0 +1,27 @@
+// The top of a page: its name, and on a phone what the side bar has elsewhere.
+import type { ReactNode } from 'react';
+import { SignOutButton } from './sign-out.tsx';
+import { ThemeButton } from './theme.tsx';
+
+type PageHeaderProps = {
+  readonly title: string;
+  /** A page that hides its header at times has its heading elsewhere. */
+  readonly isHeading?: boolean;
+  readonly children?: ReactNode;
+};
+
+export function PageHeader({ title, isHeading = true, children }: PageHeaderProps) {
+  const Title = isHeading ? 'h1' : 'p';
+  return (
+    <div className="flex min-h-12 shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+      <Title className="text-base font-semibold tracking-tight">{title}</Title>
+      <div className="ml-auto flex items-center gap-2">
+        {children}
+        <div className="flex md:hidden">
+          <ThemeButton />
+          <SignOutButton />
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,22 @@
+// What the server is asked for a list, from the filters in the address.
+import { expect, test } from 'vitest';
+import { addressOf, NO_FILTERS, queryFor } from './filters.ts';
+
+const HOUR = 3_600_000;
+
+test('without filters the oldest that wait come first, and the newest that are decided', () => {
+  expect(queryFor('pending', NO_FILTERS, 0)).toEqual({ status: 'pending', order: 'oldest' });
+  expect(queryFor('settled', NO_FILTERS, 0)).toEqual({ status: 'settled', order: 'newest' });
+});
+
+test('an age looks for the old in what waits and for the new in what is decided', () => {
+  const now = 100 * HOUR + 12_345;
+  const filters = { ...NO_FILTERS, age: '1d', tool: 'pay' };
+  expect(queryFor('pending', filters, now)).toMatchObject({ tool: 'pay', createdBefore: `${76 * HOUR}` });
+  expect(queryFor('settled', filters, now)).toMatchObject({ createdAfter: `${76 * HOUR}` });
+});
+
+test('the address holds what is chosen and nothing else', () => {
+  expect(addressOf(NO_FILTERS)).toBe('');
+  expect(addressOf({ ...NO_FILTERS, search: 'a&b', risk: 'high' })).toBe('?search=a%26b&risk=high');
+});

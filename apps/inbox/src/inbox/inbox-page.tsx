@@ -1,0 +1,199 @@
+// The inbox and the history: a list, and the card that is open beside it, or in its place on a phone.
+import { History, Inbox } from 'lucide-react';
+import { useEffect, useMemo, useRef } from 'react';
+import { useLocation } from 'wouter';
+import { useGrowingList } from '../api/growing-list.ts';
+import type { Interrupt } from '../api/wire.ts';
+import { PageHeader } from '../frame/page-header.tsx';
+import { useShortcuts } from '../frame/shortcuts.ts';
+import { Empty, Loading, Trouble } from '../frame/standing.tsx';
+import { useNow } from '../live/now.ts';
+import { press } from './card-keys.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { addressOf, type ListStatus, queryFor, useFilters } from './filters.ts';
+import { InterruptDetail } from './interrupt-detail.tsx';
+import { InterruptRow } from './interrupt-row.tsx';
+
+type OpenProps = { readonly openId: string | undefined };
+
+export function InboxPage({ openId }: OpenProps) {
+  return <Desk key="pending" status="pending" openId={openId} />;
+}
+
+export function HistoryPage({ openId }: OpenProps) {
+  return <Desk key="settled" status="settled" openId={openId} />;
+}
+
+const PLACES = {
+  pending: { title: 'Inbox', list: '/', card: '/interrupts' },
+  settled: { title: 'History', list: '/history', card: '/history' },
+} as const;
+
+const MINUTE = 60_000;
+
+function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
+  const use = useFilters();
+  const { filters, isFiltered } = use;
+  const minute = Math.floor(useNow() / MINUTE) * MINUTE;
+  const query = useMemo(() => queryFor(status, filters, minute), [status, filters, minute]);
+  const list = useGrowingList<Interrupt>('interrupts', 'interrupts', query);
+  const items = list.items ?? [];
+  const { title, list: listPath, card } = PLACES[status];
+  const [, navigate] = useLocation();
+  const search = useRef<HTMLInputElement>(null);
+  const address = addressOf(filters);
+  const hrefOf = (id: string) => `${card}/${encodeURIComponent(id)}${address}`;
+  const close = () => navigate(`${listPath}${address}`);
+  const step = useStep(items, openId, (id) => navigate(hrefOf(id)), list.loadMore);
+
+  useShortcuts({
+    j: () => step(1),
+    k: () => step(-1),
+    a: () => press('approve'),
+    e: () => press('edit'),
+    r: () => press('reject'),
+    c: () => press('claim'),
+    '/': () => search.current?.focus(),
+    Escape: () => {
+      // First out of what one is in: a form, the search; then out of the card.
+      if (press('back')) return;
+      if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
+      else if (openId !== undefined) close();
+    },
+  });
+
+  return (
+    <div className="flex min-h-0 flex-1">
+      <h1 className="sr-only">{title}</h1>
+      <section
+        aria-label={title}
+        className={`min-h-0 w-full flex-col border-line md:flex md:w-80 md:shrink-0 md:border-r lg:w-96 ${openId === undefined ? 'flex' : 'hidden'}`}
+      >
+        <PageHeader title={title} isHeading={false}>
+          <Summary count={items.length} hasMore={list.hasMore} status={status} />
+        </PageHeader>
+        <FilterBar status={status} use={use} search={search} items={items} />
+        <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-scroll="list">
+          {list.error && list.items === undefined ? (
+            <Trouble error={list.error} what="The list" onRetry={list.retry} />
+          ) : list.items === undefined ? (
+            <div className="p-4">
+              <Loading what="the list" rows={6} />
+            </div>
+          ) : items.length === 0 ? (
+            <NothingListed status={status} isFiltered={isFiltered} onClear={use.clear} />
+          ) : (
+            <>
+              <ul className="flex flex-col">
+                {items.map((interrupt) => (
+                  <InterruptRow
+                    key={interrupt.id}
+                    interrupt={interrupt}
+                    href={hrefOf(interrupt.id)}
+                    isOpen={interrupt.id === openId}
+                  />
+                ))}
+              </ul>
+              {list.hasMore && (
+                <button type="button" className="button m-3 shrink-0" onClick={list.loadMore}>
+                  {list.isLoadingMore ? 'Loading…' : 'Load more'}
+                </button>
+              )}
+            </>
+          )}
+        </div>
+      </section>
+      <section
+        aria-label="Card"
+        id="card"
+        className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas md:flex ${openId === undefined ? 'hidden' : 'flex'}`}
+      >
+        {openId === undefined ? (
+          <NothingOpen status={status} isEmpty={items.length === 0} />
+        ) : (
+          <InterruptDetail key={openId} id={openId} onBack={close} onNext={() => step(1)} />
+        )}
+      </section>
+    </div>
+  );
+}
+
+/**
+ * To the next or the previous entry. When the open one has left the list, as it does once it is decided, the entry that
+ * took its place is the next.
+ */
+function useStep(
+  items: readonly Interrupt[],
+  openId: string | undefined,
+  open: (id: string) => void,
+  loadMore: () => void,
+): (by: 1 | -1) => void {
+  const place = items.findIndex(({ id }) => id === openId);
+  const lastPlace = useRef(-1);
+  useEffect(() => {
+    if (place >= 0) lastPlace.current = place;
+  }, [place]);
+  return (by) => {
+    const gone = place < 0 && openId !== undefined;
+    const from = place >= 0 ? place : gone && by === 1 ? lastPlace.current - 1 : lastPlace.current;
+    const next = items[Math.min(Math.max(from + by, 0), items.length - 1)];
+    if (from + by >= items.length - 1) loadMore();
+    if (!next) return;
+    open(next.id);
+    const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(next.id)}"]`);
+    row?.focus({ preventScroll: true });
+    row?.scrollIntoView({ block: 'nearest' });
+  };
+}
+
+function Summary({
+  count,
+  hasMore,
+  status,
+}: {
+  readonly count: number;
+  readonly hasMore: boolean;
+  readonly status: ListStatus;
+}) {
+  if (count === 0) return null;
+  return (
+    <p className="text-xs text-muted tabular-nums">
+      {count}
+      {hasMore && '+'} {status === 'pending' ? 'waiting' : 'decided'}
+    </p>
+  );
+}
+
+type NothingListedProps = { readonly status: ListStatus; readonly isFiltered: boolean; readonly onClear: () => void };
+
+function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
+  if (isFiltered)
+    return (
+      <Empty icon={status === 'pending' ? Inbox : History} title="Nothing fits the filters">
+        <button type="button" className="button mt-2" onClick={onClear}>
+          Clear filters
+        </button>
+      </Empty>
+    );
+  return status === 'pending' ? (
+    <Empty icon={Inbox} title="Nothing waits for you">
+      When an agent asks for a decision, it appears here at once.
+    </Empty>
+  ) : (
+    <Empty icon={History} title="Nothing was decided yet">
+      Every decision is kept here, with who made it and when.
+    </Empty>
+  );
+}
+
+function NothingOpen({ status, isEmpty }: { readonly status: ListStatus; readonly isEmpty: boolean }) {
+  return (
+    <Empty icon={status === 'pending' ? Inbox : History} title={isEmpty ? 'All clear' : 'Choose one to look at'}>
+      {!isEmpty && (
+        <span>
+          Press <kbd className="key">j</kbd> for the first, <kbd className="key">?</kbd> for all keys.
+        </span>
+      )}
+    </Empty>
+  );
+}

@@ -1,0 +1,141 @@
+// The open card: everything that a person needs to decide, the decisions, and the conversation so far.
+import { Appearance, ApprovalCard, VisibleText } from '@countersign/react';
+import { useQuery } from '@tanstack/react-query';
+import { ArrowLeft, ChevronDown, TriangleAlert } from 'lucide-react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import { interruptQuery } from '../api/queries.ts';
+import type { InterruptWithMessages } from '../api/wire.ts';
+import { Conversation } from '../conversation/conversation.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { Loading, Trouble } from '../frame/standing.tsx';
+import { Ago } from '../live/time.tsx';
+import { ClaimButton, ClaimNotice } from './claim.tsx';
+import { InputView } from './input-view.tsx';
+import { useDecisions } from './use-decisions.ts';
+
+type InterruptDetailProps = { readonly id: string; readonly onBack: () => void; readonly onNext: () => void };
+
+export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
+  const { data, error, refetch } = useQuery(interruptQuery(id));
+  if (data) return <Detail interrupt={data} onBack={onBack} onNext={onNext} />;
+  return (
+    <>
+      <Bar onBack={onBack} />
+      {error ? (
+        <Trouble error={error} what="This card" onRetry={() => void refetch()} />
+      ) : (
+        <div className="p-6">
+          <Loading what="the card" />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What was needed is not needed any more. */
+const WORDS_AFTER = { mayItRun: 'Approval', unknownOutcome: 'Unknown outcome', unavailable: 'Could not run' };
+
+type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
+
+function Detail({ interrupt, onBack, onNext }: DetailProps) {
+  const { actions, conflict } = useDecisions(interrupt);
+  const place = useFocusKept(interrupt.status);
+  return (
+    <>
+      <Bar onBack={onBack}>
+        <Facts interrupt={interrupt} />
+        {interrupt.status === 'pending' ? (
+          interrupt.mayDecide && <ClaimButton interrupt={interrupt} />
+        ) : (
+          <button type="button" className="button" onClick={onNext} title="Next (j)">
+            Next
+            <ChevronDown aria-hidden="true" className="size-4" />
+          </button>
+        )}
+      </Bar>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter is a way more to press the button of the form. */}
+      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto" onKeyDown={sendByControlEnter}>
+        <div
+          ref={place}
+          className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-4 px-4 pt-5 md:px-6 md:pb-6"
+        >
+          <ClaimNotice interrupt={interrupt} />
+          {conflict !== undefined && (
+            <p role="alert" className="flex items-start gap-2 rounded-md bg-warning-soft px-3 py-2 text-warning">
+              <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
+              <VisibleText text={conflict} />
+            </p>
+          )}
+          <Appearance words={interrupt.status === 'pending' ? {} : WORDS_AFTER}>
+            <ApprovalCard
+              interrupt={interrupt}
+              actions={actions}
+              headingLevel={2}
+              {...(interrupt.kind !== 'question' && { renderInput: ({ input }) => <InputView value={input} /> })}
+            />
+          </Appearance>
+          <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
+            <Conversation messages={interrupt.messages} />
+          </Disclosure>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Bar({ onBack, children }: { readonly onBack: () => void; readonly children?: ReactNode }) {
+  return (
+    <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line px-2 py-2 md:px-6">
+      <button type="button" className="button-quiet md:hidden" onClick={onBack}>
+        <ArrowLeft aria-hidden="true" className="size-5" />
+        <span className="sr-only">Back to the list</span>
+      </button>
+      {children}
+    </div>
+  );
+}
+
+function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly interrupt: InterruptWithMessages }) {
+  return (
+    <p className="flex min-w-0 flex-1 gap-1 text-xs text-muted">
+      <span className="truncate">
+        <VisibleText text={agent} />
+        {createdAt !== null && (
+          <>
+            {' · asked '}
+            <Ago at={createdAt} />
+          </>
+        )}
+        {startedBy !== null && (
+          <span className="hidden sm:inline">
+            {' · started by '}
+            <VisibleText text={startedBy} />
+          </span>
+        )}
+      </span>
+      <span aria-hidden="true">·</span>
+      <Link href={`/runs/${encodeURIComponent(runId)}`} className="underline underline-offset-2 hover:text-ink">
+        Run
+      </Link>
+    </p>
+  );
+}
+
+/** When the card that one has just decided turns into its result, the focus was in what went; it goes to the heading. */
+function useFocusKept(status: 'pending' | 'decided') {
+  const place = useRef<HTMLDivElement>(null);
+  const before = useRef(status);
+  useEffect(() => {
+    if (before.current === status) return;
+    before.current = status;
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (isLost) place.current?.querySelector<HTMLElement>('[data-countersign="heading"]')?.focus();
+  }, [status]);
+  return place;
+}
+
+function sendByControlEnter(event: KeyboardEvent) {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+  if (event.target instanceof Element) event.target.closest('form')?.requestSubmit();
+}

@@ -1,0 +1,31 @@
+// What a card is about, in two lines of a list: what the asker says, and the input in short.
+import type { Card } from '../api/wire.ts';
+
+const LONG_ENOUGH = 240;
+
+export function summaryOf({ input, payload }: Pick<Card, 'input' | 'payload'>): string {
+  const asked = recordOf(input).question ?? recordOf(payload).question;
+  const said = [typeof payload === 'string' ? payload : recordOf(payload).message, asked].filter(
+    (text) => typeof text === 'string' && text !== '',
+  );
+  // A question says what it is about; of a call, the input does.
+  const text = [...said, ...(asked === undefined ? [inShort(input)] : [])].filter((part) => part !== '').join(' · ');
+  return text.length > LONG_ENOUGH ? `${text.slice(0, LONG_ENOUGH)}…` : text;
+}
+
+function inShort(input: unknown): string {
+  if (typeof input === 'string') return input;
+  const entries = Object.entries(recordOf(input)).filter(([, value]) => value !== null && value !== '');
+  if (entries.length === 0) return Array.isArray(input) ? JSON.stringify(input) : '';
+  return entries.map(([name, value]) => `${name}: ${textOf(value)}`).join(' · ');
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ');
+  return JSON.stringify(value);
+}
+
+function recordOf(value: unknown): { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,73 @@
+// Deciding the open card: sent to the server, and shown as decided only when the server has recorded it.
+import type { Decision, UseInterrupts } from '@countersign/react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { interruptQuery } from '../api/queries.ts';
+import { Refusal, request } from '../api/request.ts';
+import type { Card, Decided, Interrupt } from '../api/wire.ts';
+import { showToast } from '../frame/toasts.tsx';
+import { exactly } from '../live/time.tsx';
+import { outcomeOf } from './outcome.ts';
+
+export type UseDecisions = {
+  /** For the card component. */
+  readonly actions: UseInterrupts<any>;
+  /** Somebody else was first, or the card has changed since. */
+  readonly conflict: string | undefined;
+};
+
+export function useDecisions(interrupt: Interrupt): UseDecisions {
+  const client = useQueryClient();
+  const decide = useMutation({
+    mutationFn: ({ card, decision }: { readonly card: Card; readonly decision: Decision }) =>
+      request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
+        method: 'POST',
+        // The digest of what was shown: a decision is made on this card and no other.
+        body: { decision, ...(card.digest !== '' && { digest: card.digest }) },
+      }),
+    onSuccess: ({ decision }) => showToast('done', `${outcomeOf(decision.type).word}: ${interrupt.tool}`),
+    onError: (error) => {
+      if (isConflict(error)) showToast('trouble', conflictText(error));
+    },
+    // Recorded or refused: what the server has now is what is shown.
+    onSettled: async () => {
+      void client.invalidateQueries({ queryKey: ['interrupts'] });
+      await client.invalidateQueries({ queryKey: interruptQuery(interrupt.id).queryKey });
+    },
+  });
+  const { error, isPending } = decide;
+
+  function send(card: Card | string, decision: Decision) {
+    if (!isPending && typeof card !== 'string') decide.mutate({ card, decision });
+  }
+  const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });
+  const problems = error instanceof Refusal ? error.problems : [];
+  const failure = error && !isConflict(error) && problems.length === 0 ? error : undefined;
+
+  const actions: UseInterrupts<any> = {
+    approve: (card, options = {}) => send(card, { type: 'approve', ...('edit' in options && { edit: options.edit }) }),
+    edit: (card, input) => send(card, { type: 'approve', edit: input }),
+    reject: (card, reason) => send(card, { type: 'reject', ...because(reason) }),
+    respond: (card, output) => send(card, { type: 'respond', output }),
+    restart: (card, { note: _, ...said } = {}) => send(card, { type: 'restart', ...said }),
+    cancel: (card, reason) => send(card, { type: 'cancel', ...because(reason) }),
+    interrupts: [interrupt],
+    decided: [],
+    isPending: interrupt.status === 'pending',
+    deciding: new Set(isPending ? [interrupt.id] : []),
+    problems: () => problems,
+    failure: () => failure,
+    error: failure,
+  };
+  return { actions, conflict: isConflict(error) ? conflictText(error) : undefined };
+}
+
+const isConflict = (error: unknown): error is Refusal => error instanceof Refusal && error.status === 409;
+
+function conflictText(refusal: Refusal): string {
+  const { settlement } = refusal;
+  if (!settlement?.decision) return refusal.message;
+  const { word } = outcomeOf(settlement.decision.type);
+  const who = settlement.by ? ` by ${settlement.by}` : '';
+  const when = settlement.at === undefined ? '' : ` at ${exactly(settlement.at)}`;
+  return `Somebody was first. ${word}${who}${when}; your decision was not taken.`;
+}

@@ -1,0 +1,87 @@
+// Live: the server says which run has changed, and what is on the screen is asked for again.
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { apiUrl } from '../api/request.ts';
+
+/** `lost`: what is shown may be old; it is asked for again as soon as the server is back. */
+export type Connection = 'connecting' | 'live' | 'lost';
+
+const TOGETHER_MS = 150;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 20_000;
+
+/** What a change of any run may change. Lists refetch their first page only. */
+const CHANGING = ['interrupts', 'interrupt', 'runs', 'run', 'events', 'stats'];
+
+export function useChanges(): Connection {
+  const client = useQueryClient();
+  const [connection, setConnection] = useState<Connection>('connecting');
+  useEffect(() => watchChanges(client, setConnection), [client]);
+  return connection;
+}
+
+/** Returns how to end it. While nobody looks at the page it holds no connection. */
+function watchChanges(client: QueryClient, tell: (connection: Connection) => void): () => void {
+  let source: EventSource | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let due: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  let missedSome = false;
+
+  // Many changes at once are one refetch, and it comes after the last of them too.
+  function changed() {
+    due ??= setTimeout(() => {
+      due = undefined;
+      void refetch(client);
+    }, TOGETHER_MS);
+  }
+
+  function close() {
+    clearTimeout(retry);
+    source?.close();
+    source = undefined;
+  }
+
+  function open() {
+    close();
+    if (document.visibilityState === 'hidden') {
+      missedSome = true;
+      return;
+    }
+    source = new EventSource(apiUrl('changes'));
+    source.onopen = () => {
+      failures = 0;
+      tell('live');
+      if (missedSome) changed();
+      missedSome = false;
+    };
+    source.onmessage = changed;
+    source.addEventListener('change', changed);
+    source.onerror = () => {
+      tell('lost');
+      missedSome = true;
+      close();
+      retry = setTimeout(open, Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS));
+      failures += 1;
+    };
+  }
+
+  open();
+  document.addEventListener('visibilitychange', open);
+  window.addEventListener('online', open);
+  return () => {
+    document.removeEventListener('visibilitychange', open);
+    window.removeEventListener('online', open);
+    clearTimeout(due);
+    close();
+  };
+}
+
+/** Only what is on the screen is asked for now; the rest when it is shown. */
+function refetch(client: QueryClient): Promise<void> {
+  return client.invalidateQueries(
+    { predicate: ({ queryKey }) => CHANGING.includes(String(queryKey[0])) },
+    // An answer on its way may be older than the change.
+    { cancelRefetch: true },
+  );
+}

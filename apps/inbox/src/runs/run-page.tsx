@@ -1,0 +1,201 @@
+// One run: its picture, what waits in it, the conversation, and its events as they are recorded.
+import { VisibleText } from '@countersign/react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ArrowLeft, Ban, MessageSquare, RotateCcw, ShieldCheck } from 'lucide-react';
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import { eventsQuery, runQuery } from '../api/queries.ts';
+import { request } from '../api/request.ts';
+import type { Run, RunEvent } from '../api/wire.ts';
+import { Conversation } from '../conversation/conversation.tsx';
+import { Disclosure } from '../frame/disclosure.tsx';
+import { Loading, Trouble } from '../frame/standing.tsx';
+import { showToast } from '../frame/toasts.tsx';
+import { InterruptRow } from '../inbox/interrupt-row.tsx';
+import { Ago } from '../live/time.tsx';
+import { EventList } from './event-list.tsx';
+import { StatusMark } from './run-status.tsx';
+import { timelineOf } from './timeline.ts';
+import { TimelineView } from './timeline-view.tsx';
+
+export default function RunPage({ id }: { readonly id: string }) {
+  const run = useQuery(runQuery(id));
+  const events = useQuery(eventsQuery(id));
+  return (
+    <>
+      <Top id={id} run={run.data} />
+      <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
+        {run.data ? (
+          <Body run={run.data} events={events.data} eventsError={events.error} onRetry={() => void events.refetch()} />
+        ) : run.error ? (
+          <Trouble error={run.error} what="This run" onRetry={() => void run.refetch()} />
+        ) : (
+          <div className="p-6">
+            <Loading what="the run" />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Top({ id, run }: { readonly id: string; readonly run: Run | undefined }) {
+  return (
+    <div className="flex min-h-12 shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-2 py-2 md:px-6">
+      <Link href="/runs" className="button-quiet" title="All runs">
+        <ArrowLeft aria-hidden="true" className="size-5" />
+        <span className="sr-only">All runs</span>
+      </Link>
+      <div className="min-w-0 flex-1">
+        <h1 className="truncate text-base font-semibold tracking-tight">
+          <VisibleText text={run?.agent ?? 'Run'} />
+        </h1>
+        <p className="truncate font-mono text-xs text-muted">
+          <VisibleText text={id} />
+        </p>
+      </div>
+      {run && <RunActions run={run} />}
+    </div>
+  );
+}
+
+const isOver = ({ status }: Run): boolean => status === 'done' || status === 'cancelled' || status === 'failed';
+
+function RunActions({ run }: { readonly run: Run }) {
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: (how: 'cancel' | 'drive') =>
+      request<Run>(`runs/${encodeURIComponent(run.id)}/${how}`, { method: 'POST', body: {} }),
+    onSuccess: (_, how) => showToast('done', how === 'cancel' ? 'The run was cancelled.' : 'The run goes on.'),
+    onError: (error) => showToast('trouble', error.message),
+    onSettled: () =>
+      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === 'events' || queryKey[0] === 'run' }),
+  });
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <StatusMark status={run.status} />
+      <Link
+        href={`/chat/${encodeURIComponent(run.agent)}/${encodeURIComponent(run.id)}`}
+        className="button"
+        title="Open as a chat"
+      >
+        <MessageSquare aria-hidden="true" className="size-4" />
+        Chat
+      </Link>
+      {run.status === 'failed' && (
+        <button type="button" className="button" onClick={() => !change.isPending && change.mutate('drive')}>
+          <RotateCcw aria-hidden="true" className="size-4" />
+          Try again
+        </button>
+      )}
+      {!isOver(run) && (
+        <button
+          type="button"
+          className="button text-danger"
+          onClick={() => !change.isPending && change.mutate('cancel')}
+        >
+          <Ban aria-hidden="true" className="size-4" />
+          Cancel run
+        </button>
+      )}
+    </div>
+  );
+}
+
+type BodyProps = {
+  readonly run: Run;
+  readonly events: readonly RunEvent[] | undefined;
+  readonly eventsError: Error | null;
+  readonly onRetry: () => void;
+};
+
+function Body({ run, events, eventsError, onRetry }: BodyProps) {
+  const timeline = useMemo(() => events && timelineOf(events), [events]);
+  const waiting = run.interrupts.filter(({ status }) => status === 'pending');
+  return (
+    <div className="mx-auto flex w-full max-w-4xl flex-col gap-6 px-4 py-5 md:px-6">
+      <p className="text-muted">
+        Started <Ago at={run.createdAt} />
+        {run.startedBy !== null && (
+          <>
+            {' by '}
+            <VisibleText text={run.startedBy} />
+          </>
+        )}
+        {run.finishReason !== null && ` · ended: ${run.finishReason}`}
+      </p>
+      {run.error && (
+        <p role="alert" className="rounded-md bg-danger-soft px-3 py-2 text-danger wrap-anywhere">
+          <VisibleText text={run.error.message} />
+        </p>
+      )}
+      {waiting.length > 0 && (
+        <section aria-labelledby="run-waiting">
+          <h2 id="run-waiting" className="mb-2 font-semibold">
+            Waits for a person
+          </h2>
+          <ul className="panel overflow-hidden [&>li:last-child]:border-b-0">
+            {waiting.map((interrupt) => (
+              <InterruptRow
+                key={interrupt.id}
+                interrupt={interrupt}
+                href={`/interrupts/${encodeURIComponent(interrupt.id)}`}
+                isOpen={false}
+              />
+            ))}
+          </ul>
+        </section>
+      )}
+      <section aria-labelledby="run-timeline">
+        <h2 id="run-timeline" className="mb-2 font-semibold">
+          Timeline
+        </h2>
+        {timeline ? (
+          <TimelineView timeline={timeline} isOver={isOver(run)} />
+        ) : eventsError ? (
+          <Trouble error={eventsError} what="The events" onRetry={onRetry} />
+        ) : events ? (
+          <p className="text-muted">Nobody kept the time of this run.</p>
+        ) : (
+          <Loading what="the timeline" rows={2} />
+        )}
+      </section>
+      <section aria-labelledby="run-conversation">
+        <h2 id="run-conversation" className="mb-3 font-semibold">
+          Conversation
+        </h2>
+        <Conversation messages={run.messages} />
+      </section>
+      <section aria-label="Record">
+        <Disclosure title="Recorded events" aside={events && `${events.length}`}>
+          <Verification runId={run.id} />
+          <EventList events={events ?? []} />
+        </Disclosure>
+      </section>
+    </div>
+  );
+}
+
+type Verified = { readonly ok: boolean; readonly events: number; readonly problem: string | null };
+
+/** Each event is bound to those before it; the server can tell whether one was changed. */
+function Verification({ runId }: { readonly runId: string }) {
+  const verify = useMutation({
+    mutationFn: () => request<Verified>(`runs/${encodeURIComponent(runId)}/verify`),
+  });
+  return (
+    <div className="mb-3 flex flex-wrap items-center gap-3">
+      <button type="button" className="button" onClick={() => !verify.isPending && verify.mutate()}>
+        <ShieldCheck aria-hidden="true" className="size-4" />
+        Check the record
+      </button>
+      <output className={verify.data?.ok === false || verify.error ? 'text-danger' : 'text-muted'}>
+        {verify.error?.message}
+        {verify.data &&
+          (verify.data.ok
+            ? `Unchanged since it was written: ${verify.data.events} events.`
+            : `Not as it was written: ${verify.data.problem ?? ''}`)}
+      </output>
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+// From events to the picture of a run.
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../api/wire.ts';
+import { timeScale } from './time-scale.ts';
+import { timelineOf } from './timeline.ts';
+
+let seq = 0;
+const at = (time: number, type: string, said: object = {}): RunEvent => ({ seq: ++seq, at: time, type, ...said });
+const replied = (time: number, calls: Readonly<Record<string, string>>) =>
+  at(time, 'model-replied', {
+    content: Object.entries(calls).map(([ref, name]) => ({ toolRequest: { ref, name, input: {} } })),
+    calls: Object.keys(calls).map((ref) => ({ id: `call_${ref}`, ref })),
+    finishReason: 'stop',
+  });
+
+test('a pause, its decision and the work after it are told apart', () => {
+  const timeline = timelineOf([
+    at(0, 'user-spoke'),
+    replied(10, { a: 'pay' }),
+    at(11, 'call-interrupted', { callId: 'call_a' }),
+    at(500, 'decision-made', { callId: 'call_a', decision: { type: 'approve', by: 'ada', input: {} } }),
+    at(501, 'call-started', { callId: 'call_a' }),
+    at(520, 'call-settled', { callId: 'call_a', result: { type: 'output', output: 1 } }),
+    replied(540, {}),
+  ]);
+  expect(timeline).toEqual({
+    from: 0,
+    to: 540,
+    lanes: [
+      {
+        id: '',
+        name: 'Conversation',
+        spans: [
+          { is: 'turn', title: 'Turn 1', from: 0, to: 10 },
+          { is: 'turn', title: 'Turn 2', from: 520, to: 540 },
+        ],
+        marks: [
+          { is: 'said', title: 'The user spoke', at: 0 },
+          { is: 'ended', title: 'The run came to its end', at: 540 },
+        ],
+      },
+      {
+        id: 'call_a',
+        name: 'pay',
+        spans: [
+          { is: 'wait', title: 'Waits for a person', from: 11, to: 500 },
+          { is: 'work', title: 'Runs', from: 501, to: 520 },
+        ],
+        marks: [{ is: 'approved', title: 'Approved by ada, with changes', at: 500 }],
+      },
+    ],
+  });
+});
+
+test('what goes on has no end', () => {
+  const timeline = timelineOf([
+    at(0, 'user-spoke'),
+    replied(10, { a: 'pay', b: 'pay' }),
+    at(11, 'call-interrupted', { callId: 'call_a' }),
+    at(12, 'call-started', { callId: 'call_b' }),
+  ]);
+  expect(timeline?.lanes.slice(1).map(({ spans }) => spans[0]?.to)).toEqual([null, null]);
+});
+
+test('a body that asks in the middle works, waits and works again', () => {
+  const timeline = timelineOf([
+    replied(10, { a: 'pay' }),
+    at(11, 'call-started', { callId: 'call_a' }),
+    at(20, 'call-interrupted', { callId: 'call_a' }),
+    at(90, 'decision-made', { callId: 'call_a', decision: { type: 'restart' } }),
+    at(91, 'call-started', { callId: 'call_a' }),
+    at(99, 'call-settled', { callId: 'call_a', result: { type: 'error', text: 'no' } }),
+  ]);
+  const [, lane] = timeline?.lanes ?? [];
+  expect(lane?.spans.map(({ is, from, to }) => [is, from, to])).toEqual([
+    ['work', 11, 20],
+    ['wait', 20, 90],
+    ['work', 91, 99],
+  ]);
+  expect(lane?.marks.map(({ is }) => is)).toEqual(['approved', 'failed']);
+});
+
+test('events of a later version are no trouble, and without times there is no picture', () => {
+  expect(timelineOf([at(0, 'user-spoke'), at(5, 'something-new', { callId: 'call_x' })])?.to).toBe(5);
+  expect(timelineOf([{ seq: 1, type: 'user-spoke' }])).toBeUndefined();
+  expect(timelineOf([])).toBeUndefined();
+});
+
+test('on the scale a day and a millisecond are both seen, and the order stays', () => {
+  const scale = timeScale([0, 1, 86_400_000, 86_400_005]);
+  const places = [0, 1, 43_200_000, 86_400_000, 86_400_005].map(scale);
+  expect(places[0]).toBe(0);
+  expect(places.at(-1)).toBe(1);
+  expect([...places].sort((a, b) => a - b)).toEqual(places);
+  expect((places[1] ?? 0) - 0).toBeGreaterThan(0.01);
+  expect(timeScale([7])(7)).toBe(0);
+});

@@ -1,0 +1,114 @@
+// The chat of the page `/`: `useChat` for the conversation, `useInterrupts` for what waits for a person.
+'use client';
+
+import { useChat } from '@ai-sdk/react';
+import { Appearance, Interrupts, useInterrupts } from '@countersign/react';
+import { DefaultChatTransport } from 'ai';
+import { useEffect, useMemo, useRef } from 'react';
+import { Composer } from './composer.tsx';
+import { EmptyChat } from './empty-chat.tsx';
+import type { AppMessage, AppTools } from './message.ts';
+import { MessageView } from './message-view.tsx';
+import { type ModelName, TopBar } from './top-bar.tsx';
+import { Trouble } from './trouble.tsx';
+import { useFollow } from './use-follow.ts';
+
+export type ChatProps = {
+  readonly id: string;
+  readonly messages: AppMessage[];
+  /** The answer was still being written when the page was loaded. */
+  readonly isRunning: boolean;
+  readonly model: ModelName;
+};
+
+const API = '/api/chat';
+
+export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
+  const chat = useChat<AppMessage>({ id, messages: loaded, transport: useTransport(), resume: isRunning });
+  const interrupts = useInterrupts<AppTools>(chat, { api: API });
+  const input = useRef<HTMLTextAreaElement>(null);
+  const { messages, status, error } = chat;
+  const isBusy = status === 'submitted' || status === 'streaming';
+  const { end, waiting } = useFollow(lengthOf(messages) + interrupts.interrupts.length);
+
+  // From the first word on, the address leads back to this chat.
+  const hasBegun = messages.length > 0;
+  useEffect(() => {
+    if (hasBegun) window.history.replaceState(null, '', `/?chat=${id}`);
+  }, [hasBegun, id]);
+
+  const say = (text: string) => {
+    chat.clearError();
+    void chat.sendMessage({ text });
+  };
+
+  return (
+    <Appearance words={WORDS}>
+      <div className="flex min-h-dvh flex-col">
+        <TopBar page="/" model={model} />
+        <main className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 sm:px-6">
+          <h1 className="sr-only">Chat with the assistant</h1>
+          {hasBegun ? (
+            <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-6 pt-6">
+              {messages.map((message, index) => (
+                <MessageView key={message.id} message={message} isLast={index === messages.length - 1} />
+              ))}
+              {status === 'submitted' && <Thinking />}
+            </div>
+          ) : (
+            <EmptyChat isDemo={model.isDemo} onChoose={say} />
+          )}
+          <div ref={waiting} className="pt-4">
+            <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} />
+          </div>
+          {error && !isBusy && <Trouble onRetry={() => void chat.sendMessage()} />}
+          <div ref={end} className="h-6 shrink-0" />
+        </main>
+        <Composer input={input} isBusy={isBusy} isPending={interrupts.isPending} onSend={say} />
+      </div>
+    </Appearance>
+  );
+}
+
+/** The server has the conversation; it is told the last message, which says what this browser knows already. */
+function useTransport() {
+  return useMemo(
+    () =>
+      new DefaultChatTransport<AppMessage>({
+        api: API,
+        prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
+          body: { ...body, id, trigger, messageId, messages: messages.slice(-1) },
+        }),
+      }),
+    [],
+  );
+}
+
+/** Grows with everything that is said. */
+function lengthOf(messages: readonly AppMessage[]): number {
+  const parts = messages.flatMap((message) => message.parts);
+  return parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 1), messages.length);
+}
+
+const WORDS = {
+  mayItRun: 'Approval needed',
+  question: 'A question for you',
+  risk: (risk: string) => `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk`,
+  deadline: 'Decide',
+  onExpiry: {
+    reject: '· then it is rejected',
+    cancel: '· then it is withdrawn',
+    approve: '· then it is approved',
+  },
+};
+
+function Thinking() {
+  return (
+    <p className="thinking">
+      <span className="sr-only">The assistant is thinking</span>
+      <i />
+      <i />
+      <i />
+    </p>
+  );
+}

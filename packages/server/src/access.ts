@@ -1,0 +1,149 @@
+// Who may read, steer and decide what. Whoever may not read a thing is told that there is no such thing.
+import { type Countersign, type RunInterrupt, type RunRecord, UsageError } from 'countersign';
+import { interruptCard } from 'countersign/ui';
+import type { Person } from './identity/person.ts';
+import type { Claim, Interrupt } from './shapes/interrupt.ts';
+
+/** Whose run it is; known without reading the run. */
+export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+
+/** Who may do what; each has a default that looks at who started the run. */
+export type Policies = {
+  /** Who may read a run, its questions and its conversation: the one who started it, and those who may decide in it. */
+  readonly mayRead?: (run: RunReference, person: Person) => boolean;
+  /** Who may speak in a run, cancel it and drive it on: the one who started it. */
+  readonly maySteer?: (run: RunReference, person: Person) => boolean;
+  /** Who may decide a question: the one who started the run. */
+  readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean;
+};
+
+/** How many questions of one run a policy looks at. */
+const LOOK = 200;
+/** How long such a look is good for. */
+const LOOK_MS = 100;
+/** How many are looked at for one page; after that a shorter page is given, with its cursor. */
+const MOST = 2_000;
+/** Beyond every event: only the record of the run is read. */
+const NO_EVENTS = 2_147_483_647;
+
+export class Access {
+  readonly #ai: Countersign;
+  readonly #policies: Policies;
+  /** Whose run it is never changes, so it is asked for once; the oldest are forgotten. */
+  readonly #references = new Map<string, RunReference>();
+  readonly #looks = new Map<string, Promise<readonly RunInterrupt[]>>();
+
+  constructor(ai: Countersign, policies: Policies) {
+    this.#ai = ai;
+    this.#policies = policies;
+  }
+
+  /** The only runs that this person may see, if that can be said to the store. */
+  ownOnly(person: Person, what: 'runs' | 'interrupts'): string | undefined {
+    const { mayRead, mayDecide } = this.#policies;
+    if (person.reach === 'all' || mayRead) return undefined;
+    return what === 'interrupts' && mayDecide ? undefined : person.id;
+  }
+
+  mayRead(run: RunReference, person: Person): boolean {
+    return (this.#policies.mayRead ?? isOwn)(run, person);
+  }
+
+  maySteer(run: RunReference, person: Person): boolean {
+    return person.scopes.includes('start') && (this.#policies.maySteer ?? isOwn)(run, person);
+  }
+
+  mayDecide(interrupt: Interrupt, person: Person): boolean {
+    if (!person.scopes.includes('decide')) return false;
+    const { mayDecide } = this.#policies;
+    return mayDecide ? mayDecide(interrupt, person) : isOwn(interrupt, person);
+  }
+
+  /** Throws `unknown-run` if there is none that this person may read. */
+  async readable(runId: string, person: Person): Promise<RunReference> {
+    const run = await this.reference(runId);
+    if (run && (await this.sees(run, person))) return run;
+    throw new UsageError('unknown-run', { runId }, `There is no run ${runId}.`);
+  }
+
+  /** Throws `unknown-run` as well if the person may not even read it. */
+  async steerable(runId: string, person: Person): Promise<RunReference> {
+    const run = await this.readable(runId, person);
+    if (this.maySteer(run, person)) return run;
+    throw new UsageError('not-allowed', { status: 403, runId }, `${person.id} may read ${runId}, but not steer it.`);
+  }
+
+  /** Whoever may decide a question of a run may read the run. */
+  async sees(run: RunReference, person: Person): Promise<boolean> {
+    if (this.mayRead(run, person)) return true;
+    if (!this.#policies.mayDecide) return false;
+    const items = await this.#questions(run.id);
+    return items.some((item) => this.mayDecide(this.card(item, person, null), person));
+  }
+
+  /** Everybody who follows asks this at once when a run has changed: they share one look. */
+  #questions(runId: string): Promise<readonly RunInterrupt[]> {
+    const known = this.#looks.get(runId);
+    if (known !== undefined) return known;
+    const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: LOOK }));
+    const look = Promise.all(both)
+      .then((pages) => pages.flatMap(({ items }) => items))
+      .finally(() => setTimeout(() => this.#looks.delete(runId), LOOK_MS).unref());
+    this.#looks.set(runId, look);
+    return look;
+  }
+
+  /** The question as this person sees it, or undefined if they may not. */
+  seen(interrupt: RunInterrupt, person: Person, claim: Claim | null): Interrupt | undefined {
+    const card = this.card(interrupt, person, claim);
+    const { runId: id, agent, startedBy } = interrupt;
+    return this.mayRead({ id, agent, startedBy }, person) || this.mayDecide(card, person) ? card : undefined;
+  }
+
+  card(interrupt: RunInterrupt, person: Person, claim: Claim | null): Interrupt {
+    const { runId, agent, startedBy } = interrupt;
+    const card = interruptCard(interrupt, this.#ai.agents.get(agent), false);
+    const whole: Interrupt = { ...card, runId, agent, startedBy, claim };
+    return { ...whole, mayDecide: card.status === 'pending' && this.mayDecide(whole, person) };
+  }
+
+  /** Undefined if there is no such run. */
+  async reference(runId: string): Promise<RunReference | undefined> {
+    const known = this.#references.get(runId);
+    if (known) return known;
+    const loaded = await this.#ai.runs.find(runId, { after: NO_EVENTS });
+    if (!loaded) return undefined;
+    const { id, agent, startedBy } = loaded.run;
+    if (this.#references.size >= 10_000) {
+      const [oldest] = this.#references.keys();
+      if (oldest !== undefined) this.#references.delete(oldest);
+    }
+    const run = { id, agent, startedBy };
+    this.#references.set(id, run);
+    return run;
+  }
+}
+
+const isOwn = (run: Pick<RunReference, 'startedBy'>, person: Person): boolean =>
+  person.reach === 'all' || run.startedBy === person.id;
+
+type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
+
+/** A page of those that `keep` lets through. It may be short, even empty, and still have a cursor. */
+export async function keptPage<T, Kept>(
+  load: (options: { readonly cursor?: string; readonly limit: number }) => Promise<Page<T>>,
+  { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
+  keep: (items: readonly T[]) => Promise<readonly (Kept | undefined)[]> | readonly (Kept | undefined)[],
+): Promise<Page<Kept>> {
+  const kept: Kept[] = [];
+  let from = cursor;
+  for (let looked = 0; looked < MOST; ) {
+    // No more than there is room for: the cursor belongs to the last of a page.
+    const page = await load({ limit: limit - kept.length, ...(from !== undefined && { cursor: from }) });
+    looked += Math.max(1, page.items.length);
+    for (const item of await keep(page.items)) if (item !== undefined) kept.push(item);
+    if (page.cursor === null || kept.length >= limit) return { items: kept, cursor: page.cursor };
+    from = page.cursor;
+  }
+  return { items: kept, cursor: from ?? null };
+}

@@ -1,0 +1,22 @@
+// Through what somebody decides: recorded with every decision.
+import { z } from '@hono/zod-openapi';
+import { UsageError } from 'countersign';
+
+const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
+/** Through what somebody decides. */
+export type Channel = (typeof CHANNELS)[number];
+
+export const ChannelHeaders = z.object({
+  'x-countersign-channel': z.enum(CHANNELS).optional().openapi({ description: '`api` unless given.' }),
+});
+
+export function channelOf(request: Request): Channel {
+  const said = request.headers.get('x-countersign-channel');
+  const channel = said === null ? 'api' : CHANNELS.find((known) => known === said);
+  if (channel) return channel;
+  throw new UsageError(
+    'invalid-request',
+    { status: 400 },
+    `The header x-countersign-channel must be one of ${CHANNELS.join(', ')}.`,
+  );
+}

@@ -1,0 +1,167 @@
+// The chat with an agent, for `useChat`: `chatRoute` of countersign/ui behind the identity and the policies of this server.
+import { z } from '@hono/zod-openapi';
+import { type Agent, type Countersign, type Context as ToolContext, UsageError } from 'countersign';
+import { type ChatRoute, chatRoute } from 'countersign/ui';
+import type { RunReference } from '../access.ts';
+import { endpoint } from '../http/endpoint.ts';
+import type { Person } from '../identity/person.ts';
+import { nameShape, runIdShape } from '../shapes/page.ts';
+import { unknownAgent } from './run-answer.ts';
+import type { Services } from './services.ts';
+
+const tag = 'Chat';
+const agentParam = z.object({ agent: nameShape });
+const chatParams = z.object({ agent: nameShape, chatId: runIdShape });
+
+const PostShape = z
+  .looseObject({
+    id: runIdShape.openapi({ description: 'The chat: the id of its run.' }),
+    trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
+    messages: z
+      .array(
+        z.looseObject({ id: z.string().optional(), role: z.string(), parts: z.array(z.looseObject({})).optional() }),
+      )
+      .optional(),
+    decisions: z.array(z.looseObject({ interruptId: z.string() })).optional(),
+  })
+  .openapi('ChatPost', { description: 'What `useChat` posts; `docs/wire-format.md` says what counts of it.' });
+
+const stream = { description: 'The UI message stream of the AI SDK.', shape: z.string(), type: 'text/event-stream' };
+
+/** Who chats, as `chatRoute` is told: with what is known of the chat already. */
+type Chatter = {
+  readonly id: string;
+  readonly context?: ToolContext;
+  readonly person: Person;
+  readonly startedBy: string | null;
+  readonly sees: boolean;
+};
+
+export function chatEndpoints(services: Services) {
+  const { ai, access } = services;
+  const chatters = new WeakMap<Request, Chatter>();
+  const routes = new Map<Agent, ChatRoute>();
+
+  function routeOf(name: string): ChatRoute {
+    const agent = ai.agents.get(name);
+    if (!agent) throw unknownAgent(name);
+    const known = routes.get(agent);
+    if (known) return known;
+    const made = chatRoute(agent, {
+      authorize: (request) => chatters.get(request),
+      mayRead: (run, chatter) => (chatter as Chatter).sees || access.mayRead(run, (chatter as Chatter).person),
+      mayDecide: (card, chatter) => {
+        const { person, startedBy } = chatter as Chatter;
+        const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
+        return access.mayDecide({ ...card, runId, agent: name, startedBy, claim: null }, person);
+      },
+      keepAliveMs: services.streams.keepAliveMs,
+    });
+    routes.set(agent, made);
+    return made;
+  }
+
+  /** The run of the chat, if there is one that this person may read; the route says of all others that there is none. */
+  async function enter(
+    request: Request,
+    agent: string,
+    chatId: string,
+    person: Person,
+  ): Promise<RunReference | 'none' | 'hidden'> {
+    const run = await access.reference(chatId);
+    const sees = run !== undefined && run.agent === agent && (await access.sees(run, person));
+    const isOwn = !run || run.startedBy === person.id;
+    chatters.set(request, {
+      id: person.id,
+      ...(isOwn && person.context && { context: person.context }),
+      person,
+      startedBy: run ? run.startedBy : person.id,
+      sees,
+    });
+    return sees ? run : run ? 'hidden' : 'none';
+  }
+
+  const look = (
+    what: '' | '/stream' | '/watch',
+    summary: string,
+    answer: { description: string; shape?: z.ZodType; type?: string },
+  ) =>
+    endpoint(
+      {
+        method: 'get',
+        path: `/chat/{agent}/{chatId}${what}`,
+        summary,
+        tag,
+        scope: 'read',
+        params: chatParams,
+        answers: { 200: answer, ...(what === '/stream' && { 204: { description: 'There is nothing to show.' } }) },
+        problems: [404],
+      },
+      async ({ params: { agent, chatId }, person, request }) => {
+        const route = routeOf(agent);
+        const found = await enter(request, agent, chatId, person);
+        // As for a chat that nobody has begun.
+        if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
+        return route.GET(request);
+      },
+    );
+
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: '/chat/{agent}',
+        summary: 'Say something, or decide, in a chat',
+        description: 'Saying something needs the scope `start`, deciding the scope `decide`.',
+        tag,
+        scope: null,
+        params: agentParam,
+        body: PostShape,
+        answers: { 200: stream },
+        problems: [404, 409],
+      },
+      async ({ params: { agent }, body, person, request }) => {
+        const route = routeOf(agent);
+        const post = new Request(request.url, {
+          method: 'POST',
+          headers: headersOf(request),
+          body: JSON.stringify(body),
+          signal: request.signal,
+        });
+        const found = await enter(post, agent, body.id, person);
+        const run = found === 'none' ? { id: body.id, agent, startedBy: person.id } : found;
+        if (run !== 'hidden' && !access.maySteer(run, person))
+          await refuseSpeaking(ai, found === 'none' ? undefined : run, body);
+        return route.POST(post);
+      },
+    ),
+    look('', 'A chat, to begin `useChat` with', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
+    look('/stream', 'The current message again, then what happens', stream),
+    look('/watch', 'Tells when the chat comes to rest', {
+      description: 'Server-sent events.',
+      shape: z.string(),
+      type: 'text/event-stream',
+    }),
+  ];
+}
+
+/** Those who may only decide may not speak in the name of the one who asked, nor have a failed run tried again. */
+async function refuseSpeaking(
+  ai: Countersign,
+  run: RunReference | undefined,
+  { id, trigger, messages = [], decisions = [] }: z.output<typeof PostShape>,
+): Promise<void> {
+  const last = messages.at(-1)?.role;
+  const decides = trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
+  if (run && decides && (await ai.runs.get(run.id)).status !== 'failed') return;
+  throw new UsageError('not-allowed', { status: 403, runId: id }, 'You may decide in this chat, but not speak in it.');
+}
+
+/** The length is that of the body as it is written now, and where the post comes from was looked at already. */
+function headersOf(request: Request): Headers {
+  const headers = new Headers(request.headers);
+  for (const name of ['content-length', 'transfer-encoding', 'content-encoding', 'origin', 'sec-fetch-site'])
+    headers.delete(name);
+  headers.set('content-type', 'application/json');
+  return headers;
+}

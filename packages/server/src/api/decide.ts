@@ -1,0 +1,82 @@
+// POST /interrupts/{id}/decide: records the decision of a person, once and for all.
+import { z } from '@hono/zod-openapi';
+import { type DecisionInput, type Json, UsageError } from 'countersign';
+import { endpoint, json } from '../http/endpoint.ts';
+import { DecidedShape, DecideShape } from '../shapes/decision.ts';
+import { interruptIdShape } from '../shapes/interrupt.ts';
+import { ChannelHeaders, channelOf } from './channel.ts';
+import { dropClaim } from './claims.ts';
+import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
+import type { Services } from './services.ts';
+
+export function decideEndpoints({ ai, access, measures, log, logInputs }: Services) {
+  const { runs } = ai;
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: '/interrupts/{interruptId}/decide',
+        summary: 'Decide a question',
+        description:
+          'The decision is durable before the answer is sent. Deciding the same again gives the recorded decision; deciding ' +
+          'otherwise is a conflict that says who decided what, when.',
+        tag: 'Questions',
+        scope: 'decide',
+        params: z.object({ interruptId: interruptIdShape }),
+        headers: z.object({ ...IdempotencyHeaders.shape, ...ChannelHeaders.shape }),
+        body: DecideShape,
+        answers: { 200: { description: 'The decision, as it is recorded.', shape: DecidedShape } },
+        problems: [404, 409, 422],
+      },
+      async ({ params: { interruptId }, body: { decision, digest, note }, person, request }) => {
+        const channel = channelOf(request);
+        const key = keyIn(request);
+        const found = await runs.interrupt(interruptId);
+        const seen = access.seen(found, person, null);
+        if (!seen)
+          throw new UsageError(
+            'unknown-interrupt',
+            { interruptId },
+            `There is no interrupt ${interruptId} in the store.`,
+          );
+        if (!access.mayDecide(seen, person))
+          throw new UsageError(
+            'not-allowed',
+            { status: 403, interruptId },
+            `${person.id} may not decide ${interruptId}.`,
+          );
+        if (key !== undefined)
+          await remember(runs.notes, {
+            key,
+            person: person.id,
+            asked: ['decide', interruptId, decision as Json, digest ?? null, note ?? null],
+            kept: null,
+          });
+        // What tools may know of a person belongs to the one who asked, not to the one who decides.
+        const context = seen.startedBy === person.id ? person.context : undefined;
+        const decided = await runs.decide(interruptId, decision as DecisionInput, {
+          by: person.id,
+          channel,
+          ...(digest !== undefined && { digest }),
+          ...(note !== undefined && { note }),
+          ...(context && { context }),
+        });
+        if (seen.status === 'pending') {
+          measures.decided(decision.type, channel);
+          log('info', 'decided', {
+            interruptId,
+            runId: seen.runId,
+            agent: seen.agent,
+            tool: seen.tool,
+            outcome: decision.type,
+            by: person.id,
+            channel,
+            ...(logInputs && { input: seen.input, decision, note }),
+          });
+          await dropClaim(runs.notes, interruptId);
+        }
+        return json(decided);
+      },
+    ),
+  ];
+}

@@ -1,0 +1,28 @@
+// The OpenAPI document, made from the definitions of the endpoints.
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { ApiDocument } from '../pages/docs.ts';
+
+export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
+  api.openAPIRegistry.registerComponent('securitySchemes', 'token', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API token, made by `countersign tokens create`.',
+  });
+  api.openAPIRegistry.registerComponent('securitySchemes', 'session', {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'countersign',
+    description: 'The session of a browser.',
+  });
+  return api.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: {
+      title: 'Countersign',
+      version: '1',
+      description:
+        'Runs of agents, and the questions that they put to people. Times are in milliseconds. Errors are ' +
+        '`application/problem+json` with a stable `code`.',
+    },
+    servers: [{ url }],
+  }) as unknown as ApiDocument;
+}

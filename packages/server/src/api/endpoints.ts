@@ -1,0 +1,24 @@
+// Every endpoint of the API.
+import type { Endpoint } from '../http/endpoint.ts';
+import { chatEndpoints } from './chat.ts';
+import { decideEndpoints } from './decide.ts';
+import { eventEndpoints } from './events.ts';
+import { interruptEndpoints } from './interrupts.ts';
+import { personEndpoints } from './me.ts';
+import { runEndpoints } from './runs.ts';
+import type { Services } from './services.ts';
+import { startEndpoints } from './start.ts';
+import { statsEndpoints } from './stats.ts';
+
+export function apiEndpoints(services: Services): readonly Endpoint[] {
+  return [
+    ...personEndpoints(services),
+    ...startEndpoints(services),
+    ...runEndpoints(services),
+    ...eventEndpoints(services),
+    ...interruptEndpoints(services),
+    ...decideEndpoints(services),
+    ...statsEndpoints(services),
+    ...chatEndpoints(services),
+  ];
+}

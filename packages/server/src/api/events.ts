@@ -1,0 +1,73 @@
+// The events of a run, and what changes: as pages and as server-sent events.
+import { z } from '@hono/zod-openapi';
+import { UsageError } from 'countersign';
+import { endpoint, json } from '../http/endpoint.ts';
+import { changesFor } from '../live/changes.ts';
+import { eventStream } from '../live/event-stream.ts';
+import { pageOf, runIdShape } from '../shapes/page.ts';
+import { EventQueryShape, EventShape } from '../shapes/run.ts';
+import type { Services } from './services.ts';
+
+const LastEventHeaders = z.object({
+  'last-event-id': z
+    .string()
+    .regex(/^\d{1,10}$/)
+    .optional()
+    .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `after`.' }),
+});
+
+export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services) {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/runs/{runId}/events',
+        summary: 'The events of a run',
+        description:
+          'With `Accept: text/event-stream` or `follow=1` as server-sent events: `id` is the `seq`, `event: event` each fact, ' +
+          '`event: end` when the run has ended.',
+        tag: 'Live',
+        scope: 'read',
+        params: z.object({ runId: runIdShape }),
+        query: EventQueryShape,
+        headers: LastEventHeaders,
+        answers: { 200: { description: 'A page of events.', shape: pageOf(EventShape) } },
+        problems: [404],
+      },
+      async ({ params: { runId }, query: { after = 0, limit = 50, follow }, person, request }) => {
+        await access.readable(runId, person);
+        const from = lastEventId(request) ?? after;
+        if (follow === '1' || wantsStream(request))
+          return eventStream((signal) => runEvents.follow(runId, from, signal), request, streams);
+        const events = (await ai.runs.find(runId, { after: from }))?.events ?? [];
+        const items = events.slice(0, limit).map((event, index) => ({ ...event, seq: from + index + 1 }));
+        return json({ items, cursor: events.length > limit ? String(from + limit) : null });
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/changes',
+        summary: 'What changes',
+        description:
+          'Server-sent events `{ runId }`, whenever a run that the caller may see has changed; `runId: null` means that ' +
+          'everything is to be looked at again.',
+        tag: 'Live',
+        scope: 'read',
+        answers: { 200: { description: 'A stream that does not end.', shape: z.string(), type: 'text/event-stream' } },
+      },
+      ({ person, request }) => eventStream((signal) => changesFor(hub, access, person, signal), request, streams),
+    ),
+  ];
+}
+
+function wantsStream(request: Request): boolean {
+  return (request.headers.get('accept') ?? '').includes('text/event-stream');
+}
+
+function lastEventId(request: Request): number | undefined {
+  const id = request.headers.get('last-event-id');
+  if (id === null || id === '') return undefined;
+  if (/^\d{1,9}$/.test(id)) return Number(id);
+  throw new UsageError('invalid-request', { status: 400 }, 'The header Last-Event-ID must be the id of an event.');
+}

@@ -1,0 +1,78 @@
+// Idempotency keys: a request that is repeated with its key does nothing twice.
+import { createHash } from 'node:crypto';
+import { z } from '@hono/zod-openapi';
+import { type Json, type Notes, UsageError } from 'countersign';
+
+const COLLECTION = 'idempotency';
+const KEPT_MS = 24 * 3_600_000;
+
+export const IdempotencyHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[\x21-\x7e]+$/)
+    .optional()
+    .openapi({ description: 'A text of your choice, kept for a day: the same request with the same key acts once.' }),
+});
+
+/** The key of a request; undefined if it has none. */
+export function keyIn(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key');
+  if (key === null) return undefined;
+  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new UsageError(
+    'invalid-request',
+    { status: 400 },
+    'The header Idempotency-Key must be 1 to 255 visible ASCII characters.',
+  );
+}
+
+export type Remembered = {
+  /** What was kept when the key was first seen. */
+  readonly kept: Json;
+  /** This request is the first with the key. */
+  readonly isFirst: boolean;
+  /** The key is free again: the request did nothing. */
+  forget(): Promise<void>;
+};
+
+/**
+ * Keeps `kept` under the key of this person, or gives what was kept before. Throws `key-reused` if the key came with
+ * another request.
+ */
+export async function remember(
+  notes: Notes,
+  {
+    key,
+    person,
+    asked,
+    kept,
+  }: { readonly key: string; readonly person: string; readonly asked: Json; readonly kept: Json },
+): Promise<Remembered> {
+  const id = hash([person, key]);
+  const fingerprint = hash(asked);
+  const isFirst = await notes.put(
+    COLLECTION,
+    id,
+    { fingerprint, kept },
+    { version: 0, expiresAt: Date.now() + KEPT_MS },
+  );
+  const note = isFirst ? undefined : await notes.get(COLLECTION, id);
+  const before = (note?.value ?? { fingerprint, kept }) as { readonly fingerprint: string; readonly kept: Json };
+  if (before.fingerprint !== fingerprint)
+    throw new UsageError(
+      'key-reused',
+      { status: 422 },
+      'This Idempotency-Key was used for another request. Use a new one.',
+    );
+  return {
+    kept: before.kept,
+    isFirst,
+    forget: async () => {
+      await notes.remove(COLLECTION, id);
+    },
+  };
+}
+
+const hash = (value: Json): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

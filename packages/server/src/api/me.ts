@@ -1,0 +1,53 @@
+// Who asks, and what there is to ask: /me and /agents.
+import { z } from '@hono/zod-openapi';
+import type { Agent } from 'countersign';
+import { endpoint, json } from '../http/endpoint.ts';
+import { type AgentInfo, AgentShape, type Me, MeShape } from '../shapes/person.ts';
+import type { Services } from './services.ts';
+
+export function personEndpoints({ ai, model }: Services) {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/me',
+        summary: 'Who asks',
+        tag: 'People and agents',
+        scope: null,
+        answers: { 200: { description: 'Who the server takes the caller for.', shape: MeShape } },
+      },
+      ({ person: { id, name, scopes } }) => {
+        const me: Me = { id, name, scopes: [...scopes], demo: model.demo, model: model.name };
+        return json(me);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/agents',
+        summary: 'The agents and their tools',
+        tag: 'People and agents',
+        scope: null,
+        answers: { 200: { description: 'Every agent.', shape: z.object({ items: z.array(AgentShape) }) } },
+      },
+      () => json({ items: [...ai.agents.values()].map(agentInfo) }),
+    ),
+  ];
+}
+
+type Definition = Agent['definition'];
+
+function agentInfo({ name, definition }: Agent): AgentInfo {
+  const tools = [...(definition.innerTools?.().values() ?? [])];
+  return {
+    name,
+    description: definition.spec().description,
+    tools: tools.map((tool) => ({ name: tool.name, description: tool.spec().description, asks: asksOf(tool) })),
+  };
+}
+
+function asksOf({ body, needsApproval }: Definition): AgentInfo['tools'][number]['asks'] {
+  if (!body) return 'question';
+  if (typeof needsApproval === 'function') return 'sometimes';
+  return needsApproval ? 'always' : 'never';
+}

@@ -1,0 +1,120 @@
+// Runs: look, list, cancel, drive on, verify.
+import { z } from '@hono/zod-openapi';
+import type { RunRecord } from 'countersign';
+import { keptPage } from '../access.ts';
+import { endpoint, json } from '../http/endpoint.ts';
+import { pageOf, runIdShape } from '../shapes/page.ts';
+import { CancelShape, RunQueryShape, RunShape, RunSummaryShape, VerifiedShape } from '../shapes/run.ts';
+import { runAnswer, summaryOf } from './run-answer.ts';
+import type { Services } from './services.ts';
+
+const params = z.object({ runId: runIdShape });
+const tag = 'Runs';
+
+export function runEndpoints({ ai, access, log }: Services) {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/runs',
+        summary: 'List runs',
+        tag,
+        scope: 'read',
+        query: RunQueryShape,
+        answers: { 200: { description: 'A page of runs.', shape: pageOf(RunSummaryShape) } },
+      },
+      async ({ query: { cursor, limit = 50, startedBy, status, agent, order }, person }) => {
+        const only = access.ownOnly(person, 'runs');
+        if (only !== undefined && startedBy !== undefined && startedBy !== only)
+          return json({ items: [], cursor: null });
+        const who = only ?? startedBy;
+        const given = {
+          ...(status && { status }),
+          ...(agent !== undefined && { agent }),
+          ...(order && { order }),
+          ...(who !== undefined && { startedBy: who }),
+        };
+        return json(
+          await keptPage(
+            (page) => ai.runs.list({ ...given, ...page }),
+            { cursor, limit },
+            (runs: readonly RunRecord[]) =>
+              runs.map((run) => (access.mayRead(run, person) ? summaryOf(run) : undefined)),
+          ),
+        );
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/runs/{runId}',
+        summary: 'A run with its conversation and its questions',
+        tag,
+        scope: 'read',
+        params,
+        answers: { 200: { description: 'The run.', shape: RunShape } },
+        problems: [404],
+      },
+      async ({ params: { runId }, person }) => {
+        await access.readable(runId, person);
+        return json(await runAnswer(ai, access, runId, person));
+      },
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: '/runs/{runId}/cancel',
+        summary: 'End a run',
+        description: 'What is started is told to stop, what waits is withdrawn. A run that has ended stays as it is.',
+        tag,
+        scope: 'start',
+        params,
+        body: CancelShape,
+        bodyIsOptional: true,
+        answers: { 200: { description: 'The run.', shape: RunShape } },
+        problems: [404, 409],
+      },
+      async ({ params: { runId }, body: { reason }, person }) => {
+        await access.steerable(runId, person);
+        await ai.runs.cancel(runId, { by: person.id, ...(reason !== undefined && { reason }) });
+        log('info', 'cancelled', { runId, by: person.id });
+        return json(await runAnswer(ai, access, runId, person));
+      },
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: '/runs/{runId}/drive',
+        summary: 'Try again after a failure',
+        tag,
+        scope: 'start',
+        params,
+        answers: { 200: { description: 'The run.', shape: RunShape } },
+        problems: [404, 409],
+      },
+      async ({ params: { runId }, person }) => {
+        const run = await access.steerable(runId, person);
+        const context = run.startedBy === person.id ? person.context : undefined;
+        await ai.runs.drive(runId, context ? { context } : {});
+        return json(await runAnswer(ai, access, runId, person));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/runs/{runId}/verify',
+        summary: 'Whether the record is what was recorded',
+        description: 'By the hash chain over the events of the run.',
+        tag,
+        scope: 'read',
+        params,
+        answers: { 200: { description: 'What was found.', shape: VerifiedShape } },
+        problems: [404],
+      },
+      async ({ params: { runId }, person }) => {
+        await access.readable(runId, person);
+        return json(await ai.runs.verify(runId));
+      },
+    ),
+  ];
+}

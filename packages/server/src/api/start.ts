@@ -1,0 +1,83 @@
+// POST /runs: starts a run of an agent.
+import { randomBytes } from 'node:crypto';
+import { CountersignError, UsageError } from 'countersign';
+import { endpoint, json } from '../http/endpoint.ts';
+import type { Person } from '../identity/person.ts';
+import { RunShape, StartShape } from '../shapes/run.ts';
+import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempotency.ts';
+import { runAnswer, unknownAgent } from './run-answer.ts';
+import type { Services } from './services.ts';
+
+export function startEndpoints({ ai, access, measures, log, logInputs }: Services) {
+  /** False if this very request was taken before. */
+  async function start(
+    asked: { readonly agent: string; readonly prompt: string },
+    runId: string,
+    person: Person,
+    remembered: Remembered | undefined,
+  ): Promise<boolean> {
+    const agent = ai.agents.get(asked.agent);
+    if (!agent) throw unknownAgent(asked.agent);
+    const { context } = person;
+    try {
+      await agent.start(asked.prompt, { runId, by: person.id, ...(context && { context }) });
+      measures.runStarted(asked.agent);
+      log('info', 'started', {
+        runId,
+        agent: asked.agent,
+        by: person.id,
+        ...(logInputs && { prompt: asked.prompt }),
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof CountersignError && error.code === 'run-exists')) throw error;
+      const run = await access.reference(runId);
+      // The first with a key did not start this run, whoever did: its caller chose an id that is taken.
+      if (!remembered || remembered.isFirst || run?.startedBy !== person.id || run.agent !== asked.agent) {
+        if (remembered?.isFirst) await remembered.forget();
+        throw error;
+      }
+      return false;
+    }
+  }
+
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: '/runs',
+        summary: 'Start a run',
+        description: 'The run is recorded before the answer is sent, and goes on by itself.',
+        tag: 'Runs',
+        scope: 'start',
+        headers: IdempotencyHeaders,
+        body: StartShape,
+        answers: {
+          201: { description: 'The run was started.', shape: RunShape },
+          200: { description: 'It was started before, by this very request.', shape: RunShape },
+        },
+        problems: [404, 409, 422],
+      },
+      async ({ body, person, request }) => {
+        if (!ai.agents.has(body.agent)) throw unknownAgent(body.agent);
+        if (body.prompt.trim() === '')
+          throw new UsageError('invalid-request', { status: 400 }, 'The prompt says nothing.');
+        const key = keyIn(request);
+        const chosen = body.runId ?? `run_${randomBytes(15).toString('base64url')}`;
+        // The id is kept under the key before the run is started: whoever repeats the request starts the same run.
+        const remembered =
+          key === undefined
+            ? undefined
+            : await remember(ai.runs.notes, {
+                key,
+                person: person.id,
+                asked: ['start', body.agent, body.prompt, body.runId ?? null],
+                kept: chosen,
+              });
+        const runId = remembered ? String(remembered.kept) : chosen;
+        const isNew = await start(body, runId, person, remembered);
+        return json(await runAnswer(ai, access, runId, person), isNew ? 201 : 200);
+      },
+    ),
+  ];
+}

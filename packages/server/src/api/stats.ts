@@ -1,0 +1,24 @@
+// GET /stats: numbers for the dashboard, of the runs that the person may see.
+import { endpoint, json } from '../http/endpoint.ts';
+import { StatsQueryShape, StatsShape } from '../shapes/stats.ts';
+import type { Services } from './services.ts';
+
+export function statsEndpoints({ ai }: Services) {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/stats',
+        summary: 'How deciding goes',
+        description:
+          'Of everybody for those whose reach is `all`, of the own runs for everybody else. Days are in UTC.',
+        tag: 'Questions',
+        scope: 'read',
+        query: StatsQueryShape,
+        answers: { 200: { description: 'The numbers.', shape: StatsShape } },
+      },
+      async ({ query: { days = 30 }, person }) =>
+        json(await ai.runs.stats({ days, ...(person.reach !== 'all' && { startedBy: person.id }) })),
+    ),
+  ];
+}

@@ -1,0 +1,175 @@
+// The app: every route of the server behind one `fetch`, which mounts anywhere.
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { type Countersign, UsageError } from 'countersign';
+import type { Context } from 'hono';
+import { Access } from './access.ts';
+import { documentOf } from './api/document.ts';
+import { apiEndpoints } from './api/endpoints.ts';
+import type { Services } from './api/services.ts';
+import { mountEndpoint } from './http/endpoint.ts';
+import { type HostNames, refuseOtherHosts } from './http/host-check.ts';
+import { allowedMethods } from './http/methods.ts';
+import { refuseOtherOrigins } from './http/origin-check.ts';
+import { problemResponse } from './http/problem.ts';
+import { addSecurityHeaders } from './http/security-headers.ts';
+import { type Caller, callerOf, type Origin } from './identity/identify.ts';
+import type { Identified } from './identity/person.ts';
+import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
+import { Hub } from './live/hub.ts';
+import { RunEvents } from './live/run-events.ts';
+import type { AppOptions } from './options.ts';
+import { DOCS_STYLE, docsPage } from './pages/docs.ts';
+import { htmlResponse } from './pages/html.ts';
+import { createInbox } from './pages/inbox.ts';
+import { login, logout } from './pages/login.ts';
+import { mountHealth } from './watching/health.ts';
+import { createLog, type Log } from './watching/log.ts';
+import { Measures } from './watching/measures.ts';
+import { watchRequests } from './watching/requests.ts';
+
+/** A server without a socket. */
+export type App = {
+  /** Answers a request. `env` may carry Node's `incoming`, from which the address of the client is read. */
+  fetch(request: Request, env?: unknown): Promise<Response>;
+  /** The Hono app, to mount in another: `host.route('/approvals', app.hono)`. */
+  readonly hono: OpenAPIHono;
+  readonly log: Log;
+  /** The path of a link that signs this person in, once and within ten minutes. */
+  loginPath(person: Omit<Identified, 'context'>): Promise<string>;
+  /** `/readyz` says no from now on, so that nobody sends new work here. */
+  retire(): void;
+  /** Ends every open stream. */
+  close(): void;
+};
+
+const BASE = '/api/v1';
+
+/**
+ * The HTTP API and the inbox for the agents of `ai`, which needs a store.
+ * @example
+ * const app = createApp(ai, { identify: headerIdentity({ header: 'x-user', trustedProxies: ['127.0.0.1'] }) });
+ * export default { fetch: app.fetch };
+ */
+export function createApp(ai: Countersign, options: AppOptions = {}): App {
+  const { basePath = '', publicUrl } = options;
+  if (!/^(\/[\w-]+)*$/.test(basePath))
+    throw new UsageError('invalid-options', { basePath }, '`basePath` must be a path such as /approvals.');
+  const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl);
+  const hub = new Hub(ai.runs);
+  const measures = new Measures();
+  const log = createLog(options.log);
+  const origins = [...(options.allowedOrigins ?? []), ...(publicAddress ? [publicAddress.origin] : [])];
+  const services: Services = {
+    ai,
+    access: new Access(ai, options),
+    hub,
+    runEvents: new RunEvents(ai.runs, hub),
+    measures,
+    log,
+    logInputs: options.logInputs ?? false,
+    streams: { keepAliveMs: options.keepAliveMs ?? 15_000 },
+    model: options.model ?? { name: 'unnamed', demo: false },
+  };
+  const { notes } = ai.runs;
+  const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
+  const state = { retired: false };
+
+  async function findCaller(context: Context): Promise<Caller | undefined> {
+    const identification = { notes, cookie: cookieFor(context), identify: options.identify };
+    const caller = await callerOf(identification, context.req.raw, originOf(context));
+    const own = publicAddress ?? new URL(context.req.url);
+    refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
+    if (caller) context.set('person', caller.person.id);
+    return caller;
+  }
+
+  async function caller(context: Context): Promise<Caller> {
+    const found = await findCaller(context);
+    if (found) return found;
+    throw new UsageError('not-authorized', { status: 401 }, 'Sign in first: nobody is known who asks this.');
+  }
+
+  const hono = new OpenAPIHono({ getPath: (request) => pathBelow(basePath, new URL(request.url).pathname) });
+  hono.onError((error) => problemResponse(error));
+  hono.use('*', watchRequests({ log, measures, maxStreams: options.maxStreams ?? 2_000 }));
+  hono.use('*', async (context, next) => {
+    await next();
+    addSecurityHeaders(context.res.headers, publicAddress?.protocol === 'https:');
+  });
+  hono.use('*', async (context, next) => {
+    refuseOtherHosts(new URL(context.req.url), hostNames(options, publicAddress));
+    // A HEAD would open streams that nobody reads.
+    if (context.req.method === 'HEAD' && context.req.path.startsWith('/api/')) throw methodNotAllowed('HEAD', ['GET']);
+    await next();
+  });
+
+  const api = new OpenAPIHono();
+  const endpoints = apiEndpoints(services);
+  const limits = { maxBodyBytes: options.maxBodyBytes ?? 1_000_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000 };
+  for (const endpoint of endpoints) mountEndpoint(api, endpoint, { caller, ...limits });
+  const document = documentOf(api, `${basePath}${BASE}`);
+  api.get('/openapi.json', () => Response.json(document));
+  api.get('/docs', () => htmlResponse(docsPage(document, 'docs.css')));
+  api.get('/docs.css', () => new Response(DOCS_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }));
+  hono.route(BASE, api);
+
+  mountHealth(hono, { ai, hub, measures, metrics: options.metrics ?? 'token', caller, isRetired: () => state.retired });
+  hono.get('/login', async (context) => {
+    const answer = await login(notes, cookieFor(context), new URL(context.req.url), basePath);
+    return answer ?? inbox(context.req.path, context.req.raw);
+  });
+  hono.post('/logout', async (context) => {
+    await findCaller(context);
+    return logout(notes, cookieFor(context), context.req.raw);
+  });
+
+  const inbox = createInbox(options.inboxDir, basePath);
+  hono.all('*', ({ req }) => {
+    if (req.path === '/api' || req.path.startsWith('/api/'))
+      throw notFound(req.method, req.path, allowedMethods(hono.routes, req.path));
+    return inbox(req.path, req.raw);
+  });
+
+  return {
+    fetch: async (request, env) => hono.fetch(request, env as object),
+    hono,
+    log,
+    loginPath: async (person) => `${basePath}/login?token=${await createLoginToken(notes, person)}`,
+    retire: () => {
+      state.retired = true;
+    },
+    close: () => hub.close(),
+  };
+}
+
+function notFound(method: string, path: string, allowed: readonly string[]): UsageError {
+  if (allowed.length > 0) return methodNotAllowed(method, allowed);
+  return new UsageError('not-found', { status: 404 }, `There is nothing at ${path.slice(0, 200)}.`);
+}
+
+function methodNotAllowed(method: string, allow: readonly string[]): UsageError {
+  return new UsageError(
+    'method-not-allowed',
+    { status: 405, allow },
+    `${method.slice(0, 20)} is not for this address.`,
+  );
+}
+
+/** What is not below the place where the app is mounted is nothing of ours. */
+function pathBelow(basePath: string, path: string): string {
+  if (basePath === '') return path;
+  if (path === basePath) return '/';
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : '/api/outside';
+}
+
+function hostNames({ hosts }: AppOptions, publicAddress: URL | undefined): HostNames {
+  if (hosts === undefined) return undefined;
+  const names = hosts === 'loopback' ? ['localhost', '127.0.0.1', '[::1]'] : hosts;
+  return new Set([...names, ...(publicAddress ? [publicAddress.hostname] : [])]);
+}
+
+/** Only Node tells where a connection comes from. */
+function originOf(context: Context): Origin {
+  const { incoming } = (context.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
+  return { address: incoming?.socket?.remoteAddress };
+}

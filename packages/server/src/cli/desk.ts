@@ -1,0 +1,63 @@
+// The desk: what commands need to look at runs and to decide, whether a store or a server is behind it.
+import type {
+  Decided,
+  DecisionInput,
+  InterruptListOptions,
+  Message,
+  Page,
+  RunListOptions,
+  RunRecord,
+  StoredEvent,
+} from 'countersign';
+import type { InterruptCard } from 'countersign/ui';
+
+/** A question with where it comes from. */
+export type DeskCard = InterruptCard & {
+  readonly runId: string;
+  readonly agent: string;
+  readonly startedBy: string | null;
+  /** Who works on it now, as far as somebody said so. */
+  readonly claim: { readonly by: string; readonly until: number } | null;
+};
+
+export type DeskRun = Pick<RunRecord, 'id' | 'agent' | 'status' | 'startedBy' | 'createdAt' | 'updatedAt' | 'version'>;
+
+export type DeskRunView = DeskRun & {
+  readonly messages: readonly Message[];
+  readonly text: string;
+  readonly finishReason: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly pending: readonly string[];
+};
+
+/** An event of a run; `seq` counts from 1. */
+export type DeskEvent = StoredEvent & { readonly seq: number };
+
+/** Which questions are listed. */
+export type CardQuery = Pick<
+  InterruptListOptions,
+  'settled' | 'agent' | 'tool' | 'runId' | 'search' | 'order' | 'cursor' | 'limit'
+>;
+
+export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 'cursor' | 'limit'>;
+
+export type DecideHow = { readonly digest?: string; readonly note?: string };
+
+export interface Desk {
+  /** As it is said to people. */
+  readonly where: string;
+  /** Who decides here, where that is known. */
+  readonly person: string | undefined;
+  runs(query: RunsQuery): Promise<Page<DeskRun>>;
+  run(runId: string): Promise<DeskRunView>;
+  /** Those after `after`, until now. */
+  events(runId: string, after?: number): Promise<readonly DeskEvent[]>;
+  /** As they happen, until the run has ended. */
+  follow(runId: string, signal: AbortSignal): AsyncIterable<DeskEvent>;
+  cards(query: CardQuery): Promise<Page<DeskCard>>;
+  card(interruptId: string): Promise<DeskCard>;
+  decide(interruptId: string, decision: DecisionInput, how?: DecideHow): Promise<Decided>;
+  /** Calls `changed` soon after something may have changed. Returns how to stop. */
+  watch(changed: () => void): () => void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,21 @@
+// The help of the inbox.
+import type { Row } from './frame.ts';
+
+export const helpRows = (): readonly Row[] =>
+  [
+    '',
+    ' ↑ ↓ j k      move, or scroll a card',
+    ' enter → l    look at a card',
+    ' esc ← h q    back to the list',
+    ' a            approve: it runs with exactly what is shown',
+    ' e            edit its input in $VISUAL or $EDITOR, or field by field;',
+    '              the change is shown before it is sent',
+    ' r            reject, with a reason that the model is told',
+    ' w            answer a question, or give the result',
+    ' c            cancel, where nobody knows how a call ended',
+    ' g            load again; it also does by itself',
+    ' q ctrl-c     quit',
+    '',
+    ' A decision is recorded once. If somebody was first, you are told who,',
+    ' and nothing of yours is recorded.',
+  ].map((text) => ({ text }));

@@ -1,0 +1,332 @@
+// The inbox as a person meets it: a list, a card, a decision, and what others do meanwhile.
+import type { DecisionInput } from 'countersign';
+import { recordedText } from '../decision-text.ts';
+import type { CardQuery, Desk, DeskCard } from '../desk.ts';
+import { failureOf } from '../failure.ts';
+import { filled, widthOf } from '../text-width.ts';
+import { visibleLine } from '../visible-text.ts';
+import { cardAge, cardRows, cardSummary } from './card-rows.ts';
+import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
+import { bodyRoom, frame, type Notice, type Parts, type Row, scrolledTo } from './frame.ts';
+import { helpRows } from './help-rows.ts';
+import { type Backdrop, createPrompts } from './prompts.ts';
+import { Interrupted, type Size, type Terminal } from './terminal.ts';
+
+const PAGE = 100;
+
+type Verb = 'approve' | 'edit' | 'reject' | 'respond' | 'cancel';
+
+export async function runInbox(desk: Desk, terminal: Terminal, query: CardQuery): Promise<void> {
+  await new Session(desk, terminal, query).list();
+}
+
+class Session {
+  readonly #desk: Desk;
+  readonly #terminal: Terminal;
+  readonly #query: CardQuery;
+  #cards: readonly DeskCard[] = [];
+  #hasMore = false;
+  #selected: string | undefined;
+  #listTop = 0;
+  #notice: Notice | undefined;
+  /** The card that is looked at, and how far. */
+  #card: DeskCard | undefined;
+  #top = 0;
+  #seen = 0;
+  #room = 1;
+  #refreshing: Promise<void> | undefined;
+
+  constructor(desk: Desk, terminal: Terminal, query: CardQuery) {
+    this.#desk = desk;
+    this.#terminal = terminal;
+    this.#query = query;
+  }
+
+  async list(): Promise<void> {
+    this.#terminal.show((size) =>
+      this.#frame(size, {
+        title: 'Countersign inbox',
+        aside: '',
+        body: [{ text: ' Loading …' }],
+        top: 0,
+        keys: ['ctrl-c quit'],
+      }),
+    );
+    await this.#refresh();
+    const stop = this.#desk.watch(() => void this.#refresh().then(() => this.#terminal.redraw()));
+    try {
+      for (;;) {
+        const pressed = await this.#terminal.ask(
+          (size) => this.#drawList(size),
+          (text, key) => this.#pressInList(text, key.name),
+        );
+        if (pressed === 'quit') return;
+        if (pressed === 'help') await this.#help();
+        else if (pressed === 'more') await this.#refresh(this.#cards.length + PAGE);
+        else if (pressed === 'reload') await this.#refresh();
+        else if (this.#selectedCard) await this.#look(this.#selectedCard, pressed === 'look' ? undefined : pressed);
+      }
+    } finally {
+      stop();
+    }
+  }
+
+  get #selectedCard(): DeskCard | undefined {
+    return this.#cards[this.#selectedIndex];
+  }
+
+  /** Where the selected card is now; the first one if it is gone. */
+  get #selectedIndex(): number {
+    return Math.max(
+      0,
+      this.#cards.findIndex(({ id }) => id === this.#selected),
+    );
+  }
+
+  #drawList(size: Size) {
+    const now = Date.now();
+    const at = this.#selectedIndex;
+    const tools = Math.max(
+      8,
+      Math.min(22, ...[Math.max(0, ...this.#cards.map(({ tool }) => widthOf(visibleLine(tool))))]),
+    );
+    const body = this.#cards.map((card, index) => listRow(card, index === at, size.columns, tools, now));
+    const parts = {
+      title: `Countersign inbox · ${visibleLine(this.#desk.where)}`,
+      aside: `${this.#cards.length}${this.#hasMore ? '+' : ''} waiting`,
+      body: body.length > 0 ? body : [{ text: '' }, { text: ' Nothing waits for a person.', format: 'green' as const }],
+      notice: this.#notice,
+      keys:
+        this.#cards.length === 0
+          ? ['g reload', '? help', 'q quit']
+          : ['↑↓ move', '↵ look', 'a approve', 'r reject', 'e edit', 'w answer', '? help', 'q quit'],
+    };
+    this.#listTop = Math.min(scrolledTo(at, this.#listTop, bodyRoom(size, parts)), Math.max(0, body.length - 1));
+    return this.#frame(size, { ...parts, top: this.#listTop });
+  }
+
+  #pressInList(
+    text: string,
+    name: string | undefined,
+  ): 'quit' | 'help' | 'more' | 'reload' | 'look' | Verb | undefined {
+    const move = (by: number) => {
+      this.#notice = undefined;
+      const last = this.#cards.length - 1;
+      const to = Math.max(0, Math.min(last, this.#selectedIndex + by));
+      this.#selected = this.#cards[to]?.id;
+      return to === last && by > 0 && this.#hasMore ? ('more' as const) : undefined;
+    };
+    if (text === 'q') return 'quit';
+    if (text === '?') return 'help';
+    if (text === 'g') return 'reload';
+    if (name === 'down' || text === 'j') return move(1);
+    if (name === 'up' || text === 'k') return move(-1);
+    if (name === 'pagedown' || text === ' ') return move(10);
+    if (name === 'pageup') return move(-10);
+    if (name === 'home') return move(-this.#cards.length);
+    if (name === 'end' || text === 'G') return move(this.#cards.length);
+    if (name === 'return' || name === 'enter' || name === 'right' || text === 'l') return 'look';
+    return verbOf(text, this.#selectedCard);
+  }
+
+  /** Shows a card until the person goes back or has decided. With `verb`, that is asked at once. */
+  async #look(card: DeskCard, verb: Verb | undefined): Promise<void> {
+    this.#card = card;
+    this.#top = 0;
+    this.#seen = 0;
+    this.#notice = undefined;
+    let next: Verb | 'back' | 'help' | undefined = verb;
+    for (;;) {
+      next ??= await this.#terminal.ask(
+        (size) => this.#drawCard(size),
+        (text, key) => this.#pressInCard(text, key.name),
+      );
+      if (next === 'back') break;
+      if (next === 'help') await this.#help();
+      else if (await this.#decide(next)) break;
+      next = undefined;
+    }
+    this.#card = undefined;
+  }
+
+  #drawCard(size: Size) {
+    const { title, aside, body } = this.#backdrop();
+    const rows = body(size.columns);
+    const parts = { notice: this.#notice, keys: [...keysOf(this.#card), '? help', 'q back'] };
+    this.#room = bodyRoom(size, parts);
+    this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#room));
+    this.#seen = Math.max(this.#seen, this.#top + this.#room);
+    return this.#frame(size, { title, aside, body: rows, top: this.#top, ...parts });
+  }
+
+  #pressInCard(text: string, name: string | undefined): Verb | 'back' | 'help' | undefined {
+    if (name === 'down' || text === 'j') this.#top++;
+    else if (name === 'up' || text === 'k') this.#top--;
+    else if (name === 'pagedown' || text === ' ') this.#top += this.#room;
+    else if (name === 'pageup') this.#top -= this.#room;
+    else if (name === 'escape' || name === 'left' || text === 'h' || text === 'q') return 'back';
+    else if (text === '?') return 'help';
+    else return this.#card?.status === 'decided' ? undefined : verbOf(text, this.#card);
+    return undefined;
+  }
+
+  /** True if the card is done with. */
+  async #decide(verb: Verb): Promise<boolean> {
+    const card = this.#card;
+    if (!card) return true;
+    this.#notice = undefined;
+    const outcome = await this.#ask(verb, card).catch((error: unknown): Outcome => {
+      if (error instanceof Interrupted) throw error;
+      return { notice: { tone: 'bad', text: visibleLine(failureOf(error).message) } };
+    });
+    if (!('decision' in outcome)) {
+      this.#notice = outcome.notice;
+      return false;
+    }
+    return this.#send(card, outcome.decision);
+  }
+
+  #ask(verb: Verb, card: DeskCard): Promise<Outcome> {
+    const backdrop = this.#backdrop();
+    const asker: Asker = { prompts: createPrompts(this.#terminal), lend: this.#terminal.lend };
+    switch (verb) {
+      case 'approve':
+        return askApproval(card, backdrop, asker);
+      case 'edit':
+        return askEdit(card, backdrop, asker);
+      case 'reject':
+      case 'cancel':
+        return askRefusal(verb, card, backdrop, asker);
+      case 'respond':
+        return askAnswer(card, backdrop, asker);
+    }
+  }
+
+  /** What is sent is bound to the card that was shown. */
+  async #send(card: DeskCard, decision: DecisionInput): Promise<boolean> {
+    const { title, aside, body } = this.#backdrop();
+    this.#terminal.show((size) =>
+      this.#frame(size, { title, aside, body: body(size.columns), top: 0, keys: ['sending …'] }),
+    );
+    try {
+      const decided = await this.#desk.decide(card.id, decision, { digest: card.digest });
+      this.#notice = { tone: 'good', text: `${visibleLine(card.tool)}: ${recordedText(decided)}` };
+      await this.#refresh();
+      return true;
+    } catch (error) {
+      const { code, message } = failureOf(error);
+      this.#notice = { tone: 'bad', text: visibleLine(message) };
+      if (code !== 'already-decided' && code !== 'outdated-card') return false;
+      await this.#refresh();
+      const { decision: recorded } = await this.#desk.card(card.id).catch(() => card);
+      if (recorded) {
+        const { by, at, channel, note, ...said } = recorded;
+        const text = recordedText({ decision: said, by, at, channel, note });
+        this.#notice = { tone: 'bad', text: `Somebody was first, and nothing of yours was recorded. ${text}` };
+      }
+      return true;
+    }
+  }
+
+  #backdrop(): Backdrop {
+    const now = Date.now();
+    return {
+      title: `Countersign inbox › ${visibleLine(this.#card?.tool ?? '')}`,
+      aside: `${this.#selectedIndex + 1} of ${this.#cards.length}${this.#hasMore ? '+' : ''}`,
+      body: (columns) => (this.#card ? cardRows(this.#card, columns, now) : []),
+      top: this.#top,
+      seen: this.#seen,
+    };
+  }
+
+  async #help(): Promise<void> {
+    await this.#terminal.ask(
+      (size) =>
+        this.#frame(size, {
+          title: 'Countersign inbox › help',
+          aside: '',
+          body: helpRows(),
+          top: 0,
+          keys: ['any key goes back'],
+        }),
+      () => true,
+    );
+  }
+
+  #frame = (size: Size, parts: Parts) => frame(size, this.#terminal.style, parts);
+
+  /** Loads what waits; one at a time, since a slow store must not be asked faster than it answers. */
+  #refresh(least = PAGE): Promise<void> {
+    this.#refreshing ??= this.#load(Math.max(least, this.#cards.length)).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #load(wanted: number): Promise<void> {
+    try {
+      const cards: DeskCard[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Awaited<ReturnType<Desk['cards']>> = await this.#desk.cards({
+          ...this.#query,
+          limit: PAGE,
+          ...(cursor !== null && { cursor }),
+        });
+        cards.push(...page.items);
+        cursor = page.cursor;
+      } while (cursor !== null && cards.length < wanted);
+      const before = this.#selectedIndex;
+      this.#cards = cards;
+      this.#hasMore = cursor !== null;
+      // Where the selected card was decided, the next one takes its place.
+      if (!cards.some(({ id }) => id === this.#selected))
+        this.#selected = cards[Math.min(before, cards.length - 1)]?.id;
+      const { id } = this.#card ?? {};
+      if (id !== undefined && !cards.some((card) => card.id === id)) this.#card = await this.#desk.card(id);
+      if (this.#notice?.text.startsWith(CANNOT_REFRESH)) this.#notice = undefined;
+    } catch (error) {
+      this.#notice = { tone: 'bad', text: `${CANNOT_REFRESH}: ${visibleLine(failureOf(error).message)}` };
+    }
+  }
+}
+
+const CANNOT_REFRESH = 'Cannot load what waits';
+
+const KEYS: readonly (readonly [key: string, verb: Verb])[] = [
+  ['a', 'approve'],
+  ['e', 'edit'],
+  ['r', 'reject'],
+  ['w', 'respond'],
+  ['c', 'cancel'],
+];
+
+/** What a key decides on this card; where there is nothing to approve, `a` answers. */
+function verbOf(text: string, card: DeskCard | undefined): Verb | undefined {
+  const verb = KEYS.find(([key]) => key === text)?.[1];
+  if (verb === undefined || !card?.mayDecide) return undefined;
+  if (card.allows.includes(verb)) return verb;
+  return verb === 'approve' && card.allows.includes('respond') ? 'respond' : undefined;
+}
+
+function keysOf(card: DeskCard | undefined): readonly string[] {
+  if (!card?.mayDecide || card.status === 'decided') return [];
+  return KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
+    ([key, verb]) => `${key} ${verb === 'respond' ? 'answer' : verb}`,
+  );
+}
+
+const RISKS = { high: 'HIGH', medium: 'med', low: 'low' } as const;
+
+function listRow(card: DeskCard, isHere: boolean, columns: number, toolWidth: number, now: number): Row {
+  const mark = isHere ? '›' : ' ';
+  const risk = card.risk === null ? '' : RISKS[card.risk];
+  const tool = filled(visibleLine(card.tool), Math.min(toolWidth, Math.max(8, columns - 12)));
+  const age = filled(cardAge(card, now), 7);
+  const cells = columns < 60 ? [mark, tool, cardSummary(card)] : [mark, filled(risk, 4), tool, age, cardSummary(card)];
+  const text = ` ${cells.join('  ').replace(/^(.) {2}/, '$1 ')}`;
+  return {
+    text,
+    ...(isHere ? { format: ['bold', 'cyan'] as const } : card.risk === 'high' ? { format: 'yellow' as const } : {}),
+  } as Row;
+}

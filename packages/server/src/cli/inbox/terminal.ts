@@ -1,0 +1,147 @@
+// The terminal as a full screen: frames go out, keys come in, and it is left as it was, whatever happens.
+import { emitKeypressEvents, type Key } from 'node:readline';
+import { styleText } from 'node:util';
+import type { Format } from '../output.ts';
+
+/** Lines that fit the screen, and where the cursor is, if it is shown. */
+export type Frame = {
+  readonly lines: readonly string[];
+  readonly cursor?: { readonly row: number; readonly column: number };
+};
+
+export type Size = { readonly rows: number; readonly columns: number };
+
+export type Terminal = {
+  /**
+   * Draws until a key gives a result. One asks at a time; keys that come when nobody asks are dropped. What is pasted is no
+   * key, so that it decides nothing: it goes to `paste`, where text is asked for.
+   */
+  ask<T>(
+    draw: (size: Size) => Frame,
+    press: (text: string, key: Key) => T | undefined,
+    paste?: (text: string) => void,
+  ): Promise<T>;
+  /** Draws again what is asked now. */
+  redraw(): void;
+  /** Draws once, while something is being done. */
+  show(draw: (size: Size) => Frame): void;
+  /** Gives the terminal to another program meanwhile. */
+  lend<T>(work: () => T): T;
+  style(format: Format, text: string): string;
+  close(): void;
+};
+
+/** What is asked now. */
+type Asked = {
+  draw(size: Size): Frame;
+  press(text: string, key: Key): void;
+  paste(text: string): void;
+  fail(error: Error): void;
+};
+
+/** The person pressed Ctrl-C. */
+export class Interrupted extends Error {}
+
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[2J';
+const LEAVE = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
+
+export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Terminal {
+  let isOpen = false;
+  let pasting = false;
+  let current: Asked | undefined;
+  const size = (): Size => ({ rows: Math.max(6, output.rows || 24), columns: Math.max(20, output.columns || 80) });
+
+  const enter = () => {
+    isOpen = true;
+    output.write(ENTER);
+    input.setRawMode(true);
+    input.resume();
+  };
+  const leave = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    // A terminal that was closed cannot be left as it was.
+    if (input.isTTY && !input.destroyed) input.setRawMode(false);
+    output.write(LEAVE);
+  };
+  const paint = ({ lines, cursor }: Frame) => {
+    const { rows } = size();
+    const rest = Array.from({ length: rows }, (_, row) => `\u001b[${row + 1};1H${lines[row] ?? ''}\u001b[K`);
+    const place = cursor ? `\u001b[${cursor.row + 1};${cursor.column + 1}H\u001b[?25h` : '\u001b[?25l';
+    output.write(`\u001b[?25l${rest.join('')}${place}`);
+  };
+  const redraw = () => {
+    if (isOpen && current) paint(current.draw(size()));
+  };
+  const onKey = (text: string | undefined, key: Key) => {
+    if (key.name === 'paste-start' || key.name === 'paste-end') pasting = key.name === 'paste-start';
+    else if (key.ctrl && key.name === 'c') current?.fail(new Interrupted());
+    else if (pasting) current?.paste(text ?? key.sequence ?? '');
+    else current?.press(text ?? '', key);
+  };
+  const onSignal = (signal: NodeJS.Signals) => {
+    leave();
+    process.exit(signal === 'SIGTERM' ? 143 : signal === 'SIGHUP' ? 129 : 130);
+  };
+  const onCrash = (error: unknown) => {
+    leave();
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  };
+
+  emitKeypressEvents(input);
+  input.on('keypress', onKey);
+  input.on('end', () => current?.fail(new Interrupted()));
+  output.on('resize', redraw);
+  process.on('exit', leave);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  process.on('uncaughtException', onCrash);
+  process.on('unhandledRejection', onCrash);
+  enter();
+
+  return {
+    async ask(draw, press, paste = () => {}) {
+      try {
+        return await new Promise((resolve, reject) => {
+          current = {
+            draw,
+            press: (text, key) => {
+              const result = press(text, key);
+              if (result === undefined) redraw();
+              else resolve(result);
+            },
+            paste: (text) => {
+              paste(text);
+              redraw();
+            },
+            fail: reject,
+          };
+          redraw();
+        });
+      } finally {
+        current = undefined;
+      }
+    },
+    redraw,
+    show: (draw) => paint(draw(size())),
+    lend(work) {
+      leave();
+      try {
+        return work();
+      } finally {
+        enter();
+      }
+    },
+    style: (format, text) => styleText(format, text, { stream: output }),
+    close() {
+      leave();
+      input.off('keypress', onKey);
+      input.pause();
+      output.off('resize', redraw);
+      process.off('exit', leave);
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal);
+      process.off('uncaughtException', onCrash);
+      process.off('unhandledRejection', onCrash);
+    },
+  };
+}

@@ -1,0 +1,110 @@
+// Reloading by starting over: a process of its own serves, and is replaced when a file that it loaded changes.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type FSWatcher, watch } from 'node:fs';
+import { dirname, extname } from 'node:path';
+
+/** What the serving process tells the one that watches. */
+export type ServingMessage =
+  | { readonly type: 'loaded'; readonly files: readonly string[] }
+  | { readonly type: 'listening'; readonly port: number }
+  /** The file could not be loaded; a change of it may help. */
+  | { readonly type: 'unloadable' };
+
+/** How the serving process is told its part. */
+export const DEV_ROLE = 'COUNTERSIGN_DEV_ROLE';
+export const DEV_PORT = 'COUNTERSIGN_DEV_PORT';
+
+const RELOADED = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.prompt']);
+/** Editors write a file in several steps. */
+const DEBOUNCE_MS = 100;
+/** Who does not come to rest by then is ended. */
+const PATIENCE_MS = 8_000;
+
+export type ReloadOptions = {
+  readonly folders: readonly string[];
+  tell(text: string): void;
+};
+
+/** Keeps a serving process, and replaces it on changes. Resolves with the exit code once it is stopped or hopeless. */
+export function keepServing(command: readonly string[], { folders, tell }: ReloadOptions): Promise<number> {
+  return new Promise((resolve) => {
+    const watchers = new Map<string, FSWatcher>();
+    let child: ChildProcess | undefined;
+    let port: number | undefined;
+    let isStopping = false;
+    let isChanged = false;
+    let timer: NodeJS.Timeout | undefined;
+
+    const end = (code: number) => {
+      clearTimeout(timer);
+      for (const watcher of watchers.values()) watcher.close();
+      resolve(code);
+    };
+    const stopChild = () => {
+      const stopped = child;
+      stopped?.kill('SIGTERM');
+      setTimeout(() => stopped?.exitCode === null && stopped.kill('SIGKILL'), PATIENCE_MS).unref();
+    };
+    const changed = (name: string | null) => {
+      if (isStopping || name === null || !RELOADED.has(extname(name))) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        tell(`${name} changed.`);
+        if (!child) return start();
+        isChanged = true;
+        stopChild();
+      }, DEBOUNCE_MS);
+    };
+    const follow = (folder: string) => {
+      if (watchers.has(folder)) return;
+      try {
+        watchers.set(
+          folder,
+          watch(folder, (_event, name) => changed(name)).on('error', () => watchers.delete(folder)),
+        );
+      } catch {
+        // A folder that is gone cannot change.
+      }
+    };
+    const start = () => {
+      const [program = '', ...args] = command;
+      isChanged = false;
+      let isUnloadable = false;
+      const started = spawn(program, args, {
+        stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+        env: {
+          ...process.env,
+          [DEV_ROLE]: port === undefined ? 'first' : 'again',
+          ...(port !== undefined && { [DEV_PORT]: String(port) }),
+        },
+      });
+      child = started;
+      started.on('message', (message: ServingMessage) => {
+        if (message.type === 'loaded') for (const file of message.files) follow(dirname(file));
+        else if (message.type === 'listening') port = message.port;
+        else isUnloadable = true;
+      });
+      started.on('exit', (code) => {
+        child = undefined;
+        if (isStopping) return end(0);
+        if (isChanged) return start();
+        if (!isUnloadable && port === undefined) return end(code ?? 1);
+        tell(
+          isUnloadable
+            ? 'Waiting for a change …'
+            : `The server ended (${code ?? 'by a signal'}). Waiting for a change …`,
+        );
+      });
+    };
+
+    for (const folder of folders) follow(folder);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => {
+        if (isStopping) child?.kill('SIGKILL');
+        isStopping = true;
+        if (!child) end(0);
+        else stopChild();
+      });
+    start();
+  });
+}

@@ -1,0 +1,100 @@
+// The desk on a running server, through its API: who decides is whoever the token belongs to.
+import type { Decided, DecisionInput, Json } from 'countersign';
+import { type Client, createClient, type Decision } from '../client/index.ts';
+import type { Desk, DeskEvent } from './desk.ts';
+import { CommandFailure, EXIT, failureOf, usageFailure } from './failure.ts';
+
+/** How often it is looked whether something changed, if the server cannot tell. */
+const LOOK_EVERY_MS = 2_000;
+
+export async function serverDesk(url: string, token: string | undefined): Promise<Desk> {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw usageFailure(`“${url}” is no address of a server.`, 'As in: --url https://approvals.example.com');
+  const client = createClient(url, { channel: 'cli', ...(token !== undefined && { token }) });
+  const { id } = await told(client.me());
+  const closing = new AbortController();
+  return {
+    where: url.replace(/\/+$/, ''),
+    person: id,
+    runs: (query) => told(client.runs.list(query)),
+    run: (runId) => told(client.runs.get(runId)),
+    events: (runId, after = 0) => told(allEvents(client, runId, after)),
+    follow: (runId, signal) => client.runs.follow(runId, { signal }),
+    cards: ({ settled, ...query }) =>
+      told(
+        client.interrupts.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),
+      ),
+    card: (interruptId) => told(client.interrupts.get(interruptId)),
+    decide: async (interruptId, decision, how = {}) => {
+      const decided = await told(client.interrupts.decide(interruptId, { decision: spelledOut(decision), ...how }));
+      return { ...decided, decision: decided.decision as Json } satisfies Decided;
+    },
+    watch(changed) {
+      const stop = new AbortController();
+      void listen(client, AbortSignal.any([stop.signal, closing.signal]), changed);
+      return () => stop.abort();
+    },
+    close: async () => closing.abort(),
+  };
+}
+
+async function listen(client: Client, signal: AbortSignal, changed: () => void): Promise<void> {
+  try {
+    for await (const _runId of client.changes({ signal })) changed();
+  } catch {
+    // A server or a proxy that does not stream is asked now and then instead.
+    const timer = setInterval(changed, LOOK_EVERY_MS);
+    signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    if (signal.aborted) clearInterval(timer);
+  }
+}
+
+async function allEvents(client: Client, runId: string, after: number): Promise<readonly DeskEvent[]> {
+  const events: DeskEvent[] = [];
+  for (;;) {
+    const page = await client.runs.events(runId, { after: events.at(-1)?.seq ?? after, limit: 200 });
+    events.push(...page.items);
+    if (page.cursor === null || page.items.length === 0) return events;
+  }
+}
+
+const spelledOut = (decision: DecisionInput): Decision =>
+  typeof decision === 'string' ? { type: decision } : decision;
+
+/** What the server refused, as a failure of the command, with every fault that it names. */
+async function told<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    const { status, problem } = (error ?? {}) as {
+      status?: unknown;
+      problem?: { problems?: readonly { path: readonly string[]; message: string }[]; settlement?: unknown };
+    };
+    const failure = failureOf(error);
+    const faults = problem?.problems ?? [];
+    const list = faults
+      .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+      .join('; ');
+    const exitCode = typeof status === 'number' ? (BY_STATUS.get(status) ?? failure.exitCode) : failure.exitCode;
+    throw new CommandFailure(
+      exitCode,
+      failure.code,
+      list === '' || failure.message.includes(list) ? failure.message : `${failure.message} ${list}`,
+      {
+        ...(failure.hint !== undefined && { hint: failure.hint }),
+        details: {
+          ...failure.details,
+          ...(faults.length > 0 && { problems: faults }),
+          ...(problem?.settlement !== undefined && { settlement: problem.settlement }),
+        },
+        cause: error,
+      },
+    );
+  }
+}
+
+const BY_STATUS: ReadonlyMap<number, 2 | 3 | 4> = new Map([
+  [404, EXIT.notFound],
+  [409, EXIT.conflict],
+  [422, EXIT.usage],
+]);

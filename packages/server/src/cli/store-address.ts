@@ -1,0 +1,53 @@
+// Stores by their address, as in --store and COUNTERSIGN_STORE.
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Store } from 'countersign';
+import { CommandFailure, EXIT, usageFailure } from './failure.ts';
+
+export const DEFAULT_STORE = 'sqlite:./.countersign/runs.sqlite';
+
+type Address = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string };
+
+/** What is opened: `make` also makes a file that is not there, `existing` takes it for a mistake. */
+export type Opening = 'make' | 'existing';
+
+export async function openStore(address: string, opening: Opening): Promise<Store> {
+  const parsed = parseAddress(address);
+  if (parsed.kind === 'postgres') {
+    const { postgresStore } = await import('countersign/postgres');
+    return postgresStore(parsed.url);
+  }
+  if (!existsSync(parsed.path)) {
+    if (opening === 'existing') throw noStoreYet(address);
+    mkdirSync(dirname(parsed.path), { recursive: true });
+  }
+  const { sqliteStore } = await import('countersign/sqlite');
+  return sqliteStore(parsed.path);
+}
+
+/** The file of a store in a file. */
+export function fileOf(address: string): string | undefined {
+  const parsed = parseAddress(address);
+  return parsed.kind === 'sqlite' ? parsed.path : undefined;
+}
+
+/** The address without its password. */
+export function shownAddress(address: string): string {
+  return address.replace(/^(postgres(?:ql)?:\/\/[^/@:]*):[^/]*@/, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***');
+}
+
+function parseAddress(address: string): Address {
+  if (/^postgres(ql)?:\/\//.test(address)) return { kind: 'postgres', url: address };
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(address)?.[1];
+  if (path !== undefined) return { kind: 'sqlite', path: resolve(path) };
+  throw usageFailure(
+    `“${shownAddress(address)}” is no address of a store.`,
+    'Use sqlite:./runs.sqlite or postgres://user:password@host:5432/database',
+  );
+}
+
+function noStoreYet(address: string): CommandFailure {
+  return new CommandFailure(EXIT.notFound, 'no-store-yet', `There is no store at ${shownAddress(address)}.`, {
+    hint: 'It is made by: countersign dev. Or say where it is: --store sqlite:… | postgres://…, --url https://…',
+  });
+}

@@ -1,0 +1,30 @@
+// Rows in columns that fit the line: the last column takes what is left, and is cut where it must be.
+import { clip, widthOf } from './text-width.ts';
+
+/** `paint` colours a cell after it was measured. */
+export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
+
+export function tableLines(rows: readonly (readonly Cell[])[], width: number): readonly string[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => widthOf(textOf(row[column])))),
+  );
+  return rows.map((row) => {
+    let room = width;
+    return row
+      .map((cell, column) => {
+        const isLast = column === row.length - 1;
+        const text = clip(textOf(cell), Math.max(1, room));
+        const filled = isLast
+          ? text
+          : text + ' '.repeat(Math.max(0, Math.min(widths[column] ?? 0, room) - widthOf(text)));
+        room -= widthOf(filled) + 2;
+        return typeof cell === 'string' ? filled : cell.paint(filled);
+      })
+      .join('  ')
+      .trimEnd();
+  });
+}
+
+const textOf = (cell: Cell | undefined): string =>
+  cell === undefined ? '' : typeof cell === 'string' ? cell : cell.text;

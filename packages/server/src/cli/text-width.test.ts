@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { clip, filled, widthOf, wrap } from './text-width.ts';
+
+test('wide characters take two cells', () => {
+  expect([widthOf('abc'), widthOf('你好'), widthOf('🔥'), widthOf('é'), widthOf('❤️')]).toEqual([3, 4, 2, 1, 2]);
+});
+
+test('a text is cut to its width with a sign that there is more', () => {
+  expect(clip('abcdef', 6)).toBe('abcdef');
+  expect(clip('abcdef', 5)).toBe('abcd…');
+  expect(clip('你好吗', 4)).toBe('你…');
+  expect(widthOf(clip('x'.repeat(1_000_000), 10))).toBe(10);
+  expect(clip('abc', 0)).toBe('');
+});
+
+test('filling is exact', () => {
+  expect(filled('你', 4)).toBe('你  ');
+  expect(filled('abcdef', 4)).toBe('abc…');
+});
+
+test.each([
+  ['between words', 'one two three', 7, ['one two', 'three']],
+  ['inside a word that is wider than the line', 'abcdefgh ij', 3, ['abc', 'def', 'gh', 'ij']],
+  ['with the indentation kept', '    one two', 8, ['    one', '    two']],
+  ['at line ends', 'a\n\nb', 5, ['a', '', 'b']],
+])('lines are broken %s', (_name, text, width, lines) => {
+  expect(wrap(text, width)).toEqual(lines);
+});
+
+test('no line is ever wider than asked for', () => {
+  for (let width = 4; width < 40; width++)
+    for (const line of wrap('  A long text, 你好吗, with supercalifragilistic 🔥🔥🔥 words', width))
+      expect(widthOf(line)).toBeLessThanOrEqual(width);
+});

@@ -1,0 +1,78 @@
+// How wide text is in a terminal, and how it is cut, filled and broken to fit.
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const PLAIN = /^[ -~]*$/;
+
+/** What a person sees as one character each. */
+export function graphemesOf(text: string): readonly string[] {
+  if (PLAIN.test(text)) return [...text];
+  return [...segmenter.segment(text)].map((part) => part.segment);
+}
+
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\ufe0f/u;
+
+/** How many cells a text without colours takes. */
+export function widthOf(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  return graphemesOf(text).reduce((sum, grapheme) => sum + (WIDE.test(grapheme) ? 2 : 1), 0);
+}
+
+/** As much of a text as fits, with a sign that there is more. */
+export function clip(text: string, width: number): string {
+  // A long text is not measured to its end: only its beginning can be shown.
+  const head = text.length > width * 8 ? text.slice(0, width * 8) : text;
+  if (head === text && widthOf(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const grapheme of graphemesOf(head)) {
+    const cells = widthOf(grapheme);
+    if (used + cells >= width) break;
+    kept += grapheme;
+    used += cells;
+  }
+  return width < 1 ? '' : `${kept}…`;
+}
+
+/** Exactly so wide: cut or filled with spaces. */
+export function filled(text: string, width: number): string {
+  const clipped = clip(text, width);
+  return clipped + ' '.repeat(Math.max(0, width - widthOf(clipped)));
+}
+
+/** Lines of at most `width` cells, broken between words where possible; the indentation of a line is kept on its rest. */
+export function wrap(text: string, width: number): readonly string[] {
+  return text.split('\n').flatMap((line) => wrapLine(line, Math.max(1, width)));
+}
+
+function wrapLine(line: string, width: number): readonly string[] {
+  if (line.length <= width && widthOf(line) <= width) return [line];
+  const [indent = ''] = /^ */.exec(line) ?? [];
+  const margin = indent.slice(0, Math.floor(width / 2));
+  const lines: string[] = [];
+  let current = margin;
+  let used = margin.length;
+  const flush = () => {
+    lines.push(current.trimEnd());
+    current = margin;
+    used = margin.length;
+  };
+  for (const word of line.slice(indent.length).match(/\s+|\S+/g) ?? []) {
+    const cells = widthOf(word);
+    if (used + cells <= width) {
+      current += word;
+      used += cells;
+    } else if (word.trim() === '') flush();
+    else {
+      if (used > margin.length) flush();
+      for (const grapheme of graphemesOf(word)) {
+        const cell = widthOf(grapheme);
+        if (used + cell > width && used > margin.length) flush();
+        current += grapheme;
+        used += cell;
+      }
+    }
+  }
+  if (used > margin.length || lines.length === 0) flush();
+  return lines;
+}

@@ -1,0 +1,28 @@
+// Text of strangers, made safe to print: what could move the cursor, hide or turn text around is shown as its code.
+
+/** One line: line breaks are shown too. */
+export function visibleLine(text: string): string {
+  return visibleText(text).replaceAll('\n', '⏎');
+}
+
+/** Several lines: line breaks stay, and tabs become spaces. */
+export function visibleText(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll('\t', '  ')
+    .replaceAll(HIDDEN, code)
+    .replaceAll(PILED_MARKS, (_all, kept: string, more: string) => kept + [...more].map(code).join(''));
+}
+
+/**
+ * Controls, lone surrogates, private and unassigned characters, separators of lines, and everything that is made to be
+ * invisible: zero width, fillers, tags, marks of direction. A selector that makes a symbol an emoji may stay.
+ */
+const HIDDEN =
+  /(?!\n)[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Cf}\u2800]|(?<!\p{Extended_Pictographic})\ufe0f|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
+
+/** Marks without end would write over the lines above and below. */
+const PILED_MARKS = /(\p{M}{4})(\p{M}+)/gu;
+
+const code = (character: string): string =>
+  `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;

@@ -1,0 +1,158 @@
+// The API as functions: each route once, with its types.
+import type { Message, StoredEvent } from 'countersign';
+import type { Claim, Interrupt } from '../shapes/interrupt.ts';
+import type { AgentInfo, Me } from '../shapes/person.ts';
+import type { Run, RunSummary } from '../shapes/run.ts';
+import type { Stats } from '../shapes/stats.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+
+/** How to reach the server. In a page of the server itself, the session of the browser does without a token. */
+export type ClientOptions = ConnectionOptions;
+
+/** A page of a list; `cursor` leads to the next one and is null on the last. */
+export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
+
+/** An event of a run with its place in it. */
+export type RunEvent = StoredEvent & { readonly seq: number };
+
+/** What a run is started with. */
+export type StartRun = { readonly agent: string; readonly prompt: string; readonly runId?: string };
+
+/** What a person decides. */
+export type Decision =
+  | { readonly type: 'approve'; readonly edit?: unknown }
+  | { readonly type: 'reject'; readonly reason?: string }
+  | { readonly type: 'respond'; readonly output: unknown }
+  | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: unknown }
+  | { readonly type: 'cancel'; readonly reason?: string };
+
+/** A decision with the card that it was made on. */
+export type Decide = { readonly decision: Decision; readonly digest?: string; readonly note?: string };
+
+/** A decision as it is recorded. */
+export type Decided = {
+  readonly interruptId: string;
+  readonly runId: string;
+  readonly decision: Decision;
+  readonly by: string | null;
+  readonly channel: string | null;
+  readonly note: string | null;
+  readonly at: number;
+};
+
+type Paging = { readonly cursor?: string; readonly limit?: number };
+
+export type RunFilters = Paging & {
+  readonly status?: RunSummary['status'];
+  readonly agent?: string;
+  readonly startedBy?: string;
+  readonly order?: 'newest' | 'oldest';
+};
+
+export type InterruptFilters = Paging & {
+  readonly status?: 'pending' | 'settled';
+  readonly runId?: string;
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly kind?: Interrupt['kind'];
+  readonly risk?: 'low' | 'medium' | 'high';
+  readonly label?: string;
+  readonly search?: string;
+  readonly createdBefore?: number;
+  readonly createdAfter?: number;
+  readonly mine?: '0' | '1';
+  readonly order?: 'oldest' | 'newest';
+};
+
+type Waiting = { readonly signal?: AbortSignal };
+type Once = Waiting & {
+  /** The same request with the same key acts once. */
+  readonly idempotencyKey?: string;
+};
+
+/** The API of a server. Everything throws `ApiError` when the server refuses. */
+export type Client = {
+  me(options?: Waiting): Promise<Me>;
+  agents(options?: Waiting): Promise<readonly AgentInfo[]>;
+  stats(options?: Waiting & { readonly days?: number }): Promise<Stats>;
+  /** The ids of runs that have changed, as they change; null: look at everything again. */
+  changes(options?: Waiting): AsyncGenerator<string | null>;
+  readonly runs: {
+    start(run: StartRun, options?: Once): Promise<Run>;
+    list(filters?: RunFilters, options?: Waiting): Promise<Page<RunSummary>>;
+    get(runId: string, options?: Waiting): Promise<Run>;
+    cancel(runId: string, options?: Waiting & { readonly reason?: string }): Promise<Run>;
+    /** Tries again after a failure. */
+    drive(runId: string, options?: Waiting): Promise<Run>;
+    verify(
+      runId: string,
+      options?: Waiting,
+    ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }>;
+    events(
+      runId: string,
+      options?: Waiting & { readonly after?: number; readonly limit?: number },
+    ): Promise<Page<RunEvent>>;
+    /** Every event after `after`, as it happens, until the run has ended; comes back after a cut. */
+    follow(runId: string, options?: Waiting & { readonly after?: number }): AsyncGenerator<RunEvent>;
+  };
+  readonly interrupts: {
+    list(filters?: InterruptFilters, options?: Waiting): Promise<Page<Interrupt>>;
+    get(interruptId: string, options?: Waiting): Promise<Interrupt & { readonly messages: readonly Message[] }>;
+    decide(interruptId: string, decide: Decide, options?: Once): Promise<Decided>;
+    claim(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Claim>;
+    release(interruptId: string, options?: Waiting): Promise<void>;
+  };
+};
+
+/**
+ * A client of the server at `url`.
+ * @example
+ * const client = createClient('http://localhost:3000', { token });
+ * const { items } = await client.interrupts.list({ risk: 'high' });
+ */
+export function createClient(url: string, options: ClientOptions = {}): Client {
+  const connection = new Connection(url, options);
+  const run = (runId: string) => `/runs/${encodeURIComponent(runId)}`;
+  const interrupt = (interruptId: string) => `/interrupts/${encodeURIComponent(interruptId)}`;
+  return {
+    me: (ask) => connection.json('/me', ask),
+    agents: async (ask) => (await connection.json<{ items: readonly AgentInfo[] }>('/agents', ask)).items,
+    stats: ({ days, signal } = {}) => connection.json('/stats', { query: { days }, signal }),
+    changes: async function* (ask = {}) {
+      for await (const { data } of connection.events('/changes', ask)) yield JSON.parse(data).runId as string | null;
+    },
+    runs: {
+      start: (body, ask) => connection.json('/runs', { method: 'POST', body, ...ask }),
+      list: (query, ask) => connection.json('/runs', { query, ...ask }),
+      get: (runId, ask) => connection.json(run(runId), ask),
+      cancel: (runId, { reason, signal } = {}) =>
+        connection.json(`${run(runId)}/cancel`, {
+          method: 'POST',
+          body: reason === undefined ? {} : { reason },
+          signal,
+        }),
+      drive: (runId, ask) => connection.json(`${run(runId)}/drive`, { method: 'POST', ...ask }),
+      verify: (runId, ask) => connection.json(`${run(runId)}/verify`, ask),
+      events: (runId, { after, limit, signal } = {}) =>
+        connection.json(`${run(runId)}/events`, { query: { after, limit }, signal }),
+      follow: async function* (runId, { after = 0, signal } = {}) {
+        for await (const { data } of connection.events(`${run(runId)}/events`, { signal }, after))
+          yield JSON.parse(data) as RunEvent;
+      },
+    },
+    interrupts: {
+      list: (query, ask) => connection.json('/interrupts', { query, ...ask }),
+      get: (interruptId, ask) => connection.json(interrupt(interruptId), ask),
+      decide: (interruptId, body, ask) =>
+        connection.json(`${interrupt(interruptId)}/decide`, { method: 'POST', body, ...ask }),
+      claim: async (interruptId, { forMs, signal } = {}) => {
+        const body = forMs === undefined ? {} : { forMs };
+        const path = `${interrupt(interruptId)}/claim`;
+        return (await connection.json<{ claim: Claim }>(path, { method: 'POST', body, signal })).claim;
+      },
+      release: async (interruptId, ask) => {
+        await connection.json(`${interrupt(interruptId)}/claim`, { method: 'DELETE', ...ask });
+      },
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// How the client reaches the server: addresses, headers, errors, and streams that come back after a cut.
+import { ApiError, errorOf } from './api-error.ts';
+import { type ReceivedEvent, readServerEvents } from './server-events.ts';
+
+export type ConnectionOptions = {
+  readonly token?: string;
+  readonly channel?: 'api' | 'inbox' | 'chat' | 'cli';
+  readonly fetch?: typeof fetch;
+};
+
+/** What an address takes after its question mark; what is undefined is left out. */
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+export type Ask = {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+const RETRY_MS = 1_000;
+
+export class Connection {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: typeof fetch;
+
+  constructor(url: string, { token, channel, fetch: given }: ConnectionOptions) {
+    this.#base = `${url.replace(/\/+$/, '')}/api/v1`;
+    this.#headers = {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(channel !== undefined && { 'x-countersign-channel': channel }),
+    };
+    // Browsers insist that `fetch` is called on the window.
+    this.#fetch = given ?? ((input, init) => fetch(input, init));
+  }
+
+  async json<T>(path: string, ask: Ask = {}): Promise<T> {
+    const response = await this.#send(path, ask, { accept: 'application/json' });
+    return (await response.json()) as T;
+  }
+
+  /** Every event, from now or after `lastId`; connects again after a cut, until `event: end` or the signal. */
+  async *events(path: string, ask: Ask, lastId?: number): AsyncGenerator<ReceivedEvent> {
+    let last = lastId === undefined ? undefined : String(lastId);
+    while (!ask.signal?.aborted) {
+      try {
+        const header = last === undefined ? {} : { 'last-event-id': last };
+        const response = await this.#send(path, ask, { accept: 'text/event-stream', ...header });
+        if (!response.body) return;
+        for await (const event of readServerEvents(response.body)) {
+          if (event.event === 'end') return;
+          last = event.id ?? last;
+          yield event;
+        }
+      } catch (error) {
+        if (ask.signal?.aborted) return;
+        // What the server refuses is not asked for again; a cut is.
+        if (error instanceof ApiError && error.status !== 0 && error.status < 500) throw error;
+      }
+      await pause(RETRY_MS, ask.signal);
+    }
+  }
+
+  async #send(path: string, ask: Ask, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const { method = 'GET', query = {}, body, idempotencyKey, signal } = ask;
+    const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+    const response = await this.#fetch(`${this.#base}${path}${search}`, {
+      method,
+      headers: {
+        ...this.#headers,
+        ...headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    }).catch((cause: unknown) => {
+      if (signal?.aborted) throw cause;
+      throw new ApiError(0, 'unreachable', 'The server cannot be reached.', undefined, { cause });
+    });
+    if (response.ok) return response;
+    throw await errorOf(response);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

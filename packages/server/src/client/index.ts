@@ -1,0 +1,21 @@
+// The door `@countersign/server/client`: the API, typed, for browsers and programs. It brings no code of the server.
+
+export type { Claim, Interrupt } from '../shapes/interrupt.ts';
+export type { AgentInfo, Me } from '../shapes/person.ts';
+export type { ApiProblem } from '../shapes/problem.ts';
+export type { Run, RunSummary } from '../shapes/run.ts';
+export type { Stats } from '../shapes/stats.ts';
+export { ApiError } from './api-error.ts';
+export {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type Decide,
+  type Decided,
+  type Decision,
+  type InterruptFilters,
+  type Page,
+  type RunEvent,
+  type RunFilters,
+  type StartRun,
+} from './client.ts';

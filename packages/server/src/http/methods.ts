@@ -1,0 +1,19 @@
+// Which methods an address takes, for those who come with another.
+
+type Route = { readonly method: string; readonly path: string };
+
+export function allowedMethods(routes: readonly Route[], path: string): readonly string[] {
+  const found = routes.filter(
+    ({ method, path: pattern }) => method !== 'ALL' && !pattern.includes('*') && matches(pattern, path),
+  );
+  return [...new Set(found.map(({ method }) => method))];
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === given[index]))
+  );
+}

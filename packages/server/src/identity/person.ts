@@ -1,0 +1,50 @@
+// Who asks: a person or a program, what they may do, and how far they see.
+import type { Context } from 'countersign';
+
+/** What somebody may do: start and steer runs, read, decide. */
+export const SCOPES = ['start', 'read', 'decide'] as const;
+/** What somebody may do. */
+export type Scope = (typeof SCOPES)[number];
+
+/** Whose runs somebody sees when no policy says otherwise: their own, or everybody's. */
+export type Reach = 'own' | 'all';
+
+/** Who asks, as the server knows them. */
+export type Person = {
+  /** What is recorded as `startedBy` and `by`. */
+  readonly id: string;
+  readonly name: string | null;
+  readonly scopes: readonly Scope[];
+  readonly reach: Reach;
+  /** What tools get while a run of this person is driven for them; it is not stored. */
+  readonly context?: Context;
+};
+
+/** What an `identify` hook says of who asks: all scopes and the own runs, unless given. */
+export type Identified = {
+  readonly id: string;
+  readonly name?: string | null;
+  readonly scopes?: readonly Scope[];
+  readonly reach?: Reach;
+  readonly context?: Context;
+};
+
+/** How somebody is known. It decides what a page of another site could make their browser do. */
+export type Proof = 'token' | 'session' | 'hook';
+
+/** An id is written to records, logs and headers: no control characters, no end. */
+const ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+
+export function isPersonId(id: unknown): id is string {
+  return typeof id === 'string' && ID.test(id);
+}
+
+export function personOf({ id, name = null, scopes = SCOPES, reach = 'own', context }: Identified): Person {
+  return {
+    id,
+    name,
+    scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+    reach: reach === 'all' ? 'all' : 'own',
+    ...(context && { context }),
+  };
+}

@@ -1,0 +1,68 @@
+// Sessions of browsers: a one-time link signs somebody in, a cookie keeps them signed in. Only hashes are kept.
+import { createHash, randomBytes } from 'node:crypto';
+import type { Json, Notes } from 'countersign';
+import { type Identified, type Person, personOf } from './person.ts';
+
+const LINKS = 'login-links';
+const SESSIONS = 'sessions';
+const LINK_MS = 10 * 60_000;
+const SESSION_MS = 7 * 24 * 3_600_000;
+const SECRET = /^[\w-]{43}$/;
+
+/** The token of a link that signs this person in, once and within ten minutes. */
+export async function createLoginToken(notes: Notes, person: Omit<Identified, 'context'>): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  await notes.put(LINKS, hashOf(token), keptOf(person), { version: 0, expiresAt: Date.now() + LINK_MS });
+  return token;
+}
+
+/** The secret of a new session for whom the link was made; undefined if it was used, has expired or never was. */
+export async function takeLogin(notes: Notes, token: string): Promise<string | undefined> {
+  if (!SECRET.test(token)) return undefined;
+  const key = hashOf(token);
+  const note = await notes.get(LINKS, key);
+  // Of several who come with one link, the one who removes it is signed in.
+  if (!note || !(await notes.remove(LINKS, key))) return undefined;
+  const secret = randomBytes(32).toString('base64url');
+  await notes.put(SESSIONS, hashOf(secret), note.value, { version: 0, expiresAt: Date.now() + SESSION_MS });
+  return secret;
+}
+
+export async function personOfSession(notes: Notes, secret: string): Promise<Person | undefined> {
+  if (!SECRET.test(secret)) return undefined;
+  const note = await notes.get(SESSIONS, hashOf(secret));
+  return note && personOf(note.value as unknown as Identified);
+}
+
+export async function endSession(notes: Notes, secret: string): Promise<void> {
+  if (SECRET.test(secret)) await notes.remove(SESSIONS, hashOf(secret));
+}
+
+/** How the browser keeps the session. Two servers on one machine share their cookies, so the port is in the name. */
+export type SessionCookie = { readonly name: string; readonly secure: boolean };
+
+export function sessionCookie(publicUrl: URL): SessionCookie {
+  const secure = publicUrl.protocol === 'https:';
+  return { name: secure ? '__Host-countersign' : `countersign-${publicUrl.port || '80'}`, secure };
+}
+
+/** What `Set-Cookie` says; without a secret, the browser forgets the session. */
+export function setCookie({ name, secure }: SessionCookie, secret: string | undefined): string {
+  const kept = secret === undefined ? `${name}=; Max-Age=0` : `${name}=${secret}; Max-Age=${SESSION_MS / 1000}`;
+  return `${kept}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+}
+
+export function readCookie({ name }: SessionCookie, header: string | null): string | undefined {
+  for (const pair of (header ?? '').split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
+  }
+  return undefined;
+}
+
+/** 256 random bits are not guessed: a plain hash keeps what reads the store from signing in. */
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+function keptOf({ id, name = null, scopes, reach }: Omit<Identified, 'context'>): Json {
+  return { id, name, ...(scopes && { scopes }), ...(reach && { reach }) };
+}

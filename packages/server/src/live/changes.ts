@@ -1,0 +1,45 @@
+// Which runs have changed, for one who follows all that they may see.
+import type { Access } from '../access.ts';
+import type { Person } from '../identity/person.ts';
+import type { ServerEvent } from './event-stream.ts';
+import type { Hub } from './hub.ts';
+
+/** `{ runId }` for each run that has changed; null: look at everything again. */
+export async function* changesFor(
+  hub: Hub,
+  access: Access,
+  person: Person,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent> {
+  const until = AbortSignal.any([signal, hub.closed]);
+  // What a slow client has not read yet is kept as a set: each run once, however often it has changed.
+  let waiting = new Set<string>() as Set<string> | 'all';
+  let wake: (() => void) | undefined;
+  const stop = hub.listen((changed) => {
+    waiting = changed === 'all' || waiting === 'all' ? 'all' : new Set([...waiting, ...changed]);
+    wake?.();
+  });
+  const notice = () => wake?.();
+  until.addEventListener('abort', notice);
+  try {
+    while (!until.aborted) {
+      const taken = waiting;
+      waiting = new Set();
+      if (taken === 'all') yield { event: 'change', data: { runId: null } };
+      else
+        for (const runId of taken) {
+          const run = await access.reference(runId);
+          if (run && (await access.sees(run, person))) yield { event: 'change', data: { runId } };
+        }
+      if (!until.aborted && isEmpty(waiting))
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    stop();
+    until.removeEventListener('abort', notice);
+  }
+}
+
+const isEmpty = (waiting: ReadonlySet<string> | 'all'): boolean => waiting !== 'all' && waiting.size === 0;

@@ -1,0 +1,70 @@
+// The events of a run as they happen: those who follow one run share one look at each change.
+import type { Runs, StoredEvent } from 'countersign';
+import type { ServerEvent } from './event-stream.ts';
+import type { Hub } from './hub.ts';
+
+const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
+
+type Tail = { readonly from: number; readonly events: readonly StoredEvent[]; readonly ended: boolean };
+
+export class RunEvents {
+  readonly #runs: Runs;
+  readonly #hub: Hub;
+  /** What is being read now, by run and place: those who ask for the same get the same. */
+  readonly #reading = new Map<string, Promise<Tail | undefined>>();
+
+  constructor(runs: Runs, hub: Hub) {
+    this.#runs = runs;
+    this.#hub = hub;
+  }
+
+  /** Every event after `after`, as it happens; `end` when the run has ended. */
+  async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
+    const until = AbortSignal.any([signal, this.#hub.closed]);
+    let changed = true;
+    let wake: (() => void) | undefined;
+    const notice = () => {
+      changed = true;
+      wake?.();
+    };
+    const stop = this.#hub.listen((runs) => {
+      if (runs === 'all' || runs.has(runId)) notice();
+    });
+    until.addEventListener('abort', notice);
+    let seen = after;
+    try {
+      while (!until.aborted) {
+        if (!changed)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        changed = false;
+        const tail = until.aborted ? undefined : await this.#tail(runId, seen);
+        if (!tail) return;
+        for (const event of tail.events) {
+          seen += 1;
+          yield { event: 'event', id: seen, data: { ...event, seq: seen } };
+        }
+        if (tail.ended) {
+          yield { event: 'end', data: {} };
+          return;
+        }
+      }
+    } finally {
+      stop();
+      until.removeEventListener('abort', notice);
+    }
+  }
+
+  #tail(runId: string, from: number): Promise<Tail | undefined> {
+    const key = `${from}:${runId}`;
+    const known = this.#reading.get(key);
+    if (known !== undefined) return known;
+    const reading = this.#runs
+      .find(runId, { after: from })
+      .then((loaded) => loaded && { from, events: loaded.events, ended: ENDED.has(loaded.run.status) })
+      .finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
+  }
+}

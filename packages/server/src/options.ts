@@ -1,0 +1,36 @@
+// What a server is told: who asks, who may, and how careful it is.
+import type { Policies } from './access.ts';
+import type { Identify } from './identity/identify.ts';
+import type { LogSink } from './watching/log.ts';
+
+/** The options of `createApp`. */
+export type AppOptions = Policies & {
+  /** Says who asks, beside API tokens: `headerIdentity`, `jwtIdentity`, or your own. */
+  readonly identify?: Identify;
+  /** Where browsers reach this server, such as `https://approvals.example.com`. With https, cookies are secure only. */
+  readonly publicUrl?: string;
+  /** Under which path the app is mounted, such as `/approvals`; none unless given. */
+  readonly basePath?: string;
+  /** The names that this server answers to beside that of `publicUrl`; any unless given. */
+  readonly hosts?: readonly string[] | 'loopback';
+  /** Other origins whose pages may ask with the cookies of their users. */
+  readonly allowedOrigins?: readonly string[];
+  /** The model in use, as `/me` tells it; see `modelFromEnvironment`. */
+  readonly model?: { readonly name: string; readonly demo: boolean };
+  /** Who may read `/metrics`: those whose token reaches all runs, anybody, or nobody. `token` unless given. */
+  readonly metrics?: 'token' | 'open' | 'off';
+  /** The folder of the built inbox; the one in this package unless given. False: there is none. */
+  readonly inboxDir?: string | false;
+  /** Where lines of the log go; nowhere unless given. */
+  readonly log?: LogSink;
+  /** Logs what tools are called with and what was answered as well. */
+  readonly logInputs?: boolean;
+  /** 1 MB unless given. */
+  readonly maxBodyBytes?: number;
+  /** How long a body may take to arrive; 30 seconds unless given. */
+  readonly bodyTimeoutMs?: number;
+  /** How often an open stream gives a sign of life; 15 seconds unless given. */
+  readonly keepAliveMs?: number;
+  /** How many streams may be open at once; 2,000 unless given. */
+  readonly maxStreams?: number;
+};

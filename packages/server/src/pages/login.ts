@@ -1,0 +1,41 @@
+// Signing in by a one-time link, and signing out.
+import type { Notes } from 'countersign';
+import { endSession, readCookie, type SessionCookie, setCookie, takeLogin } from '../identity/sessions.ts';
+import { htmlResponse, page } from './html.ts';
+
+/** The link is used up, and the browser gets a session; undefined if the request carries no link. */
+export async function login(
+  notes: Notes,
+  cookie: SessionCookie,
+  url: URL,
+  basePath: string,
+): Promise<Response | undefined> {
+  const token = url.searchParams.get('token');
+  if (token === null) return undefined;
+  const secret = await takeLogin(notes, token);
+  if (secret === undefined) return htmlResponse(USED, 401);
+  const to = localPath(url.searchParams.get('to'), url) ?? `${basePath}/`;
+  return new Response(null, { status: 303, headers: { location: to, 'set-cookie': setCookie(cookie, secret) } });
+}
+
+export async function logout(notes: Notes, cookie: SessionCookie, request: Request): Promise<Response> {
+  const secret = readCookie(cookie, request.headers.get('cookie'));
+  if (secret !== undefined) await endSession(notes, secret);
+  return new Response(null, { status: 204, headers: { 'set-cookie': setCookie(cookie, undefined) } });
+}
+
+/** A path of this server, or undefined for anything that could lead elsewhere. */
+export function localPath(to: string | null, here: URL): string | undefined {
+  // Visible ASCII only: browsers drop line breaks and tabs, and see another address than we do.
+  if (to === null || !/^\/[\x21-\x7e]*$/.test(to)) return undefined;
+  const url = new URL(to, here.origin);
+  // Looked at as it is sent, after dots are resolved: two slashes, or one and a backslash, lead to another server.
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  return url.origin === here.origin && /^\/(?![/\\])/.test(path) ? path : undefined;
+}
+
+const USED = page(
+  'Sign in',
+  `<h1>This link does not work any more</h1>
+<p>It was used, or is older than ten minutes. The server prints a new one when it starts.</p>`,
+);

@@ -1,0 +1,73 @@
+// The files of the inbox: listed once, looked up by their exact names. What is not on the list does not exist, so that no
+// path, however it is written, leads anywhere else.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+type File = {
+  readonly path: string;
+  readonly type: string;
+  content?: { readonly bytes: Uint8Array; readonly etag: string };
+};
+
+export class StaticFiles {
+  readonly #files = new Map<string, File>();
+
+  constructor(directory: string) {
+    for (const path of filesIn(directory)) {
+      const name = `/${relative(directory, path).split(sep).join('/')}`;
+      const type = TYPES[extname(path).toLowerCase()];
+      if (type) this.#files.set(name, { path, type });
+    }
+  }
+
+  /** `name` as in the address, decoded once; undefined if there is no such file. */
+  answer(name: string, request: Request): Response | undefined {
+    const file = this.#files.get(name);
+    if (!file) return undefined;
+    file.content ??= read(file.path);
+    const { bytes, etag } = file.content;
+    const headers = { 'content-type': file.type, etag, 'cache-control': cacheControl(name) };
+    if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers });
+    return new Response(bytes as Uint8Array<ArrayBuffer>, { headers });
+  }
+
+  /** The text of a file, for those who change it before it is sent. */
+  text(name: string): string | undefined {
+    const file = this.#files.get(name);
+    return file && readFileSync(file.path, 'utf8');
+  }
+}
+
+function read(path: string): { readonly bytes: Uint8Array; readonly etag: string } {
+  const bytes = readFileSync(path);
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+}
+
+/** Links are left out, since they may lead out of the folder, and so is what is hidden. */
+function filesIn(directory: string): readonly string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.name.startsWith('.')) return [];
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+/** Names of built assets change with their content. */
+function cacheControl(name: string): string {
+  return name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
+}

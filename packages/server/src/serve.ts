@@ -1,0 +1,168 @@
+// The app on a socket of Node: bound to this machine unless told otherwise, stopped without losing anything.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { type Countersign, UsageError, type Worker, type WorkerOptions } from 'countersign';
+import { type App, createApp } from './app.ts';
+import { isLoopback } from './http/host-check.ts';
+import { problemResponse } from './http/problem.ts';
+import { addSecurityHeaders } from './http/security-headers.ts';
+import type { AppOptions } from './options.ts';
+import { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
+
+/** The options of `serve`. */
+export type ServeOptions = AppOptions & {
+  /** 3000 unless given; 0 for any that is free. */
+  readonly port?: number;
+  /** `127.0.0.1` unless given: only this machine reaches it. */
+  readonly hostname?: string;
+  /**
+   * For one person on their own machine: `loginUrl` signs them in once, as `dev`, who sees and decides everything, and
+   * anybody on this machine may read the metrics.
+   */
+  readonly dev?: boolean;
+  /** Takes up runs that nobody drives, and deadlines, in this process; how, or false. It does unless given. */
+  readonly worker?: WorkerOptions | false;
+  /** Tells OpenTelemetry of the runs; with the global providers if true. Not unless given. See `traceRuns`. */
+  readonly trace?: TraceOptions | true;
+  /** A connection on which nothing moves for so long is cut, as when a client does not read; a minute unless given. */
+  readonly patienceMs?: number;
+  /** SIGTERM and SIGINT stop the server and end the process; not unless given. */
+  readonly handleSignals?: boolean;
+  /** How long open requests may take to end when the server is stopped; 10 seconds unless given. */
+  readonly graceMs?: number;
+};
+
+/** A server that runs. */
+export type RunningServer = {
+  readonly app: App;
+  readonly port: number;
+  /** Where it is reached: `publicUrl` if that was given. */
+  readonly url: string;
+  /** Signs the developer in, once and within ten minutes; null unless `dev`. */
+  readonly loginUrl: string | null;
+  /** Takes nothing more, lets what runs come to its next rest, hands the rest over, and closes. */
+  close(): Promise<void>;
+};
+
+/** A slow client may not hold a connection for longer, in milliseconds. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+
+/**
+ * Serves the API and the inbox.
+ * @example
+ * const server = await serve(ai, { port: 3000, dev: true });
+ * console.log(server.loginUrl);
+ */
+export async function serve(ai: Countersign, options: ServeOptions = {}): Promise<RunningServer> {
+  const { port = 3000, hostname = '127.0.0.1', dev = false } = options;
+  const isLocal = isLoopback(hostname);
+  const app = createApp(ai, {
+    ...(isLocal && { hosts: 'loopback' as const }),
+    ...(dev && isLocal && { metrics: 'open' as const }),
+    ...options,
+  });
+  // What makes lists fast among many questions; they work without it as well.
+  await ai.runs.store.prepareSearch().catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: 2_000,
+      keepAliveTimeout: 5_000,
+    },
+    getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable }),
+  );
+  // Streams give signs of life more often than this; only who does not read them falls silent.
+  server.timeout = options.patienceMs ?? 60_000;
+  await listening(server, port, hostname);
+  const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
+  const tracing = startTracing(ai, app, options.trace);
+  const bound = (server.address() as AddressInfo).port;
+  const named = hostname.includes(':') ? `[${hostname}]` : hostname;
+  const url = (
+    options.publicUrl ?? `http://${isLocal && named === '127.0.0.1' ? 'localhost' : named}:${bound}`
+  ).replace(/\/$/, '');
+  const loginUrl = dev ? `${url}${await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' })}` : null;
+  app.log('info', 'listening', { url, port: bound, hostname });
+
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= stop(ai, app, server, worker, options.graceMs ?? 10_000)
+      .then(() => tracing?.stop())
+      .finally(() => letGo());
+    return closing;
+  };
+  const letGo = options.handleSignals ? onSignals(app, close) : () => undefined;
+  return { app, port: bound, url, loginUrl, close };
+}
+
+/** What is no request that can be read never reaches the app. */
+function unreadable(): Response {
+  const error = new UsageError('invalid-request', { status: 400 }, 'The address or the host cannot be read.');
+  const answer = problemResponse(error);
+  addSecurityHeaders(answer.headers, false);
+  return answer;
+}
+
+function listening(server: Server, port: number, hostname: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, hostname, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function startWorker(ai: Countersign, app: App, options: WorkerOptions = {}): Worker {
+  return ai.runs.work({ onError: (error) => app.log('error', 'worker', { error }), ...options });
+}
+
+function startTracing(ai: Countersign, app: App, trace: ServeOptions['trace']): Tracing | undefined {
+  if (trace === undefined) return undefined;
+  return traceRuns(ai, { onError: (error) => app.log('warn', 'trace', { error }), ...(trace === true ? {} : trace) });
+}
+
+/** New work is refused first, then streams end, then runs come to rest; what is left after the grace is cut. */
+async function stop(
+  ai: Countersign,
+  app: App,
+  server: Server,
+  worker: Worker | undefined,
+  graceMs: number,
+): Promise<void> {
+  app.log('info', 'stopping');
+  app.retire();
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  app.close();
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await (worker ? worker.stop() : ai.runs.stop());
+  await closed;
+  clearTimeout(cut);
+  // A request that came in last may have begun something.
+  await ai.runs.stop();
+  app.log('info', 'stopped');
+}
+
+function onSignals(app: App, close: () => Promise<void>): () => void {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  const end = (signal: NodeJS.Signals) => {
+    app.log('info', 'signal', { signal });
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        app.log('error', 'stop', { error });
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of signals) process.once(signal, end);
+  return () => {
+    for (const signal of signals) process.off(signal, end);
+  };
+}

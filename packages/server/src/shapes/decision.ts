@@ -1,0 +1,46 @@
+// Decisions as they are posted, and as they are recorded.
+import { z } from '@hono/zod-openapi';
+
+const reason = z.string().max(10_000).optional();
+
+/** Presence counts: `{ type: 'respond', output: null }` answers null, without `output` it is no answer. */
+const json = z
+  .any()
+  .refine((value) => value !== undefined, 'is missing')
+  .openapi({ description: 'Any JSON.' });
+
+const Approve = z.strictObject({ type: z.literal('approve'), edit: json.optional() });
+const Reject = z.strictObject({ type: z.literal('reject'), reason });
+const Respond = z.strictObject({ type: z.literal('respond'), output: json });
+const Restart = z.strictObject({
+  type: z.literal('restart'),
+  resumed: json.optional(),
+  replaceInput: json.optional(),
+});
+const Cancel = z.strictObject({ type: z.literal('cancel'), reason });
+
+export const DecideShape = z
+  .strictObject({
+    decision: z.discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel]),
+    digest: z.string().max(200).optional().openapi({
+      description: 'Of the card that the decision was made on; a decision on another card is refused.',
+    }),
+    note: z.string().max(10_000).optional().openapi({ description: 'Kept beside the decision.' }),
+  })
+  .openapi('Decide');
+
+export const DecidedShape = z
+  .object({
+    interruptId: z.string(),
+    runId: z.string(),
+    decision: z.unknown(),
+    by: z.string().nullable(),
+    channel: z.string().nullable(),
+    note: z.string().nullable(),
+    at: z.number(),
+  })
+  .openapi('Decided');
+
+export const ClaimRequestShape = z
+  .strictObject({ forMs: z.int().min(1000).max(3_600_000).optional() })
+  .openapi('ClaimRequest', { description: 'Five minutes unless given.' });

@@ -1,0 +1,92 @@
+// Questions that wait, or waited, for a person, as the API tells them.
+import { z } from '@hono/zod-openapi';
+import type { InterruptCard } from 'countersign/ui';
+import { MessageShape } from './message.ts';
+import { nameShape, pageQuery, runIdShape, timeShape } from './page.ts';
+
+export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'] as const;
+export const RISKS = ['low', 'medium', 'high'] as const;
+
+export const ClaimShape = z
+  .object({ by: z.string(), until: z.number().openapi({ description: 'In milliseconds.' }) })
+  .openapi('Claim');
+
+/** Who works on a question, until when. It keeps two people from working on one; it locks nothing. */
+export type Claim = Readonly<z.infer<typeof ClaimShape>>;
+
+const JsonSchemaShape = z.record(z.string(), z.unknown()).nullable();
+
+const CardDecisionShape = z
+  .looseObject({
+    type: z.enum(['approve', 'reject', 'respond', 'restart', 'cancel']),
+    by: z.string().nullable(),
+    at: z.number().nullable(),
+    channel: z.string().nullable(),
+    note: z.string().nullable(),
+    reason: z.string().optional(),
+    edit: z.unknown(),
+    output: z.unknown(),
+  })
+  .openapi('CardDecision');
+
+export const InterruptShape = z
+  .object({
+    id: z.string().openapi({ description: 'What a decision names.' }),
+    runId: z.string(),
+    agent: z.string(),
+    startedBy: z.string().nullable(),
+    claim: ClaimShape.nullable(),
+    toolCallId: z.string(),
+    tool: z.string(),
+    kind: z.enum(KINDS),
+    status: z.enum(['pending', 'decided']),
+    input: z.unknown().openapi({ description: 'What would run.' }),
+    payload: z.unknown().openapi({ description: 'What the asker wants shown.' }),
+    risk: z.enum(RISKS).nullable(),
+    labels: z.array(z.string()),
+    createdAt: z.number().nullable(),
+    expiresAt: z.number().nullable(),
+    onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
+    allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
+    mayDecide: z.boolean(),
+    digest: z.string().openapi({ description: 'Of everything shown; send it with the decision.' }),
+    inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema for an edit.' }),
+    answerSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the answer.' }),
+    decision: CardDecisionShape.nullable(),
+    problems: z.array(z.object({ path: z.array(z.string()), message: z.string() })),
+  })
+  .openapi('Interrupt');
+
+export const InterruptWithMessagesShape = InterruptShape.extend({
+  messages: z.array(MessageShape).openapi({ description: 'The conversation so far.' }),
+}).openapi('InterruptWithMessages');
+
+/** A question as the API tells it: its card, whose it is, and who works on it. */
+export type Interrupt = InterruptCard & {
+  readonly runId: string;
+  readonly agent: string;
+  readonly startedBy: string | null;
+  readonly claim: Claim | null;
+};
+
+export const interruptIdShape = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'must be the id of an interrupt');
+
+export const InterruptQueryShape = z.strictObject({
+  status: z.enum(['pending', 'settled']).optional().openapi({ default: 'pending' }),
+  runId: runIdShape.optional(),
+  agent: nameShape.optional(),
+  tool: nameShape.optional(),
+  kind: z.enum(KINDS).optional(),
+  risk: z.enum(RISKS).optional(),
+  label: nameShape.optional(),
+  search: nameShape.optional().openapi({ description: 'Words; each must begin a word of the card.' }),
+  createdBefore: timeShape.optional(),
+  createdAfter: timeShape.optional(),
+  mine: z.enum(['0', '1']).optional().openapi({ description: '1: only those of runs that I started.' }),
+  order: z.enum(['oldest', 'newest']).optional().openapi({ description: 'Oldest first, unless given.' }),
+  ...pageQuery,
+});

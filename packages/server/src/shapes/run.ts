@@ -1,0 +1,74 @@
+// Runs as the API tells them, and what starts, cancels and lists them.
+import { z } from '@hono/zod-openapi';
+import type { Message } from 'countersign';
+import { type Interrupt, InterruptShape } from './interrupt.ts';
+import { MessageShape } from './message.ts';
+import { nameShape, pageQuery, runIdShape, wholeNumber } from './page.ts';
+
+export const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
+
+export const RunSummaryShape = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    status: z.enum(STATUSES),
+    startedBy: z.string().nullable(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    version: z.int().openapi({ description: 'The number of its events.' }),
+  })
+  .openapi('RunSummary');
+
+/** A run without its conversation. */
+export type RunSummary = Readonly<z.infer<typeof RunSummaryShape>>;
+
+export const RunShape = RunSummaryShape.extend({
+  messages: z.array(MessageShape),
+  text: z.string().openapi({ description: "The text of the model's last reply." }),
+  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
+  finishReason: z.string().nullable(),
+  pending: z.array(z.string()).openapi({ description: 'The ids of the questions that wait.' }),
+  interrupts: z.array(InterruptShape).openapi({ description: 'Its questions, the oldest first, at most 200.' }),
+}).openapi('Run');
+
+/** A run with its conversation and its questions. */
+export type Run = RunSummary & {
+  readonly messages: readonly Message[];
+  readonly text: string;
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
+  readonly finishReason: string | null;
+  readonly pending: readonly string[];
+  readonly interrupts: readonly Interrupt[];
+};
+
+export const StartShape = z
+  .strictObject({
+    agent: nameShape,
+    prompt: z.string().min(1).max(100_000),
+    runId: runIdShape.optional().openapi({ description: 'Random unless given.' }),
+  })
+  .openapi('Start');
+
+export const CancelShape = z.strictObject({ reason: z.string().max(2000).optional() }).openapi('Cancel');
+
+export const RunQueryShape = z.strictObject({
+  status: z.enum(STATUSES).optional(),
+  agent: nameShape.optional(),
+  startedBy: nameShape.optional(),
+  order: z.enum(['newest', 'oldest']).optional().openapi({ description: 'Newest first, unless given.' }),
+  ...pageQuery,
+});
+
+export const EventShape = z
+  .looseObject({ seq: z.int(), at: z.number(), type: z.string() })
+  .openapi('Event', { description: 'A fact of the run, as it was recorded.' });
+
+export const EventQueryShape = z.strictObject({
+  after: wholeNumber(0, 2_147_483_647, { description: 'The last `seq` that was seen.', default: 0 }).optional(),
+  limit: pageQuery.limit,
+  follow: z.enum(['0', '1']).optional().openapi({ description: '1: server-sent events, as with `Accept`.' }),
+});
+
+export const VerifiedShape = z
+  .object({ ok: z.boolean(), events: z.int(), problem: z.string().nullable() })
+  .openapi('Verified');

@@ -1,0 +1,56 @@
+// Whether the server lives, whether it can work, and what it has counted.
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { type Countersign, UsageError } from 'countersign';
+import type { Context } from 'hono';
+import { requireScope } from '../http/endpoint.ts';
+import type { Caller } from '../identity/identify.ts';
+import type { Hub } from '../live/hub.ts';
+import type { AppOptions } from '../options.ts';
+import type { Measures } from './measures.ts';
+
+export type Health = {
+  readonly ai: Countersign;
+  readonly hub: Hub;
+  readonly measures: Measures;
+  readonly metrics: NonNullable<AppOptions['metrics']>;
+  readonly caller: (context: Context) => Promise<Caller>;
+  readonly isRetired: () => boolean;
+};
+
+const STORE_MS = 2_000;
+
+export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, caller, isRetired }: Health): void {
+  app.get('/healthz', () => Response.json({ status: 'ok' }));
+  app.get('/readyz', async () => {
+    if (isRetired()) return Response.json({ status: 'stopping' }, { status: 503 });
+    const store = await answersInTime(ai.runs.list({ limit: 1 }));
+    return Response.json({ status: store ? 'ok' : 'store-failed' }, { status: store ? 200 : 503 });
+  });
+  if (metrics === 'off') return;
+  app.get('/metrics', async (context) => {
+    if (metrics === 'token') {
+      const { person } = await caller(context);
+      requireScope(person, 'read');
+      if (person.reach !== 'all')
+        throw new UsageError('not-allowed', { status: 403 }, 'The numbers are of all runs, which you may not see.');
+    }
+    measures.watch(ai, hub);
+    const text = await measures.text(ai);
+    return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
+  });
+}
+
+async function answersInTime(asked: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), STORE_MS);
+  });
+  try {
+    return await Promise.race([asked.then(() => true), late]);
+  } catch {
+    // Why the store fails is in the log of whoever needed it.
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}

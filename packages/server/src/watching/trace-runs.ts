@@ -1,0 +1,166 @@
+// OpenTelemetry: runs as traces and numbers, told from their records, so that a run that waited for days, or moved from one
+// process to another, is one trace with the right times.
+import { createHash } from 'node:crypto';
+import {
+  type Attributes,
+  type Context,
+  type Meter,
+  metrics,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import type { Countersign } from 'countersign';
+import { Hub } from '../live/hub.ts';
+import { type RunSpan, RunSpans } from './run-spans.ts';
+
+export type TraceOptions = {
+  /** That of the global provider unless given. */
+  readonly tracer?: Tracer;
+  readonly meter?: Meter;
+  /** Hears of what went wrong while telling; the runs themselves are not touched by it. */
+  readonly onError?: (error: unknown) => void;
+};
+
+export type Tracing = {
+  /** Resolves once everything that was seen so far is told. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const NAME = '@countersign/server';
+const COLLECTION = 'traces';
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** So many runs are remembered; the others are read again from their beginning. */
+const REMEMBERED = 1_000;
+
+/**
+ * Tells OpenTelemetry of every run that comes to rest, in whichever process: each span is told once, by one of those that
+ * trace. The trace of a run has the first 32 hex digits of the SHA-256 of its id. Inputs and outputs are not told.
+ * @example
+ * const tracing = traceRuns(ai);
+ */
+export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing {
+  const { onError = () => undefined } = options;
+  const tell = teller(options);
+  const hub = new Hub(ai.runs);
+  const known = new Map<string, RunSpans>();
+  const working = new Map<string, Promise<void>>();
+
+  async function look(runId: string): Promise<void> {
+    const spans = known.get(runId);
+    const loaded = await ai.runs.find(runId, { after: spans?.seq ?? 0 });
+    // While a run goes on, nothing is told: what is open now is told when it rests.
+    if (!loaded || loaded.run.status === 'running') return;
+    const made = spans ?? new RunSpans(loaded.run.agent);
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(runId, made);
+    const ended = made.feed(loaded.events, loaded.run.status);
+    const told = await advance(ai, runId, made.seq);
+    if (told === undefined) return;
+    for (const span of ended) if (span.endSeq > told) tell(runId, span);
+  }
+
+  /** One look at a run at a time. */
+  function follow(runId: string): void {
+    const before = working.get(runId) ?? Promise.resolve();
+    const work = before.then(() => look(runId)).catch(onError);
+    working.set(runId, work);
+    void work.then(() => {
+      if (working.get(runId) === work) working.delete(runId);
+    });
+  }
+
+  const stopListening = hub.listen((changed) => {
+    if (changed !== 'all') for (const runId of changed) follow(runId);
+  });
+  const settled = async () => {
+    await hub.told();
+    while (working.size > 0) await Promise.all(working.values());
+  };
+  return {
+    settled,
+    async stop() {
+      await settled();
+      stopListening();
+      hub.close();
+    },
+  };
+}
+
+/** Up to where the run was told of before; undefined if another process tells it. */
+async function advance(ai: Countersign, runId: string, seq: number): Promise<number | undefined> {
+  const { notes } = ai.runs;
+  const note = await notes.get(COLLECTION, runId);
+  const told = typeof note?.value === 'number' ? note.value : 0;
+  if (told >= seq) return undefined;
+  const options = { version: note?.version ?? 0, expiresAt: Date.now() + KEPT_MS };
+  return (await notes.put(COLLECTION, runId, seq, options)) ? told : undefined;
+}
+
+function teller({ tracer = trace.getTracer(NAME), meter = metrics.getMeter(NAME) }: TraceOptions) {
+  const seconds = { unit: 's' };
+  const durations = {
+    run: meter.createHistogram('countersign.run.duration', { ...seconds, description: 'From start to end.' }),
+    model: meter.createHistogram('countersign.model.duration', { ...seconds, description: 'Replies of models.' }),
+    tool: meter.createHistogram('countersign.tool.duration', { ...seconds, description: 'Calls of tools.' }),
+    wait: meter.createHistogram('countersign.wait.duration', { ...seconds, description: 'Waits for a person.' }),
+  };
+  const decisions = meter.createCounter('countersign.decisions', { description: 'Decisions, by outcome.' });
+  return (runId: string, span: RunSpan): void => {
+    const { kind, name, startAt, endAt, outcome } = span;
+    const labels = { [kind === 'run' || kind === 'model' ? 'agent' : 'tool']: name, outcome };
+    durations[kind].record((endAt - startAt) / 1000, labels);
+    if (kind === 'wait' && outcome !== 'withdrawn') decisions.add(1, labels);
+    const made = tracer.startSpan(
+      TITLES[kind](name),
+      {
+        startTime: startAt,
+        kind: kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+        attributes: attributesOf(runId, span),
+      },
+      contextOf(runId),
+    );
+    // A person who says no, or takes long, is no error.
+    if ((kind === 'tool' && outcome === 'error') || (kind === 'run' && outcome === 'failed'))
+      made.setStatus({ code: SpanStatusCode.ERROR });
+    made.end(endAt);
+  };
+}
+
+const TITLES: Readonly<Record<RunSpan['kind'], (name: string) => string>> = {
+  run: (agent) => `run ${agent}`,
+  model: (agent) => `chat ${agent}`,
+  tool: (tool) => `execute_tool ${tool}`,
+  wait: (tool) => `wait for a person ${tool}`,
+};
+
+function attributesOf(runId: string, { kind, name, outcome, callId, interruptKind, by, channel }: RunSpan): Attributes {
+  return {
+    'countersign.run.id': runId,
+    'countersign.outcome': outcome,
+    ...(kind === 'run' && { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name }),
+    ...(kind === 'model' && { 'gen_ai.operation.name': 'chat', 'gen_ai.agent.name': name }),
+    ...(kind === 'tool' && { 'gen_ai.operation.name': 'execute_tool' }),
+    ...((kind === 'tool' || kind === 'wait') && { 'gen_ai.tool.name': name }),
+    ...(callId !== undefined && { 'gen_ai.tool.call.id': callId }),
+    ...(interruptKind !== undefined && { 'countersign.interrupt.kind': interruptKind }),
+    ...(by !== undefined && { 'countersign.decision.by': by }),
+    ...(channel !== undefined && { 'countersign.decision.channel': channel }),
+  };
+}
+
+/** Every process gives the spans of a run the same trace: its id is made from that of the run. */
+function contextOf(runId: string): Context {
+  const digest = createHash('sha256').update(runId).digest('hex');
+  const spanContext = {
+    traceId: digest.slice(0, 32),
+    spanId: digest.slice(32, 48),
+    traceFlags: TraceFlags.SAMPLED,
+    isRemote: true,
+  };
+  return trace.setSpanContext(ROOT_CONTEXT, spanContext);
+}

@@ -1,0 +1,216 @@
+import { expect, test } from 'vitest';
+import { begin, startServer } from './server.ts';
+
+test('nobody is let in without a token', async () => {
+  const { url } = await startServer();
+  const response = await fetch(`${url}/api/v1/me`);
+  expect(response.status).toBe(401);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(await response.json()).toMatchObject({ code: 'not-authorized', status: 401 });
+});
+
+test('a token says who asks', async () => {
+  const { as } = await startServer({ model: { name: 'demo', demo: true } });
+  const ask = await as('ann', { scopes: ['read'] });
+  const { status, body } = await ask('GET', '/api/v1/me');
+  expect(status).toBe(200);
+  expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], demo: true, model: 'demo' });
+});
+
+test('agents are told with their tools and when they ask', async () => {
+  const { as } = await startServer();
+  const { body } = await (await as('ann'))('GET', '/api/v1/agents');
+  expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['teller', 'parrot']);
+  expect(body.items[0].tools.map(({ name, asks }: any) => [name, asks])).toEqual([
+    ['pay', 'sometimes'],
+    ['ask', 'question'],
+    ['look', 'never'],
+  ]);
+});
+
+test('a run waits, is approved, and goes on', async () => {
+  const { as, ai, paid } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  expect(run).toMatchObject({ status: 'waiting', startedBy: 'ann', agent: 'teller' });
+  const [card] = run.interrupts;
+  expect(card).toMatchObject({ tool: 'pay', kind: 'approval', mayDecide: true, claim: null, risk: 'high' });
+  expect(paid).toEqual([]);
+  const decided = await ask(
+    'POST',
+    `/api/v1/interrupts/${encodeURIComponent(card.id)}/decide`,
+    { decision: { type: 'approve' }, digest: card.digest, note: 'fine' },
+    { 'x-countersign-channel': 'inbox' },
+  );
+  expect(decided.status).toBe(200);
+  expect(decided.body).toMatchObject({ by: 'ann', channel: 'inbox', note: 'fine', decision: { type: 'approve' } });
+  const view = await ai.runs.wait(run.id, { until: 'end' });
+  expect(view.status).toBe('done');
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
+  const after = await ask('GET', `/api/v1/runs/${run.id}`);
+  expect(after.body.interrupts[0]).toMatchObject({ status: 'decided', mayDecide: false, decision: { by: 'ann' } });
+});
+
+test('the same decision again gives the recorded one, another one is a conflict that says who was first', async () => {
+  const { as, ai, paid } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const first = await ask('POST', path, { decision: { type: 'approve' } });
+  const again = await ask('POST', path, { decision: { type: 'approve' } });
+  expect(again.body).toEqual(first.body);
+  const other = await ask('POST', path, { decision: { type: 'reject' } });
+  expect(other.status).toBe(409);
+  expect(other.body).toMatchObject({
+    code: 'already-decided',
+    settlement: { by: 'ann', decision: { type: 'approve' } },
+  });
+  await ai.runs.wait(run.id, { until: 'end' });
+  expect(paid).toHaveLength(1);
+});
+
+test('an edit that does not fit says where, and nothing runs', async () => {
+  const { as, ai, paid } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const misfit = await ask('POST', path, { decision: { type: 'approve', edit: { to: 'bob', amount: 'much' } } });
+  expect(misfit.status).toBe(422);
+  expect(misfit.body.problems).toEqual([{ path: ['amount'], message: expect.any(String) }]);
+  expect(paid).toEqual([]);
+  const fits = await ask('POST', path, { decision: { type: 'approve', edit: { to: 'bob', amount: 7 } } });
+  expect(fits.status).toBe(200);
+  await ai.runs.wait(run.id, { until: 'end' });
+  expect(paid).toEqual([{ to: 'bob', amount: 7 }]);
+});
+
+test('a decision on another card than the one that waits is refused', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  const { status, body } = await ask('POST', path, { decision: { type: 'approve' }, digest: 'of something else' });
+  expect([status, body.code]).toEqual([409, 'outdated-card']);
+});
+
+test('a question is answered; a missing answer is no answer, null is one', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'ask Which day?');
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  expect((await ask('POST', path, { decision: { type: 'respond' } })).status).toBe(400);
+  expect((await ask('POST', path, { decision: { type: 'respond', output: null } })).status).toBe(422);
+  expect((await ask('POST', path, { decision: { type: 'respond', output: 'Friday' } })).status).toBe(200);
+  expect((await ai.runs.wait(run.id, { until: 'end' })).status).toBe('done');
+});
+
+test('a start that is repeated with its key starts once, also at the same moment', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const start = (prompt: string) =>
+    ask('POST', '/api/v1/runs', { agent: 'parrot', prompt }, { 'idempotency-key': 'k-1' });
+  const answers = await Promise.all(Array.from({ length: 10 }, () => start('hello')));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(9).fill(200), 201]);
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+  expect((await ai.runs.list()).items).toHaveLength(1);
+  const other = await start('something else');
+  expect([other.status, other.body.code]).toEqual([422, 'key-reused']);
+  // The key is one person's: with another it is another key.
+  const bob = await as('bob');
+  const his = await bob('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'hi' }, { 'idempotency-key': 'k-1' });
+  expect(his.status).toBe(201);
+});
+
+test('a run id that is taken is refused, whoever has it and whatever key comes with it', async () => {
+  const { as } = await startServer();
+  const [ann, bob] = [await as('ann'), await as('bob')];
+  const start = { agent: 'parrot', prompt: 'hi', runId: 'mine' };
+  expect((await ann('POST', '/api/v1/runs', start)).status).toBe(201);
+  for (const key of [{}, { 'idempotency-key': 'k' }, { 'idempotency-key': 'k' }]) {
+    const { status, body } = await bob('POST', '/api/v1/runs', start, key);
+    expect([status, body.code]).toEqual([409, 'run-exists']);
+  }
+});
+
+test('a claim keeps others off, lapses, and is given up', async () => {
+  const { as, ai } = await startServer({ mayDecide: () => true });
+  const [ann, bob] = [await as('ann'), await as('bob')];
+  const run = await begin(ann, ai, 'pay bob 500');
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/claim`;
+  const claimed = await ann('POST', path, { forMs: 60_000 });
+  expect(claimed.body.claim).toEqual({ by: 'ann', until: expect.any(Number) });
+  const refused = await bob('POST', path);
+  expect([refused.status, refused.body.code, refused.body.claim.by]).toEqual([409, 'claimed', 'ann']);
+  expect((await bob('DELETE', path)).status).toBe(409);
+  const list = await bob('GET', '/api/v1/interrupts');
+  expect(list.body.items[0].claim.by).toBe('ann');
+  expect((await ann('DELETE', path)).body).toEqual({ claim: null });
+  expect((await bob('POST', path)).body.claim.by).toBe('bob');
+});
+
+test('a run is cancelled, and a failed one is tried again', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  const cancelled = await ask('POST', `/api/v1/runs/${run.id}/cancel`, { reason: 'a mistake' });
+  expect(cancelled.body.status).toBe('cancelled');
+  const failed = await begin(ask, ai, 'fail');
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
+  expect((await ask('POST', `/api/v1/runs/${failed.id}/drive`)).status).toBe(200);
+  expect((await ask('GET', `/api/v1/runs/${failed.id}/verify`)).body).toMatchObject({ ok: true, problem: null });
+});
+
+test('lists come in pages and take filters; a filter that is misspelt is refused', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  for (const amount of [200, 300, 400]) await begin(ask, ai, `pay bob ${amount}`);
+  await begin(ask, ai, 'ask what?');
+  const first = await ask('GET', '/api/v1/interrupts?limit=3');
+  expect(first.body.items).toHaveLength(3);
+  const second = await ask('GET', `/api/v1/interrupts?limit=3&cursor=${encodeURIComponent(first.body.cursor)}`);
+  expect(second.body).toMatchObject({ items: [{ tool: 'ask' }], cursor: null });
+  const amounts = async (query: string) =>
+    (await ask('GET', `/api/v1/interrupts?${query}`)).body.items.map(({ input }: any) => input.amount ?? 'question');
+  expect(await amounts('tool=pay&order=newest')).toEqual([400, 300, 200]);
+  expect(await amounts('kind=question')).toEqual(['question']);
+  expect(await amounts('risk=high&label=money')).toEqual([200, 300, 400]);
+  expect(await amounts('search=300')).toEqual([300]);
+  expect(await amounts('agent=parrot')).toEqual([]);
+  expect(await amounts('status=settled')).toEqual([]);
+  for (const query of ['agnet=x', 'limit=0', 'limit=201', 'limit=ten', 'limit=1&limit=2', 'risk=none', 'cursor=%00'])
+    expect((await ask('GET', `/api/v1/interrupts?${query}`)).status, query).toBe(400);
+  const runs = await ask('GET', '/api/v1/runs?status=waiting&limit=2&order=oldest');
+  expect(runs.body.items).toHaveLength(2);
+  expect(runs.body.cursor).not.toBeNull();
+});
+
+test('health, readiness and numbers', async () => {
+  const { as, url, ai } = await startServer();
+  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' });
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`)).status).toBe(401);
+  expect((await (await as('ann'))('GET', '/metrics')).status).toBe(403);
+  const ask = await as('root', { reach: 'all' });
+  const run = await begin(ask, ai, 'pay bob 500');
+  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, {
+    decision: { type: 'reject', reason: 'no' },
+  });
+  await begin(ask, ai, 'ask what?');
+  const { body } = await ask('GET', '/metrics');
+  expect(body).toContain('countersign_decisions_total{outcome="reject",channel="api"} 1');
+  expect(body).toContain('countersign_interrupts_waiting{tool="ask"} 1');
+  expect(body).toContain('countersign_settled_30d{tool="pay",outcome="rejected"} 1');
+  expect(body).toMatch(/countersign_http_requests_total\{method="POST",route="\/api\/v1\/runs",status="201"\} 2/);
+  expect(body).toMatch(
+    /countersign_http_request_duration_seconds_bucket\{method="POST",route="\/api\/v1\/runs",le="\+Inf"\} 2/,
+  );
+});
+
+test('statistics are of the own runs, and of all for those who see all', async () => {
+  const { as, ai } = await startServer();
+  const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { reach: 'all' })];
+  await begin(ann, ai, 'pay bob 500');
+  await begin(bob, ai, 'ask what?');
+  expect((await ann('GET', '/api/v1/stats')).body).toMatchObject({ waiting: 1, tools: [{ tool: 'pay' }] });
+  expect((await root('GET', '/api/v1/stats?days=7')).body).toMatchObject({ waiting: 2, days: expect.any(Array) });
+});

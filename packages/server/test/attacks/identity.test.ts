@@ -1,0 +1,219 @@
+// Tokens, sessions and signed claims: guessed, stolen from the store, forged, used up, revoked.
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { headerIdentity, jwtIdentity, listTokens, revokeToken } from '@countersign/server';
+import { exportJWK, exportSPKI, SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import { asking, raw, startServer } from '../server.ts';
+
+test('a token is not in the store, only its hash; revoked, it is refused at once', async () => {
+  const { ai, url, tokenFor } = await startServer();
+  const token = await tokenFor('ann', { label: 'her laptop' });
+  const [record] = await listTokens(ai.runs.notes);
+  expect(record).toMatchObject({ person: 'ann', label: 'her laptop', scopes: ['start', 'read', 'decide'] });
+  const { items } = await ai.runs.notes.list('tokens', { limit: 10 });
+  const kept = JSON.stringify(items);
+  expect(kept).not.toContain(token.slice(20));
+  expect(kept).toContain(createHash('sha256').update(token).digest('hex'));
+  const ask = asking(url, { authorization: `Bearer ${token}` });
+  expect((await ask('GET', '/api/v1/me')).status).toBe(200);
+  expect(await revokeToken(ai.runs.notes, record?.id ?? '')).toBe(true);
+  expect((await ask('GET', '/api/v1/me')).status).toBe(401);
+  expect(await revokeToken(ai.runs.notes, record?.id ?? '')).toBe(false);
+});
+
+test('an expired token is refused', async () => {
+  let now = 1_000_000_000_000;
+  const { memoryStore } = await import('countersign');
+  const { as } = await startServer({ store: memoryStore({ now: () => now }) });
+  const ask = await as('ann', { expiresInMs: 1e12 });
+  expect((await ask('GET', '/api/v1/me')).status).toBe(200);
+  now = 9_000_000_000_000;
+  expect((await ask('GET', '/api/v1/me')).status).toBe(401);
+});
+
+test('what is like a token and is none is refused, whatever else is sent along', async () => {
+  const { server, url, tokenFor } = await startServer({ dev: true });
+  const token = await tokenFor('ann');
+  const login = new URL(server.loginUrl ?? '');
+  const response = await fetch(`${url}${login.pathname}${login.search}`, { redirect: 'manual' });
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const flipped = token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A');
+  for (const wrong of [
+    flipped,
+    token.slice(0, -1),
+    `${token}A`,
+    `cs_${'0'.repeat(16)}_${'A'.repeat(43)}`,
+    'cs_',
+    token.toUpperCase().replace('CS', 'cs'),
+  ])
+    for (const extra of [{}, { cookie }])
+      expect(
+        (await asking(url, { authorization: `Bearer ${wrong}`, ...extra })('GET', '/api/v1/me')).status,
+        wrong,
+      ).toBe(401);
+  expect((await asking(url, { cookie })('GET', '/api/v1/me')).body.id).toBe('dev');
+});
+
+test('scopes are kept to', async () => {
+  const { as, ai } = await startServer();
+  const all = await as('ann');
+  const { body } = await all('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 500' });
+  await ai.runs.wait(body.id);
+  const id = (await ai.runs.get(body.id)).pending[0];
+  const reads = [
+    '/api/v1/runs',
+    `/api/v1/runs/${body.id}`,
+    `/api/v1/runs/${body.id}/events`,
+    '/api/v1/interrupts',
+    `/api/v1/interrupts/${id}`,
+    '/api/v1/stats',
+    '/api/v1/changes',
+    `/api/v1/chat/teller/${body.id}`,
+    `/api/v1/runs/${body.id}/verify`,
+  ];
+  const starts = ['/api/v1/runs', `/api/v1/runs/${body.id}/cancel`, `/api/v1/runs/${body.id}/drive`];
+  const reader = await as('ann', { scopes: ['read'] });
+  const starter = await as('ann', { scopes: ['start'] });
+  const decider = await as('ann', { scopes: ['decide'] });
+  for (const path of reads) {
+    expect((await starter('GET', path)).status, path).toBe(403);
+    expect((await decider('GET', path)).status, path).toBe(403);
+  }
+  for (const path of starts) {
+    expect((await reader('POST', path, { agent: 'parrot', prompt: 'x' })).status, path).toBe(403);
+    expect((await decider('POST', path, { agent: 'parrot', prompt: 'x' })).status, path).toBe(403);
+  }
+  const decide = { decision: { type: 'approve' } };
+  for (const ask of [reader, starter]) {
+    expect((await ask('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(403);
+    expect((await ask('POST', `/api/v1/interrupts/${id}/claim`)).status).toBe(403);
+    const chat = {
+      id: body.id,
+      decisions: [{ interruptId: id, ...decide }],
+      messages: [{ id: 'a', role: 'assistant', parts: [] }],
+    };
+    expect((await ask('POST', '/api/v1/chat/teller', chat)).status).toBe(403);
+  }
+  expect(
+    (
+      await decider('POST', '/api/v1/chat/teller', {
+        id: 'new',
+        messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }],
+      })
+    ).status,
+  ).toBe(403);
+  expect((await decider('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(200);
+});
+
+test('a one-time link works once, also when two come at the same moment; signing out ends the session', async () => {
+  const { server, url } = await startServer({ dev: true });
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => fetch(`${url}${pathname}${search}`, { redirect: 'manual' })),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([303, ...Array(7).fill(401)]);
+  const cookie = answers.map(({ headers }) => headers.get('set-cookie')).find((value) => value !== null) ?? '';
+  expect(cookie).toMatch(/^countersign-\d+=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/);
+  const ask = asking(url, { cookie: cookie.split(';')[0] ?? '', origin: url });
+  expect((await ask('GET', '/api/v1/me')).body).toMatchObject({ id: 'dev' });
+  const out = await ask('POST', '/logout');
+  expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
+  expect((await ask('GET', '/api/v1/me')).status).toBe(401);
+});
+
+test('a link is used up after ten minutes, and without `dev` there is none', async () => {
+  const { server } = await startServer();
+  expect(server.loginUrl).toBeNull();
+  let now = Date.now();
+  const { memoryStore } = await import('countersign');
+  const late = await startServer({ dev: true, store: memoryStore({ now: () => now }) });
+  now += 11 * 60_000;
+  const { pathname, search } = new URL(late.server.loginUrl ?? '');
+  expect((await fetch(`${late.url}${pathname}${search}`, { redirect: 'manual' })).status).toBe(401);
+});
+
+test('a header says who asks only if it comes from the proxy', async () => {
+  const trusting = await startServer({
+    identify: headerIdentity({ header: 'x-user', trustedProxies: ['127.0.0.0/8'] }),
+  });
+  expect((await asking(trusting.url, { 'x-user': 'ann' })('GET', '/api/v1/me')).body).toMatchObject({ id: 'ann' });
+  const twice = await raw(trusting.server.port, { path: '/api/v1/me', headers: { 'x-user': ['ann', 'root'] } });
+  expect(twice.status).toBe(401);
+  const wary = await startServer({
+    identify: headerIdentity({ header: 'x-user', trustedProxies: ['10.0.0.0/8', '::2'] }),
+  });
+  expect((await asking(wary.url, { 'x-user': 'ann', 'x-forwarded-for': '10.1.2.3' })('GET', '/api/v1/me')).status).toBe(
+    401,
+  );
+  expect(() => headerIdentity({ header: 'x-user', trustedProxies: [] })).toThrow(/names no proxy/);
+  expect(() => headerIdentity({ header: 'x-user', trustedProxies: ['everybody'] })).toThrow(/no address/);
+});
+
+test('a signed token counts only with the right key, algorithm, issuer, audience and time', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'RS256' };
+  const { url } = await startServer({
+    identify: jwtIdentity({ jwks: { keys: [jwk] }, issuer: 'https://login.example', audience: 'approvals' }),
+  });
+  const claims = (alg = 'RS256') =>
+    new SignJWT({ name: 'Ann' })
+      .setProtectedHeader({ alg, kid: 'k' })
+      .setSubject('ann')
+      .setIssuer('https://login.example')
+      .setAudience('approvals')
+      .setExpirationTime('5m');
+  const status = async (token: string) =>
+    (await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status;
+  expect(await status(await claims().sign(privateKey))).toBe(200);
+  expect(await status(await claims().sign(stranger.privateKey))).toBe(401);
+  expect(await status(await claims().setIssuer('https://evil.example').sign(privateKey))).toBe(401);
+  expect(await status(await claims().setAudience('another').sign(privateKey))).toBe(401);
+  expect(await status(await claims().setExpirationTime(1000).sign(privateKey))).toBe(401);
+  expect(await status(await claims().setNotBefore('1h').sign(privateKey))).toBe(401);
+  const endless = new SignJWT({})
+    .setProtectedHeader({ alg: 'RS256', kid: 'k' })
+    .setSubject('ann')
+    .setIssuer('https://login.example')
+    .setAudience('approvals');
+  expect(await status(await endless.sign(privateKey))).toBe(401);
+  // The public key, taken for a shared secret; and no signature at all.
+  const confused = await claims('HS256').sign(new TextEncoder().encode(await exportSPKI(publicKey)));
+  expect(await status(confused)).toBe(401);
+  const [, payload] = (await claims().sign(privateKey)).split('.');
+  const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
+  expect(await status(none)).toBe(401);
+  expect(() => jwtIdentity({ secret: 'short', issuer: 'a', audience: 'b' })).toThrow(/32 bytes/);
+});
+
+test('how long a wrong token takes says nothing of how wrong it is', async () => {
+  const { url, tokenFor } = await startServer();
+  const token = await tokenFor('ann');
+  const [head = '', secret = ''] = [token.slice(0, 20), token.slice(20)];
+  const other = (character: string | undefined) => (character === 'A' ? 'B' : 'A');
+  const guesses = {
+    firstWrong: `${head}${other(secret[0])}${secret.slice(1)}`,
+    lastWrong: `${head}${secret.slice(0, -1)}${other(secret.at(-1))}`,
+    unknown: `cs_${'0'.repeat(16)}_${secret}`,
+  };
+  const median = async () => {
+    const times: Record<string, number[]> = { firstWrong: [], lastWrong: [], unknown: [] };
+    for (let round = 0; round < 150; round++)
+      for (const [name, guess] of Object.entries(guesses)) {
+        const at = performance.now();
+        const { status } = await asking(url, { authorization: `Bearer ${guess}` })('GET', '/api/v1/me');
+        times[name]?.push(performance.now() - at);
+        if (status !== 401) throw new Error(`${name} was let in.`);
+      }
+    const middles = Object.values(times).map(
+      (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0,
+    );
+    return { least: Math.min(...middles), most: Math.max(...middles) };
+  };
+  // A machine that is busy may be unlucky once; a leak shows every time.
+  for (let tries = 0; ; tries++) {
+    const { least, most } = await median();
+    if (most - least < Math.max(0.15, least * 0.15)) return;
+    expect(tries, `the medians differ: ${least} and ${most} ms`).toBeLessThan(3);
+  }
+}, 60_000);

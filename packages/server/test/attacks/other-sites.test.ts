@@ -1,0 +1,138 @@
+// A page of another site, open in the browser of somebody who is signed in here.
+import { expect, test } from 'vitest';
+import { asking, begin, raw, startServer, type TestServer } from '../server.ts';
+
+/** The cookie of somebody who came by the one-time link. */
+async function signIn({ server, url }: TestServer): Promise<string> {
+  const response = await fetch(
+    `${url}${new URL(server.loginUrl ?? '').pathname}${new URL(server.loginUrl ?? '').search}`,
+    {
+      redirect: 'manual',
+    },
+  );
+  expect(response.status).toBe(303);
+  return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+}
+
+const FOREIGN = [
+  { origin: 'https://evil.example' },
+  { origin: 'null' },
+  { origin: 'http://127.0.0.1:1' },
+  { origin: 'http://localhost' },
+  { 'sec-fetch-site': 'cross-site' },
+  { 'sec-fetch-site': 'same-site' },
+  {},
+];
+
+test('a decision with the cookie of somebody, from anywhere but this server, is refused', async () => {
+  const target = await startServer({ dev: true });
+  const cookie = await signIn(target);
+  const own = asking(target.url, { cookie, origin: target.url });
+  const run = await begin(own, target.ai, 'pay bob 500');
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/decide`;
+  for (const headers of FOREIGN) {
+    const foreign = asking(target.url, { cookie });
+    for (const [method, address, body] of [
+      ['POST', path, { decision: { type: 'approve' } }],
+      ['POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }],
+      ['POST', `/api/v1/runs/${run.id}/cancel`, {}],
+      ['POST', `/api/v1/runs/${run.id}/drive`, undefined],
+      ['POST', `/api/v1/interrupts/${run.interrupts[0].id}/claim`, {}],
+      ['DELETE', `/api/v1/interrupts/${run.interrupts[0].id}/claim`, undefined],
+      [
+        'POST',
+        '/api/v1/chat/teller',
+        { id: run.id, decisions: [{ interruptId: run.interrupts[0].id, decision: { type: 'approve' } }] },
+      ],
+      ['POST', '/logout', undefined],
+    ] as const) {
+      const { status } = await foreign(method, address, body, headers as Record<string, string>);
+      expect(status, `${method} ${address} ${JSON.stringify(headers)}`).toBe(403);
+    }
+  }
+  expect(target.paid).toEqual([]);
+  expect((await own('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
+  expect((await own('POST', path, { decision: { type: 'approve' } })).status).toBe(200);
+});
+
+test('a form of another site cannot post, even where no origin is told: it cannot send JSON', async () => {
+  const target = await startServer();
+  const token = await target.tokenFor('ann');
+  const ask = asking(target.url, { authorization: `Bearer ${token}` });
+  for (const type of [
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/plain',
+    'text/json',
+  ]) {
+    const { status } = await ask('POST', '/api/v1/runs', '{"agent":"parrot","prompt":"x"}', { 'content-type': type });
+    expect(status, type).toBe(415);
+  }
+});
+
+test('no other origin may read: there is no CORS', async () => {
+  const target = await startServer();
+  const ask = await target.as('ann');
+  const { headers } = await ask('GET', '/api/v1/me', undefined, { origin: 'https://evil.example' });
+  expect(headers.get('access-control-allow-origin')).toBeNull();
+  expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+  const preflight = await ask('OPTIONS', '/api/v1/runs', undefined, {
+    origin: 'https://evil.example',
+    'access-control-request-method': 'POST',
+  });
+  expect(preflight.status).toBe(405);
+  expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
+});
+
+test('a name of another site that was pointed at this machine is not answered to', async () => {
+  const { server } = await startServer();
+  for (const host of [
+    'evil.example',
+    `evil.example:${server.port}`,
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+  ]) {
+    const { status, body } = await raw(server.port, { path: '/healthz', headers: { host } });
+    expect([status, JSON.parse(body).code], host).toEqual([421, 'not-allowed']);
+  }
+  for (const host of ['localhost', `localhost:${server.port}`, '127.0.0.1', '[::1]'])
+    expect((await raw(server.port, { path: '/healthz', headers: { host } })).status, host).toBe(200);
+  for (const host of ['evil.example@localhost', 'local host', 'localhost/../x', 'localhost#']) {
+    const { status } = await raw(server.port, { path: '/healthz', headers: { host } });
+    expect(status, JSON.stringify(host)).toBe(400);
+  }
+});
+
+test('behind a proxy the public address is the own one, and cookies are for https only', async () => {
+  const target = await startServer({ dev: true, publicUrl: 'https://approvals.example.com' });
+  const link = new URL(target.server.loginUrl ?? '');
+  expect(link.origin).toBe('https://approvals.example.com');
+  const { headers, status } = await raw(target.server.port, {
+    path: `${link.pathname}${link.search}`,
+    headers: { host: 'approvals.example.com' },
+  });
+  expect(status).toBe(303);
+  const cookie = headers.get('set-cookie') ?? '';
+  expect(cookie).toMatch(/^__Host-countersign=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+  expect(headers.get('strict-transport-security')).toContain('max-age=31536000');
+  const start = (origin: string) =>
+    raw(target.server.port, {
+      method: 'POST',
+      path: '/api/v1/runs',
+      headers: {
+        host: 'approvals.example.com',
+        cookie: cookie.split(';')[0] ?? '',
+        origin,
+        'content-type': 'application/json',
+      },
+      body: '{"agent":"parrot","prompt":"x"}',
+    });
+  expect((await start('https://approvals.example.com')).status).toBe(201);
+  expect((await start('http://approvals.example.com')).status).toBe(403);
+  expect((await start('https://evil.example')).status).toBe(403);
+});
+
+test('on this machine there is no strict transport security, which other servers on localhost would suffer from', async () => {
+  const { url } = await startServer();
+  expect((await fetch(`${url}/healthz`)).headers.get('strict-transport-security')).toBeNull();
+});

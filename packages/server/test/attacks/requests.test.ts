@@ -1,0 +1,203 @@
+// Requests that are too large, too deep, too slow, or not what they say they are.
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { raw, startServer } from '../server.ts';
+
+test('a body that is too large is refused before it is read', async () => {
+  const { as, server, tokenFor } = await startServer({ maxBodyBytes: 10_000 });
+  const ask = await as('ann');
+  const large = await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x'.repeat(20_000) });
+  expect([large.status, large.body.code]).toEqual([413, 'too-large']);
+  // The length is a lie, or is not told at all: no more than the limit is read.
+  const socket = connect(server.port, '127.0.0.1');
+  const token = await tokenFor('ann');
+  socket.write(
+    `POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  const chunk = `${(5_000).toString(16)}\r\n${'x'.repeat(5_000)}\r\n`;
+  for (let sent = 0; sent < 5; sent++) socket.write(chunk);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+  socket.destroy();
+});
+
+test('a body that is nested too deeply is refused, by every address that takes one', async () => {
+  const { as } = await startServer();
+  const ask = await as('ann');
+  const deep = `{"agent":"parrot","prompt":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  for (const path of [
+    '/api/v1/runs',
+    '/api/v1/runs/x/cancel',
+    '/api/v1/interrupts/x:y/decide',
+    '/api/v1/interrupts/x:y/claim',
+    '/api/v1/chat/parrot',
+  ]) {
+    const { status, body } = await ask('POST', path, deep);
+    expect([status, body.code], path).toEqual([413, 'too-large']);
+  }
+});
+
+test('a body that is no JSON, no UTF-8, or of another shape is refused with where it is wrong', async () => {
+  const { as, server, tokenFor } = await startServer();
+  const ask = await as('ann');
+  for (const body of [
+    '{',
+    '',
+    'null',
+    '[]',
+    '"x"',
+    '1',
+    '{"agent":1}',
+    '{"agent":"parrot"}',
+    '{"agent":"parrot","prompt":""}',
+    '{"agent":"parrot","prompt":"  "}',
+    '{"agent":"parrot","prompt":"x","more":1}',
+    '{"__proto__":{"agent":"parrot"},"prompt":"x"}',
+  ]) {
+    const answer = await ask('POST', '/api/v1/runs', body, { 'content-type': 'application/json' });
+    expect([answer.status, answer.body.code], body).toEqual([400, 'invalid-request']);
+  }
+  const where = await ask('POST', '/api/v1/runs', { agent: 5, prompt: [] });
+  expect(where.body.problems.map(({ path }: any) => path[0])).toEqual(expect.arrayContaining(['agent', 'prompt']));
+  const broken = await raw(server.port, {
+    method: 'POST',
+    path: '/api/v1/runs',
+    headers: { authorization: `Bearer ${await tokenFor('ann')}`, 'content-type': 'application/json' },
+    body: Buffer.from([0x22, 0xff, 0xfe, 0x22]).toString('latin1'),
+  });
+  expect(broken.status).toBe(400);
+});
+
+test('keys that change the prototype of things change nothing', async () => {
+  const { as, ai, paid } = await startServer();
+  const ask = await as('ann');
+  const { body } = await ask('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 500' });
+  const view = await ai.runs.wait(body.id);
+  const edit =
+    '{"decision":{"type":"approve","edit":{"to":"bob","amount":5,"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}}}';
+  const { status } = await ask('POST', `/api/v1/interrupts/${view.pending[0]}/decide`, edit);
+  expect([200, 422]).toContain(status);
+  expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  await ai.runs.settled();
+  expect(paid.every((input) => !('polluted' in input))).toBe(true);
+});
+
+test('only the methods of an address work; others are told which do', async () => {
+  const { as, server } = await startServer();
+  const ask = await as('ann');
+  for (const [method, path, allow] of [
+    ['PUT', '/api/v1/runs', 'POST, GET'],
+    ['DELETE', '/api/v1/runs/x', 'GET'],
+    ['PATCH', '/api/v1/interrupts/x:y/decide', 'POST'],
+    ['GET', '/api/v1/interrupts/x:y/decide', 'POST'],
+    ['GET', '/api/v1/runs/x/cancel', 'POST'],
+    ['POST', '/api/v1/changes', 'GET'],
+    ['POST', '/api/v1/openapi.json', 'GET'],
+  ] as const) {
+    const { status, headers, body } = await ask(method, path, method === 'GET' ? undefined : {});
+    expect([status, body.code, headers.get('allow')], `${method} ${path}`).toEqual([405, 'method-not-allowed', allow]);
+  }
+  const head = await ask('HEAD', '/api/v1/changes');
+  expect(head.status).toBe(405);
+  for (const method of ['PUT', 'DELETE', 'POST']) expect((await ask(method, '/')).status, method).toBe(405);
+  // What says that it is another method is what it is.
+  const before = await ask('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 500' });
+  for (const header of ['x-http-method-override', 'x-method-override', 'x-http-method'])
+    await ask('GET', `/api/v1/runs/${before.body.id}/cancel?_method=POST`, undefined, { [header]: 'POST' });
+  expect((await ask('GET', `/api/v1/runs/${before.body.id}`)).body.status).not.toBe('cancelled');
+  for (const method of ['TRACE', 'FOO']) {
+    const answer = await raw(server.port, { method, path: '/api/v1/me' }).catch(() => ({ status: 400 }));
+    expect([400, 405], method).toContain(answer.status);
+  }
+});
+
+test('header values that would break out of their line never reach an answer', async () => {
+  const { as, server } = await startServer({ dev: true });
+  const ask = await as('ann');
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const answer = await raw(server.port, { path: `${pathname}${search}&to=/x%0d%0aset-cookie:%20evil=1` });
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get('location')).toBe('/');
+  expect(answer.headers.get('set-cookie')).not.toContain('evil');
+  for (const [name, value] of [
+    ['x-request-id', 'a b\tc;d=e'],
+    ['x-request-id', 'x'.repeat(500)],
+  ] as const) {
+    const { headers } = await ask('GET', '/api/v1/me', undefined, { [name]: value });
+    expect(headers.get('x-request-id')).toMatch(/^[\w-]{12}$/);
+  }
+  expect(
+    (await ask('GET', '/api/v1/me', undefined, { 'x-request-id': 'abc-12345678' })).headers.get('x-request-id'),
+  ).toBe('abc-12345678');
+  const decide = (headers: Record<string, string>) =>
+    ask('POST', '/api/v1/interrupts/x:y/decide', { decision: { type: 'approve' } }, headers);
+  expect((await decide({ 'x-countersign-channel': 'root' })).status).toBe(400);
+  expect((await decide({ 'idempotency-key': 'x'.repeat(300) })).status).toBe(400);
+  expect((await ask('GET', '/api/v1/runs/x/events', undefined, { 'last-event-id': '1;drop' })).status).toBe(404);
+  const { body } = await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' });
+  expect((await ask('GET', `/api/v1/runs/${body.id}/events`, undefined, { 'last-event-id': '1;drop' })).status).toBe(
+    400,
+  );
+});
+
+test('a redirect after signing in leads nowhere but to this server', async () => {
+  const { server } = await startServer({ dev: true });
+  const targets = [
+    '//evil.example',
+    '/\\evil.example',
+    'https://evil.example',
+    'javascript:alert(1)',
+    '/%09/evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '///evil.example',
+    'evil.example',
+    '/..//evil.example',
+    '/@evil.example/../..//evil.example',
+  ];
+  for (const to of targets) {
+    const path = await server.app.loginPath({ id: 'dev' });
+    const { status, headers } = await raw(server.port, { path: `${path}&to=${encodeURIComponent(to)}` });
+    expect(status).toBe(303);
+    const location = new URL(headers.get('location') ?? '', `http://localhost:${server.port}`);
+    expect(location.host, to).toBe(`localhost:${server.port}`);
+    expect(headers.get('location'), to).toMatch(/^\/(?![/\\])/);
+  }
+  const path = await server.app.loginPath({ id: 'dev' });
+  const fine = await raw(server.port, { path: `${path}&to=${encodeURIComponent('/runs/x?tab=1')}` });
+  expect(fine.headers.get('location')).toBe('/runs/x?tab=1');
+});
+
+test('a body that arrives too slowly is given up', async () => {
+  const { server, tokenFor } = await startServer({ bodyTimeoutMs: 150 });
+  const token = await tokenFor('ann');
+  const socket = connect(server.port, '127.0.0.1');
+  socket.write(
+    `POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"agent"`,
+  );
+  const drip = setInterval(() => socket.write(' '), 20);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  clearInterval(drip);
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 408 /);
+  socket.destroy();
+});
+
+test('headers that arrive too slowly are given up, and others are served meanwhile', async () => {
+  const { server, url } = await startServer();
+  const sockets = Array.from({ length: 100 }, () => connect(server.port, '127.0.0.1'));
+  for (const socket of sockets) {
+    socket.on('error', () => undefined);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
+  }
+  const drip = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write('x');
+  }, 500);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  await Promise.all(
+    sockets.map((socket) => socket.closed || new Promise<void>((resolve) => socket.once('close', () => resolve()))),
+  );
+  clearInterval(drip);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+}, 30_000);

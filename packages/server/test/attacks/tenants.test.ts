@@ -1,0 +1,185 @@
+// Somebody who is signed in, and looks for what is not theirs.
+import { createClient } from '@countersign/server/client';
+import { expect, test } from 'vitest';
+import { type Ask, begin, startServer } from '../server.ts';
+
+const text = (answer: { body: unknown }) => JSON.stringify(answer.body);
+
+/** Every address that shows or changes something of a run. */
+function doors(
+  runId: string,
+  interruptId: string,
+): readonly (readonly [method: string, path: string, body?: unknown])[] {
+  return [
+    ['GET', `/api/v1/runs/${runId}`],
+    ['GET', `/api/v1/runs/${runId}/events`],
+    ['GET', `/api/v1/runs/${runId}/events?follow=1`],
+    ['GET', `/api/v1/runs/${runId}/verify`],
+    ['POST', `/api/v1/runs/${runId}/cancel`, {}],
+    ['POST', `/api/v1/runs/${runId}/drive`],
+    ['GET', `/api/v1/interrupts/${interruptId}`],
+    ['POST', `/api/v1/interrupts/${interruptId}/decide`, { decision: { type: 'approve' } }],
+    ['POST', `/api/v1/interrupts/${interruptId}/claim`],
+    ['DELETE', `/api/v1/interrupts/${interruptId}/claim`],
+    ['GET', `/api/v1/chat/teller/${runId}`],
+    ['GET', `/api/v1/chat/teller/${runId}/stream`],
+    ['GET', `/api/v1/chat/teller/${runId}/watch`],
+    [
+      'POST',
+      '/api/v1/chat/teller',
+      { id: runId, messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] },
+    ],
+    ['POST', '/api/v1/chat/teller', { id: runId, decisions: [{ interruptId, decision: { type: 'approve' } }] }],
+    [
+      'POST',
+      '/api/v1/chat/parrot',
+      { id: runId, messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] },
+    ],
+  ];
+}
+
+test('the run of another is not there: every address answers as if it had never been', async () => {
+  const { as, ai, paid } = await startServer();
+  const [ann, mallory] = [await as('ann'), await as('mallory')];
+  const run = await begin(ann, ai, 'pay SECRET 500');
+  const [{ id }] = run.interrupts;
+  for (const [method, path, body] of doors(run.id, id)) {
+    const answer = await mallory(method, path, body);
+    expect(answer.status, `${method} ${path}`).toBe(path.endsWith('/stream') ? 204 : 404);
+    const never = await mallory(
+      method,
+      path.replaceAll(run.id, 'run_none'),
+      JSON.parse(JSON.stringify(body ?? null).replaceAll(run.id, 'run_none')) ?? undefined,
+    );
+    // A chat that nobody has begun can be begun; everything else is answered the same.
+    if (!path.endsWith('/chat/teller') && !path.endsWith('/chat/parrot'))
+      expect([answer.status, text(answer).replaceAll(run.id, 'run_none')], path).toEqual([never.status, text(never)]);
+    expect(text(answer)).not.toContain('SECRET');
+  }
+  expect(paid).toEqual([]);
+  expect((await ann('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
+});
+
+test('lists, searches and numbers hold only the own', async () => {
+  const { as, ai } = await startServer();
+  const [ann, mallory] = [await as('ann'), await as('mallory')];
+  await begin(ann, ai, 'pay SECRET 500');
+  const mine = await begin(mallory, ai, 'ask mine?');
+  for (const query of ['', '?startedBy=ann', '?status=waiting', '?agent=teller']) {
+    const { body } = await mallory('GET', `/api/v1/runs${query}`);
+    expect(
+      body.items.every((run: any) => run.startedBy === 'mallory'),
+      query,
+    ).toBe(true);
+  }
+  for (const query of ['', '?search=SECRET', '?tool=pay', '?label=money', '?mine=0', '?runId=x', '?status=settled']) {
+    const answer = await mallory('GET', `/api/v1/interrupts${query}`);
+    expect(
+      answer.body.items.every((card: any) => card.runId === mine.id),
+      query,
+    ).toBe(true);
+    expect(text(answer)).not.toContain('SECRET');
+  }
+  expect(text(await mallory('GET', '/api/v1/stats'))).not.toContain('pay');
+  expect((await mallory('GET', '/metrics')).status).toBe(403);
+});
+
+test('a cursor of another leads nowhere else', async () => {
+  const { as, ai } = await startServer();
+  const [ann, mallory] = [await as('ann'), await as('mallory')];
+  for (const amount of [200, 300]) await begin(ann, ai, `pay SECRET ${amount}`);
+  const { cursor } = (await ann('GET', '/api/v1/interrupts?limit=1')).body;
+  const stolen = await mallory('GET', `/api/v1/interrupts?cursor=${encodeURIComponent(cursor)}`);
+  expect(stolen.body.items).toEqual([]);
+  const forged = await mallory('GET', '/api/v1/interrupts?cursor=%7B%22x%22%3A1%7D');
+  expect(forged.status).toBeLessThan(500);
+});
+
+test('changes of runs of others are not told', async () => {
+  const server = await startServer();
+  const [ann, mallory] = [await server.as('ann'), await server.as('mallory')];
+  const connected = Promise.withResolvers<void>();
+  const client = createClient(server.url, {
+    token: await server.tokenFor('mallory'),
+    fetch: (input, init) => fetch(input, init).finally(connected.resolve),
+  });
+  const stop = new AbortController();
+  const changes = client.changes({ signal: stop.signal });
+  const first = changes.next();
+  await connected.promise;
+  await begin(ann, server.ai, 'pay SECRET 500');
+  await mallory('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x', runId: 'own' });
+  expect((await first).value).toBe('own');
+  stop.abort();
+});
+
+test('whoever may decide sees the question and its run, and steers nothing', async () => {
+  const { as, ai, paid } = await startServer({
+    mayDecide: ({ tool, startedBy }, person) => tool === 'pay' && person.id === 'boss' && startedBy !== 'boss',
+  });
+  const [ann, boss, mallory] = [await as('ann'), await as('boss'), await as('mallory')];
+  const run = await begin(ann, ai, 'pay bob 500');
+  const question = await begin(ann, ai, 'ask what?');
+  const [{ id }] = run.interrupts;
+  expect(run.interrupts[0].mayDecide).toBe(false);
+  expect((await ann('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'approve' } })).status).toBe(403);
+  expect((await mallory('GET', `/api/v1/interrupts/${id}`)).status).toBe(404);
+  const seen = async (ask: Ask) => (await ask('GET', '/api/v1/interrupts')).body.items.map((card: any) => card.tool);
+  expect(await seen(boss)).toEqual(['pay']);
+  expect(await seen(ann)).toEqual(['pay', 'ask']);
+  expect(await seen(mallory)).toEqual([]);
+  expect((await boss('GET', `/api/v1/runs/${run.id}`)).status).toBe(200);
+  expect((await boss('GET', `/api/v1/runs/${question.id}`)).status).toBe(404);
+  expect((await boss('POST', `/api/v1/runs/${run.id}/cancel`, {})).status).toBe(403);
+  const speak = { id: run.id, messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay boss 900' }] }] };
+  expect((await boss('POST', '/api/v1/chat/teller', speak)).status).toBe(403);
+  const regenerate = {
+    id: run.id,
+    trigger: 'regenerate-message',
+    messages: [{ id: 'm', role: 'assistant', parts: [] }],
+  };
+  expect((await boss('POST', '/api/v1/chat/teller', regenerate)).status).toBe(403);
+  expect((await boss('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'approve' } })).body.by).toBe(
+    'boss',
+  );
+  await ai.runs.wait(run.id, { until: 'end' });
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
+});
+
+test('tools get what is known of the one who asked, never of the one who decides', async () => {
+  const contexts: unknown[] = [];
+  const server = await startServer({
+    mayDecide: () => true,
+    identify: (request) => {
+      const id = request.headers.get('x-user');
+      return id === null ? null : { id, context: { user: id } };
+    },
+    instance: { contextFor: ({ startedBy }) => ({ user: `for ${startedBy}` }) },
+  });
+  const { ai, url } = server;
+  const { z } = await import('countersign');
+  const spy = ai.defineTool(
+    { name: 'pay2', description: '', inputSchema: z.object({}), needsApproval: true },
+    async (_input, { context }) => {
+      contexts.push(context);
+      return 'paid';
+    },
+  );
+  const { scriptedModel } = await import('countersign/testing');
+  ai.defineAgent({
+    name: 'spied',
+    model: scriptedModel(({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay2' }] },
+    ),
+    tools: [spy],
+  });
+  const { asking } = await import('../server.ts');
+  const [ann, boss] = ['ann', 'boss'].map((user) => asking(url, { 'x-user': user }));
+  for (const decider of [ann, boss]) {
+    const { body } = (await ann?.('POST', '/api/v1/runs', { agent: 'spied', prompt: 'go' })) ?? { body: {} };
+    const view = await ai.runs.wait(body.id);
+    await decider?.('POST', `/api/v1/interrupts/${view.pending[0]}/decide`, { decision: { type: 'approve' } });
+    await ai.runs.wait(body.id, { until: 'end' });
+  }
+  expect(contexts).toEqual([{ user: 'ann' }, { user: 'for ann' }]);
+});

@@ -1,0 +1,80 @@
+import {
+  parseJsonEventStream,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+  uiMessageChunkSchema,
+} from 'ai';
+import { expect, test } from 'vitest';
+import { startServer, type TestServer } from './server.ts';
+
+/** What `useChat` makes of the answer to a post. */
+async function post(server: TestServer, token: string, agent: string, body: unknown): Promise<UIMessage | undefined> {
+  const response = await fetch(`${server.url}/api/v1/chat/${agent}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(200);
+  const parsed = parseJsonEventStream({ stream: response.body as never, schema: uiMessageChunkSchema });
+  const chunks = parsed.pipeThrough(
+    new TransformStream({
+      transform(chunk: { success: boolean; value?: UIMessageChunk; error?: Error }, controller) {
+        if (!chunk.success) throw chunk.error;
+        controller.enqueue(chunk.value);
+      },
+    }),
+  );
+  let last: UIMessage | undefined;
+  for await (const message of readUIMessageStream({ stream: chunks as never })) last = message;
+  return last;
+}
+
+const says = (id: string, text: string) => ({
+  id,
+  messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text }] }],
+});
+
+test('a chat asks, is decided through the API, and shows what came of it', async () => {
+  const server = await startServer();
+  const token = await server.tokenFor('ann');
+  const ask = await server.as('ann');
+  const message = await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
+  const card = message?.parts.find(({ type }) => type === 'data-interrupt') as { data: any } | undefined;
+  expect(card?.data).toMatchObject({ tool: 'pay', status: 'pending', mayDecide: true });
+  const listed = await ask('GET', '/api/v1/interrupts');
+  expect(listed.body.items[0]).toMatchObject({ id: card?.data.id, digest: card?.data.digest, runId: 'chat-1' });
+  await ask('POST', `/api/v1/interrupts/${card?.data.id}/decide`, {
+    decision: { type: 'approve' },
+    digest: card?.data.digest,
+  });
+  await server.ai.runs.wait('chat-1', { until: 'end' });
+  const chat = await ask('GET', '/api/v1/chat/teller/chat-1');
+  expect(chat.body).toMatchObject({ id: 'chat-1', status: 'done' });
+  expect(JSON.stringify(chat.body.messages)).toContain('Done.');
+  expect(server.paid).toHaveLength(1);
+});
+
+test('a decision in the chat is recorded with who made it and that it was the chat', async () => {
+  const server = await startServer();
+  const token = await server.tokenFor('ann');
+  await post(server, token, 'teller', says('chat-2', 'pay bob 500'));
+  const { pending } = await server.ai.runs.get('chat-2');
+  const message = await post(server, token, 'teller', {
+    id: 'chat-2',
+    decisions: [{ interruptId: pending[0], decision: { type: 'approve' } }],
+  });
+  expect(JSON.stringify(message)).toContain('Done.');
+  const { settlement } = await server.ai.runs.interrupt(pending[0] ?? '');
+  expect(settlement).toMatchObject({ by: 'ann', channel: 'chat' });
+});
+
+test('one agent has not the chats of another, and an agent that is not there has none', async () => {
+  const server = await startServer();
+  const token = await server.tokenFor('ann');
+  const ask = await server.as('ann');
+  await post(server, token, 'parrot', says('chat-3', 'hello'));
+  expect((await ask('GET', '/api/v1/chat/teller/chat-3')).status).toBe(404);
+  expect((await ask('POST', '/api/v1/chat/teller', says('chat-3', 'hi'))).status).toBe(404);
+  expect((await ask('POST', '/api/v1/chat/nobody', says('chat-4', 'hi'))).body.code).toBe('unknown-agent');
+});

@@ -1,0 +1,255 @@
+// `runs`, `show`, `decide` and `inbox` as processes on a store: what they print, and with which code they end.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
+import { ASK, BOOK, createWorkplace, HOSTILE, PAY } from './workplace.ts';
+
+const place = createWorkplace();
+const { countersign, json } = place;
+let [paying, asking, booking, hostile, talking] = ['', '', '', '', ''];
+const pendingOf = async (runId: string): Promise<string> => (await json('show', runId)).pending[0];
+
+beforeAll(async () => {
+  place.withAgents();
+  [paying = '', asking = '', booking = '', hostile = '', talking = ''] = await place.start(
+    PAY,
+    ASK,
+    BOOK,
+    HOSTILE,
+    'hello',
+  );
+}, 60_000);
+afterAll(() => place.close());
+
+describe('runs', { timeout: 60_000 }, () => {
+  test('lists the newest first, with status, agent and who started it', async () => {
+    const { code, stdout } = await countersign(['runs']);
+    expect(code).toBe(0);
+    const lines = stdout.trim().split('\n');
+    expect(lines[0]).toMatch(/^STATUS +RUN +AGENT/);
+    expect(lines[1]).toMatch(new RegExp(`^done +${talking} +assistant .* ann$`));
+    expect(lines).toHaveLength(6);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('pages: a cursor goes on where the page before ended', async () => {
+    const first = await json('runs', '--limit', '2');
+    const second = await json('runs', '--limit', '200', '--cursor', first.cursor);
+    expect([...first.items, ...second.items].map(({ id }) => id)).toEqual([talking, hostile, booking, asking, paying]);
+    expect(second.cursor).toBeNull();
+  });
+
+  test('filters by status and agent', async () => {
+    expect((await json('runs', '--status', 'done')).items.map(({ id }: { id: string }) => id)).toEqual([talking]);
+    expect((await json('runs', '--agent', 'nobody')).items).toEqual([]);
+    expect((await countersign(['runs', '--agent', 'nobody'])).stderr).toContain('There are no such runs');
+  });
+
+  test('a status that there is not is a usage error that says which there are', async () => {
+    const { code, stderr } = await countersign(['runs', '--status', 'waitng']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('running, waiting, done, failed, cancelled');
+    expect(stderr).toContain('Did you mean waiting?');
+  });
+
+  test('--json is one document, and a failure is one on the error output', async () => {
+    const { code, stdout, stderr } = await countersign(['runs', '--limit', '0', '--json']);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'usage', exitCode: 2 });
+  });
+
+  test('colours are used when they are forced, and not where NO_COLOR is set', async () => {
+    expect((await countersign(['runs'], { FORCE_COLOR: '1' })).stdout).toContain('\u001b[');
+    expect((await countersign(['runs'], { NO_COLOR: '1' })).stdout).not.toContain('\u001b');
+  });
+
+  test('a store that is not there is not made by looking', async () => {
+    const { code, stderr } = await countersign(['runs', '--store', 'sqlite:./elsewhere.sqlite']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('There is no store at sqlite:./elsewhere.sqlite');
+  });
+
+  test('an address that is none is a usage error, and passwords are not repeated', async () => {
+    expect(await countersign(['runs', '--store', 'mysql://x'])).toMatchObject({ code: 2 });
+    const away = await countersign(['runs', '--store', 'postgres://ann:secret@127.0.0.1:1/none']);
+    expect(away.code).toBe(1);
+    expect(away.stderr).not.toContain('secret');
+  });
+});
+
+const postgres = await testServer();
+test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 60_000 }, async () => {
+  const store = ['--store', (await postgres?.freshDatabase()) ?? ''];
+  expect(await countersign(['migrate', ...store])).toMatchObject({ code: 0 });
+  const worker = place.begin(['worker', ...store]);
+  await worker.says(/Working on postgres:/);
+  const { code, stdout } = await countersign(['runs', ...store, '--json']);
+  expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, items: [], cursor: null });
+  expect((await countersign(['doctor', ...store])).stdout).toMatch(/ok +store +postgres:.*\nok +tables/);
+  expect(await countersign(['show', 'run_none', ...store])).toMatchObject({ code: 3 });
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toBe(0);
+});
+
+describe('show', { timeout: 60_000 }, () => {
+  test('tells what happened, who asks, and what can be decided', async () => {
+    const { code, stdout } = await countersign(['show', paying]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/user +call transferMoney/);
+    expect(stdout).toMatch(/transferMoney +waits for an approval, high risk/);
+    expect(stdout).toContain('countersign decide');
+    expect(stdout).toContain('--approve | --edit | --reject');
+  });
+
+  test('as a document it has the timeline with times', async () => {
+    const shown = await json('show', talking);
+    expect(shown).toMatchObject({ id: talking, status: 'done', text: 'You said: hello' });
+    expect(shown.timeline.map(({ who }: { who: string }) => who)).toEqual(['user', 'model']);
+    expect(shown.timeline[0]).toMatchObject({ afterMs: 0, seq: 1 });
+  });
+
+  test('following an ended run gives every event as a line of JSON and ends', async () => {
+    const { code, stdout } = await countersign(['show', talking, '--follow', '--json']);
+    expect(code).toBe(0);
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.map(({ type }) => type)).toEqual(['user-spoke', 'model-replied']);
+  });
+
+  test('hostile text is shown as codes', async () => {
+    const { stdout } = await countersign(['show', hostile]);
+    expect(stdout).toContain('evil<U+001B>[2J<U+202E>x<U+200B><U+0007>');
+    for (const hidden of ['\u0007', '\u001b', '\u200b', '\u202e']) expect(stdout).not.toContain(hidden);
+  });
+
+  test('a run that there is not is not found', async () => {
+    const { code, stderr } = await countersign(['show', 'run_none']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('There is no run run_none');
+    expect(await countersign(['show'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('inbox without a terminal', { timeout: 60_000 }, () => {
+  test('prints what waits, with the ids and how to decide', async () => {
+    const { code, stdout, stderr } = await countersign(['inbox']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Which grill?');
+    expect(stdout).toContain(await pendingOf(asking));
+    expect(stderr).toContain('countersign decide <id> --approve');
+    expect(stderr).toContain('In a terminal');
+  });
+
+  test('as a document it has whole cards, schemas included', async () => {
+    const { items } = await json('inbox', '--tool', 'bookTable');
+    expect(items).toHaveLength(1);
+    expect(items[0]).toMatchObject({
+      runId: booking,
+      agent: 'assistant',
+      startedBy: 'ann',
+      kind: 'question',
+      status: 'pending',
+    });
+    expect(items[0].answerSchema.properties.where.enum).toEqual(['inside', 'garden']);
+  });
+});
+
+describe('decide', { timeout: 60_000 }, () => {
+  test('what does not fit is refused with the reason, and nothing is recorded', async () => {
+    const id = await pendingOf(paying);
+    const { code, stderr } = await countersign(['decide', id, '--edit', '{"toAccount":"DE02","amount":"lots"}']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('amount');
+    expect(await countersign(['decide', id, '--edit', '{"amount": 1'])).toMatchObject({ code: 2 });
+    expect(await pendingOf(paying)).toBe(id);
+  });
+
+  test('a digest of another card is refused as a conflict', async () => {
+    const { code, stderr } = await countersign(['decide', await pendingOf(paying), '--approve', '--digest', 'other']);
+    expect(code).toBe(4);
+    expect(stderr).toContain('another card');
+  });
+
+  test('records once: the same again shows the record, another is a conflict that says who, what and when', async () => {
+    const { items } = await json('inbox', '--run', paying);
+    const [{ id, digest }] = items;
+    const edit = '{"toAccount":"DE02","amount":90}';
+    const first = await countersign(['decide', id, '--edit', '-', '--digest', digest, '--note', 'half'], {}, edit);
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.stdout).toMatch(
+      /^Recorded: transferMoney, ben \(cli\) at .*approved with edited input: toAccount DE02, amount 90, note: half/,
+    );
+    const again = await json('decide', id, '--edit', edit, '--by', 'cem');
+    expect(again).toMatchObject({
+      by: 'ben',
+      channel: 'cli',
+      note: 'half',
+      decision: { type: 'approve', edit: { amount: 90 } },
+    });
+    const other = await countersign(['decide', id, '--reject', '--by', 'cem']);
+    expect(other.code).toBe(4);
+    expect(other.stderr).toMatch(/decided otherwise\. ben \(cli\) at \d{4}-.*approved with edited input/);
+    const document = await countersign(['decide', id, '--approve', '--json']);
+    expect(JSON.parse(document.stderr).error).toMatchObject({
+      code: 'already-decided',
+      exitCode: 4,
+      details: { settlement: { by: 'ben' } },
+    });
+  });
+
+  test('a text is an answer as it is, where a text is asked for', async () => {
+    const id = await pendingOf(asking);
+    const decided = await json('decide', id, '--respond', '42');
+    expect(decided.decision).toEqual({ type: 'respond', output: '42' });
+  });
+
+  test('an answer with fields is JSON, checked against its schema', async () => {
+    const id = await pendingOf(booking);
+    const wrong = await countersign(['decide', id, '--respond', '{"guests":0,"where":"roof","vegan":true}']);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toMatch(/guests.*where/);
+    expect(await countersign(['decide', id, '--respond', 'two people'])).toMatchObject({ code: 2 });
+    const { code } = await countersign(['decide', id, '--respond', '{"guests":2,"where":"garden","vegan":true}']);
+    expect(code).toBe(0);
+  });
+
+  test('a question cannot be approved', async () => {
+    const [runId = ''] = await place.start(ASK);
+    const { code, stderr } = await countersign(['decide', await pendingOf(runId), '--approve']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('is a question');
+  });
+
+  test.each([
+    ['nothing', [], /Say what you decide/],
+    ['two things', ['--approve', '--reject'], /--approve and --reject/],
+    ['a reason for an approval', ['--approve', '--reason', 'x'], /--reason is for --reject/],
+    ['a value for --approve', ['--approve=yes'], /--approve takes no value/],
+    ['a missing value', ['--edit'], /--edit needs a value/],
+    ['a file that is not there', ['--edit', '@none.json'], /none\.json/],
+  ])('%s is refused', async (_name, args, message) => {
+    const { code, stderr } = await countersign(['decide', 'run_x:call_y', ...args]);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(args[1] === '@none.json' ? 3 : 2);
+  });
+
+  test('without the agents a call can be approved or rejected, but nothing unchecked is given to it', async () => {
+    const [one = '', two = ''] = await place.start(PAY, ASK);
+    const [call, question] = [await pendingOf(one), await pendingOf(two)];
+    const bare = createWorkplace();
+    try {
+      const store = ['--store', `sqlite:${place.path('.countersign/runs.sqlite')}`];
+      const edit = await bare.countersign(['decide', call, '--edit', '{}', ...store]);
+      expect(edit.code).toBe(1);
+      expect(edit.stderr).toContain('The agent assistant is not defined here');
+      expect(await bare.countersign(['decide', question, '--approve', ...store])).toMatchObject({ code: 2 });
+      expect(await bare.countersign(['decide', call, '--approve', ...store])).toMatchObject({ code: 0 });
+      expect(await bare.countersign(['decide', question, '--reject', ...store])).toMatchObject({ code: 0 });
+    } finally {
+      bare.close();
+    }
+  });
+});

@@ -1,0 +1,341 @@
+// `serve`, `dev`, `worker` and `tokens` as processes: what they say, what goes on after a kill, and what a reload keeps.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { KEYS } from './pty.ts';
+import { ASK, createWorkplace, PAY, type Workplace } from './workplace.ts';
+
+let place: Workplace;
+beforeEach(() => {
+  place = createWorkplace();
+  place.withAgents();
+});
+afterEach(() => place.close());
+
+const TIMEOUT = 120_000;
+const ledger = (): readonly string[] =>
+  existsSync(place.path('ledger')) ? readFileSync(place.path('ledger'), 'utf8').trim().split('\n') : [];
+const tokenFor = async (person: string, ...more: readonly string[]): Promise<string> =>
+  (await place.json('tokens', 'create', person, '--all', ...more)).token;
+
+async function serving(...args: readonly string[]) {
+  const server = place.begin(['serve', 'agents.ts', '--port', '0', ...args], { LEDGER: place.path('ledger') });
+  const [, url = ''] = await server.says(/ at (http:\S+),/);
+  return { ...server, url };
+}
+
+describe('serve', { timeout: TIMEOUT }, () => {
+  test('a server is a desk: list, show, decide with a token, and the run goes on there', async () => {
+    const { url, child, ended, says } = await serving();
+    const token = await tokenFor('ann');
+    const remote = (...args: readonly string[]) =>
+      place.countersign([...args, '--url', url], { COUNTERSIGN_TOKEN: token });
+    const started = await fetch(`${url}/api/v1/runs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ agent: 'assistant', prompt: PAY }),
+    });
+    const { id } = (await started.json()) as { id: string };
+    await place.json('show', id);
+    const inbox = await remote('inbox', '--json');
+    expect(inbox).toMatchObject({ code: 0 });
+    const [card] = JSON.parse(inbox.stdout).items;
+    expect(card).toMatchObject({ runId: id, tool: 'transferMoney' });
+
+    const misfit = await remote('decide', card.id, '--edit', '{"toAccount":"DE02","amount":"lots"}');
+    expect(misfit).toMatchObject({ code: 2 });
+    expect(misfit.stderr).toContain('amount');
+    const decided = await remote('decide', card.id, '--approve', '--digest', card.digest, '--wait', '--json');
+    expect(decided).toMatchObject({ code: 0 });
+    expect(JSON.parse(decided.stdout)).toMatchObject({
+      by: 'ann',
+      channel: 'cli',
+      run: { status: 'done', text: 'Done: [{"paid":950}]' },
+    });
+    expect(ledger()).toEqual(['DE02 950']);
+    expect(await remote('decide', card.id, '--approve')).toMatchObject({ code: 0 });
+    const other = await remote('decide', card.id, '--reject');
+    expect(other.code).toBe(4);
+    expect(other.stderr).toMatch(/decided otherwise\. ann \(cli\) at .*approved/);
+
+    expect((await remote('runs')).stdout).toContain(id);
+    expect((await remote('show', id)).stdout).toMatch(/ann \(cli\) +transferMoney: approved/);
+    expect(await remote('show', 'run_none')).toMatchObject({ code: 3 });
+    expect((await remote('show', id, '--follow', '--json')).stdout.trim().split('\n').length).toBeGreaterThan(4);
+    expect((await remote('doctor')).stdout).toMatch(/ok +token +you are ann/);
+    const usage = await remote('decide', card.id, '--approve', '--by', 'eve');
+    expect(usage).toMatchObject({ code: 2 });
+    child.kill('SIGTERM');
+    await says(/Stopped/);
+    expect(await ended).toBe(0);
+  });
+
+  test('the inbox in a terminal works through a server, and hears of what is new', async () => {
+    const { url } = await serving();
+    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const terminal = place.terminal(['inbox', '--url', url], { env: { COUNTERSIGN_TOKEN } });
+    await terminal.shows('Nothing waits for a person.');
+    await fetch(`${url}/api/v1/runs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${COUNTERSIGN_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ agent: 'assistant', prompt: ASK }),
+    });
+    await terminal.shows('Which grill?');
+    terminal.press('w');
+    await terminal.shows('› 1. Gas');
+    terminal.press(KEYS.enter);
+    await terminal.shows(/ann \(cli\).*answered: Gas/);
+    terminal.press('q');
+    expect(await terminal.ended).toBe(0);
+  });
+
+  test('after kill -9, serving again goes on with what was decided meanwhile, once', async () => {
+    const [waiting = '', decided = ''] = await place.start(PAY, PAY);
+    const first = await serving();
+    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const [one] = (await place.json('show', waiting)).pending;
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const [two] = (await place.json('show', decided)).pending;
+    await place.json('decide', two, '--edit', '{"toAccount":"DE02","amount":1}');
+    const second = await serving();
+    const followed = await place.countersign(['show', decided, '--follow', '--url', second.url], { COUNTERSIGN_TOKEN });
+    expect(followed.stdout).toMatch(/The run is done/);
+    const approved = await place.countersign(['decide', one, '--approve', '--wait', '--url', second.url], {
+      COUNTERSIGN_TOKEN,
+    });
+    expect(approved.stdout).toContain('The run is done: Done: [{"paid":950}]');
+    expect(ledger()).toEqual(['DE02 1', 'DE02 950']);
+  });
+
+  test('without a token, with a wrong one, and where nobody listens, it says what to do', async () => {
+    const { url } = await serving();
+    const nobody = await place.countersign(['runs', '--url', url]);
+    expect(nobody).toMatchObject({ code: 1 });
+    expect(nobody.stderr).toContain('countersign tokens create');
+    expect(await place.countersign(['runs', '--url', url, '--token', 'cs_0'])).toMatchObject({ code: 1 });
+    const away = await place.countersign(['runs', '--url', 'http://127.0.0.1:1']);
+    expect(away).toMatchObject({ code: 1 });
+    expect(away.stderr).toContain('countersign doctor');
+    expect(await place.countersign(['runs', '--url', 'nowhere'])).toMatchObject({ code: 2 });
+    expect((await place.countersign(['doctor', '--url', 'http://127.0.0.1:1'])).stdout).toMatch(/fail +server/);
+  });
+
+  test('a taken port is said, with what to do', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    const { code, stderr } = await place.countersign(['serve', '--port', String(port)]);
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Cannot listen on 127.0.0.1:${port}`);
+    expect(stderr).toContain('--port');
+    expect(await place.countersign(['serve', '--port', '99999'])).toMatchObject({ code: 2 });
+  });
+
+  test('what the file exports as `server` says who asks; with --json the log is lines of JSON', async () => {
+    writeFileSync(
+      place.path('named.ts'),
+      `export { default } from './agents.ts';
+      export const server = { identify: (request: Request) => ({ id: request.headers.get('x-user') ?? 'nobody', reach: 'all' as const }) };`,
+    );
+    const server = place.begin(['serve', 'named.ts', '--port', '0', '--login', 'bea', '--json']);
+    const [, url = ''] = await server.says(/"type":"serving","url":"([^"]+)"/);
+    await server.says(/"loginUrl":"[^"]+\/login\?token=/);
+    const me = await fetch(`${url}/api/v1/me`, { headers: { 'x-user': 'zoe' } });
+    expect(await me.json()).toMatchObject({ id: 'zoe' });
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    for (const line of server.output().trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+  });
+});
+
+describe('dev', { timeout: TIMEOUT }, () => {
+  test('prints a link that signs in once, reloads on change, keeps the runs and the port, and survives a mistake', async () => {
+    const [run = ''] = await place.start(PAY);
+    const dev = place.begin(['dev', '--port', '0']);
+    const [link, url = ''] = await dev.says(/(http:\/\/localhost:\d+)\/login\?token=\S+/);
+    await dev.says(/Reloads when a file changes/);
+    const signedIn = await fetch(link, { redirect: 'manual' });
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    expect(signedIn.status).toBeGreaterThanOrEqual(300);
+    const agents = async () =>
+      (await (await fetch(`${url}/api/v1/agents`, { headers: { cookie } })).json()) as { items: { name: string }[] };
+    expect((await agents()).items.map(({ name }) => name)).toEqual(['assistant']);
+
+    const source = readFileSync(place.path('agents.ts'), 'utf8');
+    writeFileSync(place.path('agents.ts'), source.replace("name: 'assistant',", "name: 'helper',"));
+    await dev.says(/agents\.ts changed/);
+    await dev.says(/Reloaded: helper \(agents\.ts\)/);
+    expect((await agents()).items.map(({ name }) => name)).toEqual(['helper']);
+
+    writeFileSync(place.path('agents.ts'), `${source}\nconst = ;`);
+    await dev.says(/agents\.ts has a syntax error/);
+    await dev.says(/Waiting for a change/);
+    writeFileSync(place.path('agents.ts'), source);
+    await dev.says(/Reloaded: assistant/);
+    const runs = (await (await fetch(`${url}/api/v1/runs`, { headers: { cookie } })).json()) as {
+      items: { id: string; status: string }[];
+    };
+    expect(runs.items).toMatchObject([{ id: run, status: 'waiting' }]);
+
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toBe(0);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('Ctrl-C in a terminal stops both processes cleanly', async () => {
+    const dev = place.terminal(['dev', '--port', '0'], { env: { NO_COLOR: '1' } });
+    await expect.poll(() => dev.output(), { timeout: 30_000 }).toContain('Ctrl-C stops it.');
+    const [url = ''] = /http:\/\/localhost:\d+/.exec(dev.output()) ?? [];
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    dev.press(KEYS.interrupt);
+    expect(await dev.ended).toBe(0);
+    expect(dev.output()).not.toContain('error');
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('a file that the agents import is watched, too', async () => {
+    writeFileSync(place.path('name.ts'), "export const NAME = 'first';");
+    writeFileSync(
+      place.path('countersign.config.ts'),
+      `import { countersign } from 'countersign';
+      import { NAME } from './name.ts';
+      export default ({ store }: any) => { const ai = countersign({ store }); ai.defineAgent({ name: NAME }); return ai; };`,
+    );
+    const dev = place.begin(['dev', '--port', '0']);
+    await dev.says(/serves first \(countersign\.config\.ts\)/);
+    await dev.says(/Reloads when/);
+    writeFileSync(place.path('name.ts'), "export const NAME = 'second';");
+    await dev.says(/name\.ts changed/);
+    await dev.says(/Reloaded: second/);
+    dev.child.kill('SIGTERM');
+    expect(await dev.ended).toBe(0);
+  });
+
+  test('without a file the demo is served, and the serving process ends with the watching one', async () => {
+    const empty = createWorkplace();
+    try {
+      const dev = empty.begin(['dev', '--port', '0', '--json'], { COUNTERSIGN_MODEL: 'demo' });
+      const [line] = await dev.says(/\{"type":"serving".*\}/);
+      const { url, agents, loginUrl } = JSON.parse(line);
+      expect(agents).toEqual(['assistant']);
+      expect(loginUrl).toContain('/login?token=');
+      expect(existsSync(empty.path('.countersign/runs.sqlite'))).toBe(true);
+      dev.child.kill('SIGKILL');
+      await dev.ended;
+      await expect
+        .poll(
+          () =>
+            fetch(url).then(
+              () => 'there',
+              () => 'gone',
+            ),
+          { timeout: 20_000 },
+        )
+        .toBe('gone');
+    } finally {
+      empty.close();
+    }
+  });
+
+  test.each([
+    ['is missing', undefined, 3, /There is no file mine\.ts/],
+    ['has options that do not fit', '', 2, /whole number/, ['--port', 'x']],
+  ])('a file that %s ends it', async (_name, text, code, message, args: readonly string[] = []) => {
+    if (text !== undefined) writeFileSync(place.path('mine.ts'), text);
+    const ended = await place.countersign(['dev', 'mine.ts', ...args]);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toMatch(message);
+  });
+});
+
+describe('agents files', { timeout: TIMEOUT }, () => {
+  test.each([
+    ['exports nothing useful', 'export const other = 1;', /exports other, and neither a default nor `ai`/],
+    ['has a syntax error', 'export default {;', /has a syntax error[\s\S]*mine\.ts:1/],
+    ['uses syntax that cannot be stripped', 'enum A { B }\nexport default A;', /no enum/],
+    ['imports what is not there', "import './none.ts';", /imports what is not there/],
+    ['throws', "throw new Error('no config');", /failed while it was loaded: no config\n +at .*mine\.ts:1/],
+    ['gives something else', 'export default () => 5;', /exports a function that gives something else/],
+    [
+      'brings no store',
+      "import { countersign } from 'countersign';\nexport const ai = countersign();",
+      /Runs live in a store/,
+    ],
+  ])('one that %s is said so, with where', async (_name, text, message) => {
+    writeFileSync(place.path('mine.ts'), text);
+    const { code, stderr } = await place.countersign(['worker', 'mine.ts']);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  test('one that brings its own store is used by every command, and --store is refused where it has no effect', async () => {
+    writeFileSync(
+      place.path('agents.ts'),
+      `import { countersign } from 'countersign';
+      import { sqliteStore } from 'countersign/sqlite';
+      export const ai = countersign({ store: sqliteStore('./own.sqlite') });
+      ai.defineAgent({ name: 'own' });`,
+    );
+    expect(await place.json('runs')).toEqual({ items: [], cursor: null });
+    expect(existsSync(place.path('own.sqlite'))).toBe(true);
+    expect((await place.countersign(['doctor'])).stdout).toMatch(/ok +agents +agents\.ts defines own/);
+    const refused = await place.countersign(['worker', '--store', 'sqlite:./x.sqlite']);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain('brings its own store');
+  });
+});
+
+describe('worker', { timeout: TIMEOUT }, () => {
+  test('goes on with what was decided, and stops cleanly', async () => {
+    const [run = ''] = await place.start(PAY);
+    const [id] = (await place.json('show', run)).pending;
+    await place.json('decide', id, '--approve');
+    expect((await place.json('show', run)).status).toBe('running');
+    const worker = place.begin(['worker'], { LEDGER: place.path('ledger') });
+    await worker.says(/Working on sqlite:\S+ with assistant/);
+    const { stdout } = await place.countersign(['show', run, '--follow']);
+    expect(stdout).toContain('The run is done');
+    expect(ledger()).toEqual(['DE02 950']);
+    worker.child.kill('SIGINT');
+    expect(await worker.ended).toBe(0);
+    expect(worker.output()).toContain('Stopped.');
+  });
+});
+
+describe('tokens', { timeout: TIMEOUT }, () => {
+  test('are made, listed without their secret, and revoked', async () => {
+    const made = await place.countersign([
+      'tokens',
+      'create',
+      'ann',
+      '--scopes',
+      'read,decide',
+      '--expires-in',
+      '30',
+      '--label',
+      'desk',
+    ]);
+    expect(made.code).toBe(0);
+    expect(made.stdout).toMatch(/^cs_[0-9a-f]{16}_[\w-]{43}\n$/);
+    expect(made.stderr).toContain('acts as ann (read, decide; their own runs)');
+    const { items } = await place.json('tokens', 'list');
+    expect(items).toMatchObject([{ person: 'ann', label: 'desk', scopes: ['read', 'decide'], reach: 'own' }]);
+    expect(JSON.stringify(items)).not.toContain(made.stdout.trim());
+    expect((await place.countersign(['tokens', 'list'])).stdout).toContain('read,decide');
+    expect(await place.countersign(['tokens', 'revoke', made.stdout.trim()])).toMatchObject({ code: 0 });
+    expect(await place.countersign(['tokens', 'revoke', items[0].id])).toMatchObject({ code: 3 });
+    expect((await place.json('tokens', 'list')).items).toEqual([]);
+  });
+
+  test('a scope that there is not, and a missing word, are usage errors', async () => {
+    const scope = await place.countersign(['tokens', 'create', 'ann', '--scopes', 'read,write']);
+    expect(scope).toMatchObject({ code: 2 });
+    expect(scope.stderr).toContain('start,read,decide');
+    const word = await place.countersign(['tokens', 'lst']);
+    expect(word).toMatchObject({ code: 2 });
+    expect(word.stderr).toContain('countersign tokens list');
+    expect(await place.countersign(['tokens'])).toMatchObject({ code: 2 });
+  });
+});

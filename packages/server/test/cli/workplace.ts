@@ -1,0 +1,103 @@
+// A folder as a user has it: agents.ts, a store, and the command line run in it as a process of its own.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inTerminal, plainEnvironment, type TerminalOptions } from './pty.ts';
+
+export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+export const FIXTURES = join(import.meta.dirname, 'fixtures');
+
+export type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+export function createWorkplace() {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
+  const children: ChildProcess[] = [];
+  symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, '.countersign'));
+
+  const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Promise<Finished> =>
+    new Promise((resolve, reject) => {
+      const child = spawn(command, args, { cwd: folder, env: { ...plainEnvironment(), ...env } });
+      children.push(child);
+      let [stdout, stderr] = ['', ''];
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+      child.on('error', reject).on('close', (code) => resolve({ code, stdout, stderr }));
+      child.stdin.end(input);
+    });
+
+  return {
+    folder,
+    path: (name: string) => join(folder, name),
+    withAgents: () => copyFileSync(join(FIXTURES, 'agents.ts'), join(folder, 'agents.ts')),
+    /** `countersign …`, until it has ended. */
+    countersign: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
+      run(process.execPath, [MAIN, ...args], env, input),
+    /** Its result as a document. */
+    async json<T = any>(...args: readonly string[]): Promise<T> {
+      const { code, stdout, stderr } = await run(process.execPath, [MAIN, ...args, '--json'], {});
+      if (code !== 0) throw new Error(`countersign ${args.join(' ')} ended with ${code}: ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    /** Starts runs that say these, and drives them until they rest; gives their ids. */
+    async start(...prompts: readonly string[]): Promise<readonly string[]> {
+      const file = join(folder, '.countersign/runs.sqlite');
+      const { code, stdout, stderr } = await run(process.execPath, [join(FIXTURES, 'start.ts'), file, ...prompts], {});
+      if (code !== 0) throw new Error(stderr);
+      return stdout.trim().split('\n');
+    },
+    /** A command that goes on: its output can be waited for. */
+    begin(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+      const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
+      children.push(child);
+      return watched(child);
+    },
+    terminal(args: readonly string[], options: Omit<TerminalOptions, 'cwd'> = {}) {
+      const terminal = inTerminal([process.execPath, MAIN, ...args], { ...options, cwd: folder });
+      children.push(terminal.child);
+      return terminal;
+    },
+    close() {
+      for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Workplace = ReturnType<typeof createWorkplace>;
+
+function watched(child: ChildProcess) {
+  let output = '';
+  let seen = 0;
+  const looks = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      for (const look of looks) look();
+    });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  /** Waits until a text appears after the last one that was waited for; gives what it matched. */
+  const says = (wanted: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const missing = () => reject(new Error(`${wanted} was not said:\n${output}`));
+      const timer = setTimeout(missing, 30_000);
+      const look = () => {
+        const found = wanted.exec(output.slice(seen));
+        if (!found) return;
+        seen += found.index + found[0].length;
+        clearTimeout(timer);
+        looks.delete(look);
+        resolve(found);
+      };
+      looks.add(look);
+      void ended.then(missing);
+      look();
+    });
+  return { child, output: () => output, ended, says };
+}
+
+export const PAY = 'call transferMoney {"toAccount":"DE02","amount":950}';
+export const ASK = 'call askQuestion {"question":"Which grill?","choices":["Gas","Coal"]}';
+export const BOOK = 'call bookTable {"question":"A table?"}';
+export const HOSTILE = `call transferMoney ${JSON.stringify({ toAccount: 'evil\u001b[2J\u202ex\u200b\u0007', amount: 9 })}`;

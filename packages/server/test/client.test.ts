@@ -1,0 +1,109 @@
+import { ApiError, createClient } from '@countersign/server/client';
+import { expect, test } from 'vitest';
+import { startServer, type TestServer } from './server.ts';
+
+async function clientOf(server: TestServer, person: string) {
+  return createClient(server.url, { token: await server.tokenFor(person), channel: 'cli' });
+}
+
+test('a run is started, followed, decided and read through the client', async () => {
+  const server = await startServer();
+  const client = await clientOf(server, 'ann');
+  const { id } = await client.runs.start({ agent: 'teller', prompt: 'pay bob 500' }, { idempotencyKey: 'once' });
+  const seen: string[] = [];
+  for await (const event of client.runs.follow(id)) {
+    seen.push(`${event.seq} ${event.type}`);
+    if (event.type !== 'call-interrupted') continue;
+    const { items } = await client.interrupts.list({ runId: id });
+    const [card] = items;
+    if (!card) throw new Error('There is no card.');
+    expect((await client.interrupts.claim(card.id, { forMs: 5_000 })).by).toBe('ann');
+    await client.interrupts.release(card.id);
+    expect((await client.interrupts.get(card.id)).messages.length).toBeGreaterThan(0);
+    const decided = await client.interrupts.decide(card.id, { decision: { type: 'approve' }, digest: card.digest });
+    expect(decided).toMatchObject({ by: 'ann', channel: 'cli' });
+  }
+  expect(seen).toEqual([
+    '1 user-spoke',
+    '2 model-replied',
+    '3 call-interrupted',
+    '4 decision-made',
+    '5 call-started',
+    '6 call-settled',
+    '7 model-replied',
+  ]);
+  expect((await client.runs.get(id)).status).toBe('done');
+  expect((await client.runs.list({ status: 'done', limit: 5 })).items).toHaveLength(1);
+  expect((await client.runs.events(id, { after: 5, limit: 1 })).cursor).toBe('6');
+  expect((await client.runs.verify(id)).ok).toBe(true);
+  expect((await client.stats({ days: 1 })).decided).toBe(1);
+  expect((await client.agents()).length).toBe(2);
+  expect((await client.me()).id).toBe('ann');
+});
+
+test('what the server refuses is an error with its code; a server that is away is one too', async () => {
+  const server = await startServer();
+  const client = await clientOf(server, 'ann');
+  await expect(client.runs.get('nothing')).rejects.toMatchObject({ status: 404, code: 'unknown-run' });
+  await expect(createClient(server.url, { token: 'cs_wrong' }).me()).rejects.toBeInstanceOf(ApiError);
+  const nowhere = createClient('http://127.0.0.1:9');
+  await expect(nowhere.me()).rejects.toMatchObject({ status: 0, code: 'unreachable' });
+});
+
+test('changes are told once per run, and only of runs that the person may see', async () => {
+  const server = await startServer();
+  const [ann, bob] = [await clientOf(server, 'ann'), await clientOf(server, 'bob')];
+  const stop = new AbortController();
+  const connected = Promise.withResolvers<void>();
+  const following = createClient(server.url, {
+    token: await server.tokenFor('ann'),
+    fetch: (input, init) => fetch(input, init).finally(connected.resolve),
+  });
+  const changes = following.changes({ signal: stop.signal });
+  const first = changes.next();
+  await connected.promise;
+  await bob.runs.start({ agent: 'parrot', prompt: 'his', runId: 'his' });
+  await ann.runs.start({ agent: 'parrot', prompt: 'hers', runId: 'hers' });
+  expect((await first).value).toBe('hers');
+  stop.abort();
+  await changes.return(undefined);
+});
+
+test('a follower that is cut off goes on after the last event it has seen', async () => {
+  const server = await startServer();
+  const client = await clientOf(server, 'ann');
+  const { id } = await client.runs.start({ agent: 'teller', prompt: 'ask when?' });
+  await server.ai.runs.wait(id);
+  let connections = 0;
+  const cutting = createClient(server.url, {
+    token: await server.tokenFor('ann'),
+    fetch: async (input, init) => {
+      connections += 1;
+      const response = await fetch(input, init);
+      // The first connection breaks off after some bytes.
+      if (connections > 1 || !response.body) return response;
+      let sent = 0;
+      const cut = response.body.pipeThrough(
+        new TransformStream<Uint8Array, Uint8Array>({
+          transform(chunk, controller) {
+            sent += chunk.byteLength;
+            controller.enqueue(chunk);
+            if (sent > 200) controller.terminate();
+          },
+        }),
+      );
+      return new Response(cut, { status: 200, headers: response.headers });
+    },
+  });
+  const seqs: number[] = [];
+  for await (const { seq } of cutting.runs.follow(id)) {
+    seqs.push(seq);
+    if (seq === 3) {
+      const [card] = (await client.interrupts.list()).items;
+      await client.interrupts.decide(card?.id ?? '', { decision: { type: 'respond', output: 'now' } });
+    }
+  }
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  expect(seqs.length).toBeGreaterThan(4);
+  expect(connections).toBe(2);
+});

@@ -1,0 +1,69 @@
+import { createApp, createToken } from '@countersign/server';
+import { createClient } from '@countersign/server/client';
+import { countersign, memoryStore } from 'countersign';
+import { Hono } from 'hono';
+import { expect, onTestFinished, test } from 'vitest';
+import { defineTeller, obedientModel } from './server.ts';
+
+async function embedded(options: Parameters<typeof createApp>[1]) {
+  const ai = countersign({ model: obedientModel(), store: memoryStore() });
+  defineTeller(ai);
+  const app = createApp(ai, { inboxDir: false, ...options });
+  onTestFinished(() => app.close());
+  const { token } = await createToken(ai.runs.notes, { person: 'ann' });
+  return { ai, app, token };
+}
+
+test('the app needs no socket: a request in, an answer out', async () => {
+  const { app, token } = await embedded({});
+  const client = createClient('http://approvals.test', {
+    token,
+    fetch: (input, init) => app.fetch(new Request(input, init)),
+  });
+  expect((await client.me()).id).toBe('ann');
+  const run = await client.runs.start({ agent: 'parrot', prompt: 'hello' });
+  const seen = [];
+  for await (const event of client.runs.follow(run.id)) seen.push(event.type);
+  expect(seen).toEqual(['user-spoke', 'model-replied']);
+});
+
+test('it is mounted below a path, by itself or in another app', async () => {
+  const { app, token } = await embedded({ basePath: '/approvals' });
+  const host = new Hono();
+  host.get('/', (context) => context.text('the host'));
+  host.all('/approvals/*', (context) => app.fetch(context.req.raw));
+  const fetchHost: typeof fetch = async (input, init) => host.fetch(new Request(input, init));
+  const client = createClient('http://host.test/approvals', { token, fetch: fetchHost });
+  expect((await client.me()).id).toBe('ann');
+  const document = (await (await fetchHost('http://host.test/approvals/api/v1/openapi.json')).json()) as any;
+  expect(document.servers).toEqual([{ url: '/approvals/api/v1' }]);
+  expect((await app.fetch(new Request('http://host.test/api/v1/me'))).status).toBe(404);
+  expect((await app.fetch(new Request('http://host.test/approvalsx/api/v1/me'))).status).toBe(404);
+  const mounted = new Hono().route('/inner', (await embedded({})).app.hono);
+  expect((await mounted.fetch(new Request('http://host.test/inner/healthz'))).status).toBe(200);
+  expect((await mounted.fetch(new Request('http://host.test/inner/api/v1/me'))).status).toBe(401);
+});
+
+test('without a store there is no server', () => {
+  expect(() => createApp(countersign({ model: obedientModel() }))).toThrow(/store/);
+  const ai = countersign({ model: obedientModel(), store: memoryStore() });
+  expect(() => createApp(ai, { basePath: 'no/slash' })).toThrow(/basePath/);
+});
+
+test('the document describes every route, and the page shows every one of them', async () => {
+  const { app } = await embedded({});
+  const document = (await (await app.fetch(new Request('http://x.test/api/v1/openapi.json'))).json()) as any;
+  expect(document.openapi).toBe('3.1.0');
+  const page = await (await app.fetch(new Request('http://x.test/api/v1/docs'))).text();
+  const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods as object).map((method) => [method, path]),
+  );
+  expect(routes.length).toBeGreaterThan(18);
+  for (const [, path] of routes) expect(page).toContain(`/api/v1${path}`);
+  for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="${name}"`);
+  for (const [, methods] of Object.entries(document.paths))
+    for (const operation of Object.values(methods as Record<string, any>)) {
+      expect(operation.summary).toBeTruthy();
+      expect(operation.responses['401']).toBeDefined();
+    }
+});

@@ -1,0 +1,155 @@
+// Many who follow, and some who do not read.
+import { connect } from 'node:net';
+import { createClient } from '@countersign/server/client';
+import { memoryStore, type Store } from 'countersign';
+import { expect, onTestFinished, test } from 'vitest';
+import { begin, startServer, type TestServer } from './server.ts';
+
+/** The store, and how often it was read. */
+function countingStore(): { readonly store: Store; readonly reads: () => number; readonly watches: () => number } {
+  const real = memoryStore();
+  let reads = 0;
+  let watches = 0;
+  const store = new Proxy(real, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        if (name === 'read') reads += 1;
+        if (name === 'watch') watches += 1;
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+  return { store, reads: () => reads, watches: () => watches };
+}
+
+/** Follows, and tells how many events have come. */
+async function follow(server: TestServer, token: string, path: string) {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const response = await fetch(`${server.url}${path}`, {
+    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    signal: stop.signal,
+  });
+  expect(response.status).toBe(200);
+  const heard = { text: '', waiting: undefined as (() => void) | undefined };
+  const decoder = new TextDecoder();
+  void (async () => {
+    try {
+      for await (const chunk of response.body ?? []) {
+        heard.text += decoder.decode(chunk, { stream: true });
+        heard.waiting?.();
+      }
+    } catch {
+      // The test is over.
+    }
+  })();
+  return {
+    async hears(part: string): Promise<void> {
+      while (!heard.text.includes(part))
+        await new Promise<void>((resolve) => {
+          heard.waiting = resolve;
+        });
+    },
+    get text() {
+      return heard.text;
+    },
+  };
+}
+
+test('200 who follow cost one watch, and one look at what has changed', async () => {
+  const counted = countingStore();
+  const server = await startServer({ store: counted.store, worker: false });
+  const ask = await server.as('ann');
+  const token = await server.tokenFor('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const other = await begin(ask, server.ai, 'ask where?');
+  const watchesBefore = counted.watches();
+  const everything = await Promise.all(Array.from({ length: 100 }, () => follow(server, token, '/api/v1/changes')));
+  const same = await Promise.all(
+    Array.from({ length: 99 }, () => follow(server, token, `/api/v1/runs/${run.id}/events`)),
+  );
+  const elsewhere = await follow(server, token, `/api/v1/runs/${other.id}/events`);
+  await Promise.all(same.map((one) => one.hears('call-interrupted')));
+  await elsewhere.hears('call-interrupted');
+  expect(counted.watches() - watchesBefore).toBe(1);
+  const before = counted.reads();
+  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, {
+    decision: { type: 'respond', output: 'now' },
+  });
+  await Promise.all(same.map((one) => one.hears('event: end')));
+  await Promise.all(everything.map((one) => one.hears(run.id)));
+  // The request itself and the drive read a few times; the followers share theirs.
+  expect(counted.reads() - before).toBeLessThan(15);
+  expect(elsewhere.text).not.toContain(run.id);
+  for (const one of same) {
+    const seqs = [...one.text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  }
+}, 30_000);
+
+test('whoever comes back with the last id misses nothing and gets nothing twice', async () => {
+  const server = await startServer();
+  const ask = await server.as('ann');
+  const token = await server.tokenFor('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const response = await fetch(`${server.url}/api/v1/runs/${run.id}/events?follow=1`, {
+    headers: { authorization: `Bearer ${token}`, 'last-event-id': '2' },
+  });
+  const client = createClient(server.url, { token });
+  await client.interrupts.decide(run.interrupts[0].id, { decision: { type: 'respond', output: 'now' } });
+  const text = await response.text();
+  const seqs = [...text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
+  expect(seqs[0]).toBe(3);
+  expect(seqs).toEqual(seqs.map((_, index) => index + 3));
+  expect(text.trimEnd().endsWith('event: end\ndata: {}')).toBe(true);
+});
+
+test('a client that does not read is cut off, and what it held is let go', async () => {
+  const server = await startServer({ keepAliveMs: 50, patienceMs: 2_000, metrics: 'open' });
+  const token = await server.tokenFor('ann');
+  // More than the buffers of a connection hold.
+  const huge = 'x'.repeat(8_000_000);
+  const parrot = server.ai.agents.get('parrot');
+  if (!parrot) throw new Error('There is no parrot.');
+  const { id } = await parrot.start(huge, { by: 'ann' });
+  await server.ai.runs.wait(id, { until: 'end' });
+  const socket = connect(server.server.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write(
+    `GET /api/v1/runs/${id}/events?follow=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
+  const open = async () =>
+    /countersign_open_streams (\d+)/.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
+  while ((await open()) !== '1');
+  while ((await open()) !== '0');
+  socket.destroy();
+}, 30_000);
+
+test('a client that leaves is forgotten at once', async () => {
+  const server = await startServer({ metrics: 'open' });
+  const token = await server.tokenFor('ann');
+  const stop = new AbortController();
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      fetch(`${server.url}/api/v1/changes`, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal }),
+    ),
+  );
+  const open = async () =>
+    /countersign_open_streams (\d+)/.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
+  expect(await open()).toBe('20');
+  stop.abort();
+  while ((await open()) !== '0');
+});
+
+test('no more streams than allowed are open', async () => {
+  const server = await startServer({ maxStreams: 3 });
+  const token = await server.tokenFor('ann');
+  const ask = await server.as('ann');
+  for (let open = 0; open < 3; open++) await follow(server, token, '/api/v1/changes');
+  const { status, body } = await ask('GET', '/api/v1/changes');
+  expect([status, body.code]).toEqual([503, 'too-many-streams']);
+  expect((await ask('GET', '/api/v1/me')).status).toBe(200);
+});

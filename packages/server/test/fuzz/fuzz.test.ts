@@ -1,0 +1,124 @@
+// Thousands of requests made from the OpenAPI document: no answer says that the server is at fault, none hangs, and those
+// that succeed are what the document says.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type OutputUnit, Validator } from '@cfworker/json-schema';
+import type { Store } from 'countersign';
+import { postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
+import { begin, startServer } from '../server.ts';
+import { type FuzzRequest, fuzzRequests, type Known } from './requests.ts';
+import { type Schema, seeded } from './values.ts';
+
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
+const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
+
+test('every route takes whatever comes, on SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-fuzz-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  await fuzz(sqliteStore(join(folder, 'runs.sqlite')), REQUESTS);
+}, 300_000);
+
+// It refuses texts that SQLite takes: NUL, and halves of surrogate pairs.
+const postgres = await testServer();
+if (postgres)
+  test('every route takes whatever comes, on PostgreSQL', async () => {
+    await fuzz(postgresStore(await postgres.freshDatabase()), REQUESTS / 2);
+  }, 300_000);
+
+async function fuzz(store: Store, count: number): Promise<void> {
+  const server = await startServer({ store, bodyTimeoutMs: 2_000 });
+  const ask = await server.as('ann', { reach: 'all' });
+  const token = await server.tokenFor('ann', { reach: 'all' });
+  const document: Schema = (await ask('GET', '/api/v1/openapi.json')).body;
+  const known = await knownIds();
+  const seen = new Map<string, Set<number>>();
+  const faults: string[] = [];
+
+  async function knownIds(): Promise<Known> {
+    const runs = [];
+    for (const prompt of ['pay bob 500', 'ask what?', 'look', 'fail']) runs.push(await begin(ask, server.ai, prompt));
+    const interruptId = runs.flatMap(({ interrupts }) => interrupts.map(({ id }: any) => id));
+    const runId = runs.map(({ id }) => id);
+    return {
+      runId,
+      chatId: runId,
+      id: [...runId, 'a-chat', 'another.chat'],
+      interruptId,
+      agent: ['teller', 'parrot'],
+      prompt: ['pay bob 500', 'ask when?', 'look', 'a\u0000b \ud800 \u202e'],
+      role: ['user', 'assistant'],
+      parts: [[{ type: 'text', text: 'pay bob 700' }], [{ type: 'text', text: '\u0000\udfff' }]],
+      search: ['500', 'bob when', 'a\u0000b', '"', '*', "'", 'AND', '💥'],
+    };
+  }
+
+  async function send(request: FuzzRequest): Promise<void> {
+    const { method, path, headers, body, route } = request;
+    const abort = AbortSignal.timeout(10_000);
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      redirect: 'manual',
+      signal: abort,
+      ...(body !== undefined && { body }),
+    });
+    const { status } = response;
+    seen.set(route, (seen.get(route) ?? new Set()).add(status));
+    const type = response.headers.get('content-type') ?? '';
+    // A stream goes on: that it has begun is enough.
+    if (type.startsWith('text/event-stream')) return void (await response.body?.cancel());
+    const text = await response.text();
+    const what = `${method} ${path.slice(0, 300)} ${body?.slice(0, 300) ?? ''} → ${status} ${text.slice(0, 300)}`;
+    if (status >= 500) faults.push(what);
+    if (status >= 400 && type !== 'application/problem+json') faults.push(`no problem: ${what}`);
+    if (status < 300 && status !== 204)
+      faults.push(...misfits(document, request, status, text).map((fault) => `${fault}: ${what}`));
+  }
+
+  let sent = 0;
+  const requests = fuzzRequests(document, seeded(SEED), known);
+  const worker = async () => {
+    while (sent++ < count && faults.length < 20) {
+      const request = requests.next().value as FuzzRequest;
+      try {
+        await send(request);
+      } catch (error) {
+        faults.push(`${request.method} ${request.path.slice(0, 300)} broke off: ${String(error)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  expect(faults).toEqual([]);
+  // It is no use if everything was refused: most routes succeeded at least once.
+  const succeeded = [...seen]
+    .filter(([, statuses]) => [...statuses].some((status) => status < 300))
+    .map(([route]) => route);
+  const all = Object.entries(document.paths as Record<string, object>).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect([...seen.keys()].toSorted()).toEqual(all.toSorted());
+  expect(succeeded.length).toBeGreaterThan(all.length * 0.9);
+  expect((await ask('GET', '/api/v1/me')).status).toBe(200);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+}
+
+/** What of a good answer is not as the document says. */
+function misfits(document: Schema, { method, route }: FuzzRequest, status: number, text: string): readonly string[] {
+  const [, path = ''] = route.split(' ');
+  const operation = document.paths[path]?.[method.toLowerCase()];
+  // With another method it may be another route.
+  if (!operation || !route.startsWith(`${method} `)) return [];
+  const answer = operation.responses[status];
+  if (!answer) return [`${status} is not in the document`];
+  const schema = answer.content?.['application/json']?.schema;
+  if (!schema) return [];
+  const whole = { ...schema, components: document.components };
+  const { valid, errors } = new Validator(whole as never, '2020-12', false).validate(JSON.parse(text));
+  return valid
+    ? []
+    : errors.slice(-2).map(({ instanceLocation, error }: OutputUnit) => `${instanceLocation}: ${error}`);
+}

@@ -1,0 +1,45 @@
+// The inbox as it is shipped, built once for each state of its sources.
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const SOURCES = ['apps/inbox/src', 'apps/inbox/public', 'packages/react/src'];
+const SINGLE = ['apps/inbox/index.html', 'apps/inbox/vite.config.ts', 'package-lock.json'];
+
+/** The folder of the built app. */
+export async function builtInbox(): Promise<string> {
+  const folder = join(root, 'node_modules/.cache/countersign-inbox', digestOfSources());
+  if (existsSync(folder)) return folder;
+  const draft = `${folder}.${process.pid}`;
+  await mkdir(draft, { recursive: true });
+  // In a process of its own: a build in a test would be a build for tests.
+  await promisify(execFile)(
+    process.execPath,
+    [join(root, 'node_modules/vite/bin/vite.js'), 'build', '--outDir', draft, '--logLevel', 'error'],
+    { cwd: join(root, 'apps/inbox'), env: { ...process.env, NODE_ENV: 'production' } },
+  );
+  try {
+    await rename(draft, folder);
+  } catch {
+    // Another worker was first, with the same files.
+    await rm(draft, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+function digestOfSources(): string {
+  const hash = createHash('sha256');
+  const files = SOURCES.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  );
+  for (const file of [...files, ...SINGLE.map((name) => join(root, name))].sort())
+    hash.update(file).update('\0').update(readFileSync(file)).update('\0');
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,166 @@
+// Deciding in the inbox, with a mouse: each way to decide, as a person meets it.
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
+
+withBrowser();
+
+test('what waits is listed, and a card shows all that a decision is bound to', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500, note: 'Invoice 7' }]]);
+  const page = await browse(desk, 'ada');
+  const row = list(page).getByRole('link', { name: /pay/ });
+  await row.waitFor();
+  expect(await row.textContent()).toMatch(/Pay 500\?.*High risk.*clerk.*money/);
+
+  await row.click();
+  await card(page).getByRole('heading', { name: 'Approval needed: pay' }).waitFor();
+  const shown = await card(page).textContent();
+  for (const part of ['Pay 500?', 'Northwind', '500', 'Invoice 7', 'High risk', 'money', 'Then it is rejected.'])
+    expect(shown).toContain(part);
+  expect(shown).toContain('I need your decision.');
+  expect(await card(page).locator('time').first().getAttribute('title')).toMatch(/\d/);
+});
+
+test('an approval runs the tool once and shows what was recorded', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  await page.getByRole('status').getByText('Approved: pay').waitFor();
+  await list(page).getByText('Nothing waits for you').waitFor();
+  await desk.ai.runs.wait(runId, { until: 'end' });
+  expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 500 } }]);
+  const { body } = await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`);
+  expect(body.decision).toMatchObject({ type: 'approve', by: 'ada', channel: 'inbox' });
+});
+
+test('two clicks on approve are one decision', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([
+    ['pay', { to: 'Northwind', amount: 500 }],
+    ['pay', { to: 'Lantern', amount: 600 }],
+  ]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Approve' }).dblclick();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  expect(await desk.waiting(runId)).toHaveLength(1);
+  expect(await list(page).getByRole('link').count()).toBe(1);
+});
+
+test('a rejection carries its reason to the model', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Reject' }).click();
+  await card(page).getByLabel('Reason (optional)').fill('Not our invoice.');
+  await card(page).getByRole('button', { name: 'Reject' }).click();
+  await card(page)
+    .getByText(/Rejected by ada/)
+    .waitFor();
+  expect(await card(page).textContent()).toContain('Not our invoice.');
+  const run = await desk.ai.runs.wait(runId, { until: 'end' });
+  expect(JSON.stringify(run.messages)).toContain('Not our invoice.');
+  expect(desk.done).toEqual([]);
+});
+
+test('an edit shows what it changes, is refused where it does not fit, and then runs as edited', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Edit' }).click();
+  const amount = card(page).getByLabel('amount');
+  await amount.fill('5000');
+  await card(page).getByRole('button', { name: 'Approve with these changes' }).click();
+  await card(page).getByRole('alert').getByText('amount: At most 1000.').waitFor();
+  expect(await amount.getAttribute('aria-invalid')).toBe('true');
+  expect(await desk.waiting(runId)).toHaveLength(1);
+
+  await amount.fill('450');
+  expect(await card(page).getByRole('list', { name: 'Changes' }).textContent()).toMatch(
+    /amount changed from 500 to 450/,
+  );
+  await card(page).getByRole('button', { name: 'Approve with these changes' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  expect(await card(page).textContent()).toMatch(/amount changed from 500 to 450/);
+  await desk.ai.runs.wait(runId, { until: 'end' });
+  expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 450 } }]);
+});
+
+test('what only the server finds wrong with an edit is shown at its field', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  // The browser is told of no schema, so that it cannot check by itself.
+  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({
+      json: { ...(await answer.json()), inputSchema: { type: 'object', properties: { amount: {} } } },
+    });
+  });
+  await page.goto(`${desk.url}${cardPath(id)}`);
+  await card(page).getByRole('button', { name: 'Edit' }).click();
+  await card(page).getByLabel('amount').fill('"much"');
+  await card(page).getByRole('button', { name: 'Approve with these changes' }).click();
+  await card(page)
+    .getByRole('alert')
+    .getByText(/^amount: /)
+    .waitFor();
+  expect(await desk.waiting(runId)).toHaveLength(1);
+});
+
+test('a question is answered with the form made from its schema', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['askAddress', { question: 'Where shall it be sent?' }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByText('Where shall it be sent?').first().waitFor();
+  await card(page).getByLabel('street').fill('Elm Street 5');
+  await card(page).getByLabel('zip').fill('12');
+  await card(page).getByRole('radiogroup', { name: 'express' }).getByLabel('No').check();
+  await card(page).getByRole('button', { name: 'Send' }).click();
+  await card(page)
+    .getByRole('alert')
+    .getByText(/^zip: /)
+    .waitFor();
+  await card(page).getByLabel('zip').fill('10115');
+  await card(page).getByRole('button', { name: 'Send' }).click();
+  await card(page)
+    .getByText(/Answered by ada/)
+    .waitFor();
+  const { body } = await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`);
+  expect(body.decision.output).toEqual({ street: 'Elm Street 5', zip: '10115', express: false });
+});
+
+test('a question with choices is answered by a button', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Large' }).click();
+  await card(page)
+    .getByText(/Answered by ada/)
+    .waitFor();
+  const run = await desk.ai.runs.wait(runId, { until: 'end' });
+  expect(JSON.stringify(run.messages)).toContain('"Large"');
+});
+
+test('who may not decide sees the card without its buttons', async () => {
+  const desk = await openDesk({ mayDecide: (_, { id }) => id === 'ada' });
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'grace', cardPath(id));
+  await card(page).getByText('You may see this, and not decide it.').waitFor();
+  expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
+});

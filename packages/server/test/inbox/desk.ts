@@ -1,0 +1,203 @@
+// A desk to test at: the real server on SQLite, with an agent that does what it is told, and real browsers before it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { demoAgents, demoModel, type RunningServer, type ServeOptions, serve } from '@countersign/server';
+import { type Countersign, countersign, z } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
+import { scriptedModel } from 'countersign/testing';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { chromiumPath } from '../../../../scripts/chromium.mjs';
+import { type Ask, asking } from '../server.ts';
+import { builtInbox } from './built-inbox.ts';
+
+/** What the agent shall call, with which input. */
+export type Call = readonly [tool: string, input: unknown];
+
+export type Desk = {
+  readonly url: string;
+  readonly ai: Countersign;
+  /** What the tools did. */
+  readonly done: { readonly tool: string; readonly input: unknown }[];
+  /** Starts a run of the agent `clerk` that makes these calls at once; resolves when it rests, with its id. */
+  start(calls: readonly Call[], by?: string): Promise<string>;
+  /** Asks the API as this person. */
+  as(person: string): Ask;
+  /** The path of a link that signs this person in. */
+  loginPath(person: string): Promise<string>;
+  /** The ids of what waits in a run. */
+  waiting(runId: string): Promise<readonly string[]>;
+  /** The server goes away, and comes back at the same address. */
+  stop(): Promise<void>;
+  comeBack(): Promise<void>;
+};
+
+const DAY = 24 * 3_600_000;
+
+function defineClerk(ai: Countersign, done: Desk['done']): void {
+  const pay = ai.defineTool(
+    {
+      name: 'pay',
+      description: 'Moves money.',
+      inputSchema: z.object({ to: z.string(), amount: z.number().max(1_000), note: z.string().optional() }),
+      needsApproval: ({ amount }) =>
+        amount > 100 && { message: `Pay ${amount}?`, risk: 'high', labels: ['money'], expiresIn: DAY },
+    },
+    (input) => {
+      done.push({ tool: 'pay', input });
+      return { receipt: `for ${input.to}` };
+    },
+  );
+  const publish = ai.defineTool(
+    {
+      name: 'publish',
+      description: 'Publishes a text.',
+      inputSchema: z.any(),
+      needsApproval: () => ({ risk: 'low', labels: ['press'] }),
+    },
+    (input) => {
+      done.push({ tool: 'publish', input });
+      return 'published';
+    },
+  );
+  const askAddress = ai.defineInterrupt({
+    name: 'askAddress',
+    description: 'Asks for an address.',
+    inputSchema: z.object({ question: z.string() }),
+    outputSchema: z.object({ street: z.string().min(1), zip: z.string().regex(/^\d{5}$/), express: z.boolean() }),
+  });
+  const choose = ai.defineInterrupt({
+    name: 'choose',
+    description: 'Lets the user choose.',
+    inputSchema: z.object({ question: z.string(), choices: z.array(z.string()) }),
+    outputSchema: z.string(),
+  });
+  const look = ai.defineTool({ name: 'look', description: 'Looks.', inputSchema: z.any() }, () => 'seen');
+  ai.defineAgent({
+    name: 'clerk',
+    description: 'Does what it is told.',
+    model: obedient(),
+    tools: [pay, publish, askAddress, choose, look],
+  });
+}
+
+/** The user's words are the calls as JSON; when they have their results, it is done. */
+const obedient = () =>
+  scriptedModel(({ messages }) => {
+    const last = messages.findLastIndex(({ role }) => role === 'user');
+    if (messages.slice(last + 1).some(({ role }) => role === 'tool')) return 'All done.';
+    const said = messages[last]?.content.map((part) => ('text' in part ? part.text : '')).join('') ?? '';
+    const calls = JSON.parse(said) as readonly Call[];
+    return { text: 'I need your decision.', calls: calls.map(([name, input]) => ({ name, input })) };
+  });
+
+/** Everybody may see and decide everything; the header `x-user` says who asks. */
+export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
+  const store = sqliteStore(join(folder, 'runs.sqlite'));
+  const ai = countersign({ model: demoModel({ wordMs: 0 }), retry: false, store });
+  const done: { tool: string; input: unknown }[] = [];
+  defineClerk(ai, done);
+  demoAgents(ai, { onEffect: ({ tool, input }) => void done.push({ tool, input }) });
+  const inboxDir = await builtInbox();
+  const open = (port: number): Promise<RunningServer> =>
+    serve(ai, {
+      port,
+      inboxDir,
+      graceMs: 100,
+      model: { name: 'demo', demo: true },
+      identify: (request) => {
+        const id = request.headers.get('x-user');
+        return id === null ? null : { id };
+      },
+      mayRead: () => true,
+      maySteer: () => true,
+      mayDecide: () => true,
+      ...options,
+    });
+  let server = await open(0);
+  onTestFinished(async () => {
+    await server.close();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const { port } = server;
+  const url = `http://127.0.0.1:${port}`;
+  const as = (person: string) => asking(url, { 'x-user': person });
+  return {
+    url,
+    ai,
+    done,
+    as,
+    start: async (calls, by = 'ada') => {
+      const { status, body } = await as(by)('POST', '/api/v1/runs', { agent: 'clerk', prompt: JSON.stringify(calls) });
+      expect(status).toBe(201);
+      await ai.runs.wait(body.id);
+      return body.id;
+    },
+    loginPath: (id) => server.app.loginPath({ id }),
+    waiting: async (runId) => (await ai.runs.get(runId)).pending,
+    stop: () => server.close(),
+    comeBack: async () => {
+      server = await open(port);
+    },
+  };
+}
+
+let browser: Browser;
+
+/** To be called once in a file that opens pages. */
+export function withBrowser(): void {
+  // A browser on a busy machine takes its time.
+  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: chromiumPath(),
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
+    await builtInbox();
+  });
+  afterAll(() => browser?.close());
+}
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+
+type Look = Pick<BrowserContextOptions, 'viewport' | 'colorScheme' | 'hasTouch'>;
+
+/** A page of this person's browser. It may ask nobody but the server, break no policy and throw nothing. */
+export async function browse(desk: Desk, person: string, path = '/', look: Look = {}): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: DESKTOP,
+    ...look,
+    ...(person !== '' && { extraHTTPHeaders: { 'x-user': person } }),
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    if (/content security policy|Warning:/i.test(message.text())) faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(desk.url)) faults.push(`request to ${request.url()}`);
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(faults).toEqual([]);
+  });
+  page.setDefaultTimeout(10_000);
+  await page.goto(`${desk.url}${path}`);
+  return page;
+}
+
+export const cardPath = (interruptId: string): string => `/interrupts/${encodeURIComponent(interruptId)}`;
+/** The open card. */
+export const card = (page: Page) => page.getByRole('region', { name: 'Card' });
+/** The list beside it. */
+export const list = (page: Page) => page.getByRole('region', { name: 'Inbox' });

@@ -1,0 +1,135 @@
+// The inbox without a mouse.
+import { expect, test } from 'vitest';
+import { browse, card, list, openDesk, withBrowser } from './desk.ts';
+
+withBrowser();
+
+test('three questions are decided with the keyboard alone', async () => {
+  const desk = await openDesk();
+  const first = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const second = await desk.start([['pay', { to: 'Lantern', amount: 600 }]]);
+  const third = await desk.start([['pay', { to: 'Birch', amount: 700 }]]);
+  const page = await browse(desk, 'ada');
+  await list(page).getByRole('link').nth(2).waitFor();
+  const press = async (...keys: readonly string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const focused = () => page.evaluate<string>('document.activeElement.textContent');
+
+  await press('j');
+  await card(page).getByText('Pay 500?').waitFor();
+  expect(await focused()).toContain('Pay 500?');
+  await press('j', 'k');
+  await card(page).getByText('Pay 500?').waitFor();
+  await press('a');
+  expect(await focused()).toBe('Approve');
+  expect(await desk.waiting(first)).toHaveLength(1);
+  await press('Enter');
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+
+  // The card that took its place is the next.
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor({ state: 'detached' });
+  await press('j');
+  await card(page).getByText('Pay 600?').waitFor();
+  await press('r');
+  await page.keyboard.type('jk: no');
+  await press('Enter');
+  await card(page)
+    .getByText(/Rejected by ada/)
+    .waitFor();
+  expect(await card(page).textContent()).toContain('jk: no');
+
+  await list(page)
+    .getByRole('link', { name: /Pay 600/ })
+    .waitFor({ state: 'detached' });
+  await press('j');
+  await card(page).getByText('Pay 700?').waitFor();
+  await press('e');
+  await card(page).getByLabel('amount').focus();
+  await press('Control+a');
+  await page.keyboard.type('650');
+  await press('Control+Enter');
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+
+  for (const runId of [first, second, third]) await desk.ai.runs.wait(runId, { until: 'end' });
+  expect(desk.done).toEqual([
+    { tool: 'pay', input: { to: 'Northwind', amount: 500 } },
+    { tool: 'pay', input: { to: 'Birch', amount: 650 } },
+  ]);
+});
+
+test('pressing Enter again after a decision decides nothing more', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([
+    ['pay', { to: 'Northwind', amount: 500 }],
+    ['pay', { to: 'Lantern', amount: 600 }],
+  ]);
+  const page = await browse(desk, 'ada');
+  await list(page).getByRole('link').nth(1).waitFor();
+  await page.keyboard.press('j');
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  await page.keyboard.press('a');
+  for (let press = 0; press < 4; press += 1) await page.keyboard.press('Enter');
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  for (let press = 0; press < 4; press += 1) await page.keyboard.press('Enter');
+  expect(await desk.waiting(runId)).toHaveLength(1);
+});
+
+test('an answer, a claim, the search and the pages are in reach of the keys', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
+  const page = await browse(desk, 'ada');
+  await list(page).getByRole('link').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('which');
+  await expect.poll(() => page.url()).toContain('search=which');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('j');
+  await card(page).getByRole('button', { name: 'Claim' }).waitFor();
+  await page.keyboard.press('c');
+  await card(page).getByRole('button', { name: 'Claimed' }).waitFor();
+  await page.keyboard.press('a');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await card(page)
+    .getByText(/Answered by ada/)
+    .waitFor();
+  await desk.ai.runs.wait(runId, { until: 'end' });
+
+  for (const [key, name] of [
+    ['h', 'History'],
+    ['r', 'Runs'],
+    ['d', 'Dashboard'],
+    ['c', 'Chat'],
+    ['i', 'Inbox'],
+  ] as const) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+  }
+});
+
+test('the help lists the keys, and switches them off', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada');
+  await list(page).getByRole('link').waitFor();
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keyboard' });
+  await help.getByText('Reject, with a reason').waitFor();
+  await page.keyboard.press('j');
+  expect(page.url()).toBe(`${desk.url}/`);
+  await help.getByLabel(/Single keys/).uncheck();
+  await page.keyboard.press('Escape');
+  await help.waitFor({ state: 'hidden' });
+  await page.keyboard.press('j');
+  expect(page.url()).toBe(`${desk.url}/`);
+});

@@ -1,0 +1,185 @@
+// How it looks to whom: phone and desktop, light and dark, screen readers, and what hostile input must not do.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, DESKTOP, type Desk, list, openDesk, PHONE, withBrowser } from './desk.ts';
+
+withBrowser();
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
+
+async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const found = await page.evaluate<readonly Violation[]>('axe.run(document).then(({ violations }) => violations)');
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+}
+
+/** One of everything: waiting, claimed, decided, run to its end. */
+async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readonly (readonly [string, string])[] }> {
+  const desk = await openDesk();
+  const decided = await desk.start([['pay', { to: 'Birch', amount: 700 }]]);
+  const [old = ''] = await desk.waiting(decided);
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(old)}/decide`, {
+    decision: { type: 'approve', edit: { to: 'Birch', amount: 650 } },
+  });
+  await desk.ai.runs.wait(decided, { until: 'end' });
+  const runId = await desk.start([
+    ['pay', { to: 'Northwind', amount: 500 }],
+    ['askAddress', { question: 'Where shall it be sent?' }],
+    [
+      'publish',
+      {
+        title: 'Letter',
+        sections: [
+          { heading: 'One', words: 120 },
+          { heading: 'Two', words: 80 },
+        ],
+      },
+    ],
+  ]);
+  const [pay = '', address = '', publish = ''] = await desk.waiting(runId);
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(publish)}/claim`, {});
+  return {
+    desk,
+    paths: [
+      ['/', 'Inbox'],
+      [cardPath(pay), 'Approval needed: pay'],
+      [cardPath(address), 'Question: askAddress'],
+      [cardPath(publish), 'Approval needed: publish'],
+      [`/history/${encodeURIComponent(old)}`, 'Approval: pay'],
+      ['/runs', 'Runs'],
+      [`/runs/${runId}`, 'Timeline'],
+      [`/runs/${decided}`, 'Timeline'],
+      ['/dashboard', 'Decisions per day'],
+      ['/chat', 'Talk to an agent'],
+      [`/chat/clerk/${runId}`, 'clerk'],
+    ],
+  };
+}
+
+test.for([
+  ['desktop', DESKTOP],
+  ['phone', PHONE],
+] as const)('every page is free of what axe finds, in light and dark: %s', async ([, viewport]) => {
+  const { desk, paths } = await busyDesk();
+  const page = await browse(desk, 'ada', '/', { viewport });
+  for (const [path, heading] of paths) {
+    await page.goto(`${desk.url}${path}`);
+    await page.getByRole('heading', { name: heading }).first().waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect([path, colorScheme, ...(await violations(page))]).toEqual([path, colorScheme]);
+    }
+    const overhang = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    expect([path, overhang]).toEqual([path, 0]);
+  }
+});
+
+test('forms, the filter and the help are free of what axe finds too', async () => {
+  const { desk, paths } = await busyDesk();
+  const page = await browse(desk, 'ada', paths[1]?.[0], { colorScheme: 'dark' });
+  await card(page).getByRole('button', { name: 'Edit' }).click();
+  await card(page).getByLabel('amount').fill('5000');
+  await card(page).getByRole('button', { name: 'Approve with these changes' }).click();
+  await card(page).getByRole('alert').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await card(page).getByRole('button', { name: 'Back' }).click();
+  await card(page).getByRole('button', { name: 'Reject' }).click();
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Filter' }).click();
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  expect(await violations(page)).toEqual([]);
+});
+
+test('on a phone there is one pane at a time, and the decisions stay in reach', async () => {
+  const { desk } = await busyDesk();
+  const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .tap();
+  await card(page).getByRole('heading', { name: 'Approval needed: pay' }).waitFor();
+  expect(await list(page).isVisible()).toBe(false);
+  const approve = card(page).getByRole('button', { name: 'Approve' });
+  const box = await approve.boundingBox();
+  expect(box && box.y + box.height).toBeGreaterThan(PHONE.height - 80);
+  expect(box?.height).toBeGreaterThanOrEqual(44);
+  // Reading on does not take it out of reach.
+  await page.mouse.wheel(0, 2_000);
+  expect((await approve.boundingBox())?.y).toBe(box?.y);
+  await page.getByRole('button', { name: 'Back to the list' }).tap();
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor();
+  expect(await card(page).isVisible()).toBe(false);
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .tap();
+  await approve.tap();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+});
+
+test('light and dark follow the system until one is chosen', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/', { colorScheme: 'dark' });
+  const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+  const dark = await background();
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await background();
+  expect(light).not.toBe(dark);
+  await page
+    .getByRole('button', { name: /Colours: system/ })
+    .first()
+    .click();
+  await page
+    .getByRole('button', { name: /Colours: light/ })
+    .first()
+    .click();
+  expect(await background()).toBe(dark);
+  await page.reload();
+  await page
+    .getByRole('button', { name: /Colours: dark/ })
+    .first()
+    .waitFor();
+  expect(await background()).toBe(dark);
+});
+
+test('hostile input is shown as text and does nothing', async () => {
+  const desk = await openDesk();
+  const hostile = '<img src="https://evil.example/x.png" onerror="alert(1)"><script>alert(2)</script>';
+  const input = {
+    html: hostile,
+    link: '[click](javascript:alert(3)) https://evil.example',
+    direction: 'invoice\u202Efdp.exe',
+    invisible: 'pay\u200Bpal',
+    [hostile]: 'a name',
+    constructor: { prototype: { polluted: true } },
+    nested: { deep: [[[hostile]]] },
+    long: 'x'.repeat(20_000),
+  };
+  const runId = await desk.start([['publish', input]], 'mallory');
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  for (const path of [cardPath(id), `/runs/${runId}`, `/chat/clerk/${runId}`, '/']) {
+    await page.goto(`${desk.url}${path}`);
+    await page.getByText('publish').filter({ visible: true }).first().waitFor();
+    expect(
+      await page.locator('img:not([alt=""]), script:not([src]), a[href^="javascript"], a[href*="evil"]').count(),
+    ).toBe(0);
+  }
+  await page.goto(`${desk.url}${cardPath(id)}`);
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  const shown = (await card(page).textContent()) ?? '';
+  expect(shown).toContain(hostile);
+  expect(shown).toContain('U+202E');
+  expect(shown).toContain('U+200B');
+  expect(shown).not.toMatch(/[\u202E\u200B]/);
+  await card(page).getByRole('button', { name: 'JSON' }).click();
+  expect(await card(page).locator('pre').first().textContent()).toContain('U+202E');
+  expect(await page.evaluate("'polluted' in {}")).toBe(false);
+});

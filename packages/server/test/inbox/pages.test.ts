@@ -1,0 +1,169 @@
+// The other pages: history, runs, dashboard, chat.
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, type Desk, list, openDesk, withBrowser } from './desk.ts';
+
+withBrowser();
+
+async function decide(desk: Desk, runId: string, decision: object, by = 'grace'): Promise<void> {
+  for (const id of await desk.waiting(runId)) {
+    const { status } = await desk.as(by)('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision });
+    expect(status).toBe(200);
+  }
+  await desk.ai.runs.wait(runId);
+}
+
+test('the history shows who decided what, newest first, and can be filtered', async () => {
+  const desk = await openDesk();
+  await decide(desk, await desk.start([['pay', { to: 'Northwind', amount: 500 }]]), { type: 'approve' });
+  await decide(desk, await desk.start([['publish', { title: 'Letter' }]]), { type: 'reject', reason: 'Too early.' });
+  await desk.start([['pay', { to: 'Lantern', amount: 600 }]]);
+  const page = await browse(desk, 'ada', '/history');
+  const history = page.getByRole('region', { name: 'History' });
+  await history.getByText('2 decided').waitFor();
+  const [newest, oldest] = await history.getByRole('link').allTextContents();
+  expect(newest).toMatch(/publish.*Rejected by grace/);
+  expect(oldest).toMatch(/pay.*Approved by grace/);
+  await history.getByRole('link').first().click();
+  await card(page).getByText('Too early.', { exact: true }).waitFor();
+  expect(await card(page).getByRole('heading', { level: 2 }).textContent()).toBe('Approval: publish');
+
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByLabel('Tool').selectOption('pay');
+  await history.getByText('1 decided').waitFor();
+  await page.getByLabel('Age', { exact: true }).selectOption('1d');
+  await history.getByText('1 decided').waitFor();
+});
+
+test('a run shows its picture with durations, its conversation and its record', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([
+    ['look', {}],
+    ['pay', { to: 'Northwind', amount: 500 }],
+  ]);
+  const page = await browse(desk, 'ada', '/runs');
+  await page.getByRole('link', { name: new RegExp(runId) }).click();
+  await page.getByRole('heading', { name: 'clerk' }).waitFor();
+  await page.getByText('Waits for a person').first().waitFor();
+  const picture = page.getByRole('figure', { name: 'Timeline of the run' });
+  await picture.waitFor();
+  expect(await picture.locator('title').allTextContents()).toEqual(
+    expect.arrayContaining(['The user spoke', expect.stringMatching(/^Waits for a person: .* so far$/)]),
+  );
+
+  // What happens while it is open is drawn at once.
+  await decide(desk, runId, { type: 'approve', edit: { to: 'Northwind', amount: 450 } });
+  await page.getByText('Done', { exact: true }).waitFor();
+  const titles = () => picture.locator('title').allTextContents();
+  await expect.poll(titles).toContain('Approved by grace, with changes');
+  expect(await titles()).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^Turn 1: \d/),
+      expect.stringMatching(/^Turn 2: \d/),
+      expect.stringMatching(/^Waits for a person: \d[^a-z]*m?s$/),
+      expect.stringMatching(/^Runs: \d/),
+      'The run came to its end',
+    ]),
+  );
+  await page.getByText('As a table').click();
+  expect(await page.getByRole('row', { name: /pay Waits for a person/ }).count()).toBe(1);
+  await page.getByText('All done.').waitFor();
+  await page.getByText('Recorded events').click();
+  await page.getByText('decision-made').click();
+  await page.getByText(/"interruptId":/).waitFor();
+  await page.getByRole('button', { name: 'Check the record' }).click();
+  await page.getByText(/Unchanged since it was written: \d+ events/).waitFor();
+});
+
+test('a run that waits can be cancelled, and is found by its status', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada', `/runs/${runId}`);
+  await page.getByRole('button', { name: 'Cancel run' }).click();
+  await page.getByText('Cancelled', { exact: true }).first().waitFor();
+  expect(desk.done).toEqual([]);
+  await page.getByRole('link', { name: 'All runs' }).click();
+  await page.getByLabel('Status').selectOption('waiting');
+  await page.getByText('No run fits the filters').waitFor();
+  await page.getByLabel('Status').selectOption('cancelled');
+  await page.getByRole('link', { name: new RegExp(runId) }).waitFor();
+});
+
+test('the dashboard counts what the server counts', async () => {
+  const desk = await openDesk();
+  for (const amount of [500, 600, 700])
+    await decide(desk, await desk.start([['pay', { to: 'Northwind', amount }]]), { type: 'approve' });
+  await decide(desk, await desk.start([['pay', { to: 'Lantern', amount: 800 }]]), { type: 'reject' });
+  await decide(desk, await desk.start([['choose', { question: 'Which?', choices: ['A', 'B'] }]]), {
+    type: 'respond',
+    output: 'A',
+  });
+  await desk.start([['publish', { title: 'Letter' }]]);
+  const page = await browse(desk, 'ada', '/dashboard');
+  const tile = (name: string, below: string) =>
+    page.locator('dl > div', { hasText: name }).filter({ hasText: below }).locator('dd').first().textContent();
+  await page.getByRole('heading', { name: 'Decisions per day' }).waitFor();
+  expect(await tile('Waiting now', 'Oldest')).toBe('1');
+  expect(await tile('Decided', 'in 30 days')).toBe('5');
+  expect(await tile('Approved', 'of approved')).toBe('75 %');
+  expect(await tile('Time to decide', 'median')).toMatch(/^[\d.]+ m?s$/);
+  expect(await tile('Time to decide', '95th')).toMatch(/^[\d.]+ m?s$/);
+  expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 % 3100?0/);
+  await page.getByText('As a table').click();
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await page.getByRole('row', { name: new RegExp(`^${today}`) }).textContent()).toBe(`${today}3110`);
+  await page.getByRole('img', { name: /5 decisions in 30 days/ }).waitFor();
+  await page.getByLabel('Period').selectOption('7');
+  await page.getByRole('img', { name: /5 decisions in 7 days/ }).waitFor();
+});
+
+test('a chat pauses for an approval and goes on after it', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/chat');
+  await page.getByRole('button', { name: /^assistant/ }).click();
+  await page.getByLabel('Your message').fill('Pay ACME 950 euros for invoice 7');
+  await page.keyboard.press('Enter');
+  const waiting = page.getByRole('article', { name: 'Approval needed: payInvoice' });
+  await waiting.getByRole('button', { name: 'Approve' }).click();
+  await waiting.waitFor({ state: 'detached' });
+  await page.getByText('Approved: payInvoice').waitFor();
+  await expect.poll(() => desk.done.length).toBe(1);
+  expect(desk.done[0]?.input).toMatchObject({ to: 'ACME', amount: 950 });
+
+  await page.reload();
+  await page.getByText('Pay ACME 950 euros for invoice 7').waitFor();
+  await page.getByText('Approved: payInvoice').waitFor();
+  expect(desk.done).toHaveLength(1);
+});
+
+test('what is decided in the inbox goes on in the chat at once', async () => {
+  const desk = await openDesk();
+  const chat = await browse(desk, 'ada', '/chat/assistant/chat_1');
+  await chat.getByLabel('Your message').fill('Pay ACME 950 euros for invoice 7');
+  await chat.getByRole('button', { name: 'Send' }).click();
+  await chat.getByRole('button', { name: 'Approve' }).waitFor();
+  const inbox = await browse(desk, 'grace');
+  await list(inbox)
+    .getByRole('link', { name: /payInvoice/ })
+    .click();
+  await card(inbox).getByRole('button', { name: 'Approve' }).click();
+  await card(inbox)
+    .getByText(/Approved by grace/)
+    .waitFor();
+  await chat.getByText('Approved: payInvoice').waitFor();
+  expect(await chat.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  expect(desk.done).toHaveLength(1);
+});
+
+test('an address that names nothing says so', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/nowhere');
+  await page.getByText('There is no such page.').waitFor();
+  await page.goto(`${desk.url}${cardPath('run_0:call_0')}`);
+  await card(page)
+    .getByText(/This card does not exist/)
+    .waitFor();
+  await page.goto(`${desk.url}/chat/nobody/chat_1`);
+  await page.getByText('There is no agent of this name.').waitFor();
+  await page.goto(`${desk.url}/runs/run_0`);
+  await page.getByText(/This run does not exist/).waitFor();
+});

@@ -1,0 +1,146 @@
+// What is seen when there is nothing to see: loading, empty, the server gone, signed out.
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
+
+withBrowser();
+
+test('every page says so when it is empty', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada');
+  for (const [path, text] of [
+    ['/', 'Nothing waits for you'],
+    ['/history', 'Nothing was decided yet'],
+    ['/runs', 'No runs yet'],
+    ['/dashboard', 'Nothing to count yet'],
+    ['/chat', 'Talk to an agent'],
+  ] as const) {
+    await page.goto(`${desk.url}${path}`);
+    await page.getByText(text).waitFor();
+  }
+});
+
+test('while the list is on its way, its place is kept', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada');
+  let letGo: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await page.route('**/api/v1/interrupts?*', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.reload();
+  await list(page).getByText('Loading the list…').waitFor({ state: 'attached' });
+  letGo();
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor();
+});
+
+test('a server that cannot be reached is told of, with a way to try again', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada');
+  await page.route('**/api/v1/**', (route) => route.abort());
+  for (const [path, what] of [
+    ['/', 'The list'],
+    ['/runs', 'The runs'],
+    ['/dashboard', 'The dashboard'],
+    ['/chat', 'The agents'],
+  ] as const) {
+    await page.goto(`${desk.url}${path}`);
+    await page.getByRole('alert').getByText(`${what} could not be loaded`).waitFor();
+  }
+  await page.goto(`${desk.url}/`);
+  await page.getByRole('alert').waitFor();
+  await page.unroute('**/api/v1/**');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor();
+});
+
+test('a decision that did not reach the server can be made again when it is back', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  await desk.stop();
+  await page.getByRole('status').getByText('Connection lost').first().waitFor({ state: 'attached' });
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByRole('alert')
+    .getByText(/Your decision was not sent/)
+    .waitFor();
+  expect(desk.done).toEqual([]);
+  await desk.comeBack();
+  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  await expect.poll(() => desk.done.length).toBe(1);
+});
+
+test('who is not known is told how to sign in, wherever they come from', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, '', '/runs/run_1');
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  await page.goto(`${desk.url}/login`);
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  await page.setExtraHTTPHeaders({ 'x-user': 'ada' });
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await list(page).getByText('Nothing waits for you').waitFor();
+});
+
+test('a session that ends in the middle leads to the sign-in page', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada');
+  await list(page).getByText('Nothing waits for you').waitFor();
+  await page.setExtraHTTPHeaders({ 'x-user': '' });
+  await page.getByRole('link', { name: 'Dashboard' }).first().click();
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+});
+
+test('below a path of another server everything is found', async () => {
+  const desk = await openDesk({ basePath: '/approvals' });
+  const api = desk.as('ada');
+  const { body } = await api('POST', '/approvals/api/v1/runs', {
+    agent: 'clerk',
+    prompt: JSON.stringify([['pay', { to: 'Northwind', amount: 500 }]]),
+  });
+  await desk.ai.runs.wait(body.id);
+  const page = await browse(desk, 'ada', `/approvals/runs/${body.id}`);
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+  await page.getByRole('link', { name: /pay/ }).click();
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/approvals\/interrupts\//);
+  await page.getByRole('link', { name: 'Countersign' }).click();
+  await list(page).getByText('Nothing waits for you').waitFor();
+  expect(
+    await page
+      .locator('img')
+      .first()
+      .evaluate((image: { naturalWidth: number }) => image.naturalWidth),
+  ).toBeGreaterThan(0);
+});
+
+test('a link signs in once, and signing out ends the session', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, '');
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  const link = await desk.loginPath('ada');
+  await page.goto(`${desk.url}${link}`);
+  await list(page).getByText('Nothing waits for you').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).first().click();
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  await page.goto(`${desk.url}${link}`);
+  await page.getByText('This link does not work any more').waitFor();
+});

@@ -1,0 +1,85 @@
+// Two people at one inbox: claims, decisions of others, and who was first.
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
+
+withBrowser();
+
+test('what comes in appears at once', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada');
+  await list(page).getByText('Nothing waits for you').waitFor();
+  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]], 'grace');
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor();
+  expect(await page.title()).toBe('(1) Inbox · Countersign');
+});
+
+test('a claim is shown to the others, and does not lock', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const ada = await browse(desk, 'ada', cardPath(id));
+  const grace = await browse(desk, 'grace', cardPath(id));
+  await grace.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  await ada.getByRole('button', { name: 'Claim' }).click();
+  await ada.getByRole('button', { name: 'Claimed', pressed: true }).waitFor();
+  await card(grace)
+    .getByText(/ada works on this/)
+    .waitFor();
+  await list(grace)
+    .getByRole('link', { name: /ada works on it/ })
+    .waitFor();
+  expect(await card(grace).getByRole('button', { name: 'Claim' }).count()).toBe(0);
+
+  await ada.getByRole('button', { name: 'Claimed' }).click();
+  await card(grace).getByRole('button', { name: 'Claim' }).click();
+  await card(ada)
+    .getByText(/grace works on this/)
+    .waitFor();
+  await card(ada).getByRole('button', { name: 'Approve' }).click();
+  await card(ada)
+    .getByText(/Approved by ada/)
+    .waitFor();
+});
+
+test('what another decides appears at once, in the list and in the open card', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  const decision = { type: 'reject', reason: 'Seen before.' };
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, { decision });
+  await card(page)
+    .getByText(/Rejected by grace/)
+    .waitFor();
+  await list(page).getByText('Nothing waits for you').waitFor();
+  expect(await card(page).textContent()).toContain('Seen before.');
+  expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
+});
+
+test('who comes second is told who decided what, and when', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  // What grace decides does not reach this browser before ada decides too.
+  await page.route('**/api/v1/changes', (route) => route.abort());
+  await page.goto(`${desk.url}${cardPath(id)}`);
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+    decision: { type: 'reject' },
+  });
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByRole('alert')
+    .getByText(/Somebody was first\. Rejected by grace at .*your decision was not taken/)
+    .waitFor();
+  await card(page)
+    .getByText(/^Rejected by grace/)
+    .waitFor();
+  expect(desk.done).toEqual([]);
+});

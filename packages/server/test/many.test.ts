@@ -1,0 +1,88 @@
+// 100,000 questions that wait: the first page, a search and the numbers come as from a few.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { sqliteStore } from 'countersign/sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { digestOf } from '../../countersign/src/runs/card.ts';
+import { type Ask, startServer } from './server.ts';
+
+/** Questions as the engine writes them, without the engine. */
+function fill(path: string, count: number): void {
+  const database = new DatabaseSync(path);
+  const run = database.prepare(
+    `INSERT INTO countersign_run (id, agent, status, version, hash, started_by, created_at, updated_at, outcome)
+     VALUES (?, 'teller', 'waiting', 3, 'x', ?, ?, ?, 'null')`,
+  );
+  const question = database.prepare(
+    `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, created_at, card, digest, started_by)
+     VALUES (?, ?, 'teller', 'pay', 'approval', 'high', ?, ?, ?, ?)`,
+  );
+  database.exec('BEGIN');
+  for (let index = 0; index < count; index++) {
+    const runId = `filled-${index}`;
+    const id = `${runId}:call_1`;
+    const input = { to: index % 20_000 === 77 ? 'zebra' : `customer${index}`, amount: 500 };
+    const card = { part: { toolRequest: { name: 'pay', ref: 'call_1', input }, metadata: { interrupt: true } } };
+    const who = index % 3 === 0 ? 'ann' : 'bob';
+    run.run(runId, who, index, index);
+    question.run(id, runId, index, JSON.stringify(card), digestOf(id, card), who);
+  }
+  database.exec('COMMIT');
+  database.close();
+}
+
+const PAGES = [
+  '/api/v1/interrupts',
+  '/api/v1/interrupts?order=newest',
+  '/api/v1/interrupts?search=zebra',
+  '/api/v1/interrupts?search=customer',
+  '/api/v1/interrupts?search=nothing',
+  '/api/v1/interrupts?tool=pay&risk=high',
+  '/api/v1/interrupts?mine=1',
+  '/api/v1/runs?status=waiting',
+];
+
+async function medians(ask: Ask): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const path of PAGES) {
+    const times: number[] = [];
+    for (let round = 0; round < 9; round++) {
+      const at = performance.now();
+      const { status } = await ask('GET', path);
+      times.push(performance.now() - at);
+      expect(status, path).toBe(200);
+    }
+    found.set(path, times.toSorted((left, right) => left - right)[4] ?? 0);
+  }
+  return found;
+}
+
+async function measured(
+  count: number,
+): Promise<{ readonly all: ReadonlyMap<string, number>; readonly own: ReadonlyMap<string, number> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-many-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'runs.sqlite');
+  const store = sqliteStore(path);
+  await store.migrate();
+  fill(path, count);
+  const server = await startServer({ store, worker: false });
+  const [root, ann] = [await server.as('ann', { reach: 'all' }), await server.as('ann')];
+  const zebras = await root('GET', '/api/v1/interrupts?search=zebra');
+  expect(zebras.body.items).toHaveLength(Math.ceil(Math.max(0, count - 77) / 20_000));
+  return { all: await medians(root), own: await medians(ann) };
+}
+
+test('pages of 100,000 come in about the time of pages of 200', async () => {
+  const few = await measured(200);
+  const many = await measured(100_000);
+  for (const who of ['all', 'own'] as const)
+    for (const [path, ms] of many[who]) {
+      const usual = few[who].get(path) ?? 0;
+      expect(ms, `${path} (${who}): ${ms} ms of many, ${usual} ms of few`).toBeLessThan(usual * 5 + 40);
+    }
+  if (process.env.SHOW_TIMES)
+    console.table([...many.all].map(([path, ms]) => ({ path, ms, own: many.own.get(path), few: few.all.get(path) })));
+}, 240_000);

@@ -1,0 +1,90 @@
+// A server that is stopped, and one that is killed: what was taken on is finished or handed over.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { serve } from '@countersign/server';
+import { countersign, memoryStore, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { startServer } from './server.ts';
+
+test('a clean stop lets the tool that runs finish, and leaves the rest to whoever works next', async () => {
+  const store = memoryStore();
+  const paid: string[] = [];
+  const started = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  const open = () => {
+    const model = scriptedModel(({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', input: {} }] },
+    );
+    const ai = countersign({ model, store });
+    const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: z.object({}) }, async () => {
+      started.resolve();
+      await mayGoOn.promise;
+      paid.push('once');
+      return 'paid';
+    });
+    ai.defineAgent({ name: 'payer', tools: [pay] });
+    return ai;
+  };
+  const ai = open();
+  const first = await serve(ai, { port: 0, inboxDir: false, graceMs: 100 });
+  await ai.agents.get('payer')?.start('pay', { runId: 'run-1' });
+  await started.promise;
+  const closing = first.close();
+  mayGoOn.resolve();
+  await closing;
+  expect(paid).toEqual(['once']);
+  // Nothing was lost, and nothing runs twice: the next server goes on from the record.
+  const next = open();
+  const second = await serve(next, { port: 0, inboxDir: false });
+  onTestFinished(() => second.close());
+  const view = await next.runs.wait('run-1', { until: 'end' });
+  expect(view.status).toBe('done');
+  expect(paid).toEqual(['once']);
+});
+
+test('while it stops, it says so, ends its streams, and takes no new connections', async () => {
+  const server = await startServer();
+  const token = await server.tokenFor('ann');
+  const stream = await fetch(`${server.url}/api/v1/changes`, { headers: { authorization: `Bearer ${token}` } });
+  server.server.app.retire();
+  const ready = await fetch(`${server.url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([503, { status: 'stopping' }]);
+  const closing = server.server.close();
+  // The stream ends by itself, so that its client goes elsewhere.
+  expect(await stream.text()).toContain(': connected');
+  await closing;
+  await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  // Asked twice, it stops once.
+  await server.server.close();
+});
+
+test('a run that is started while the server stops is kept for the next one', async () => {
+  const store = memoryStore();
+  const server = await startServer({ store });
+  const stopping = server.ai.runs.stop();
+  const { id } = (await server.ai.agents.get('parrot')?.start('hello', { by: 'ann' })) ?? { id: '' };
+  await stopping;
+  expect((await server.ai.runs.get(id)).status).toBe('running');
+});
+
+test('kill -9 during load loses nothing and pays nothing twice', async () => {
+  const script = fileURLToPath(new URL('../../../scripts/load.mjs', import.meta.url));
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, [
+    script,
+    '--json',
+    '--runs',
+    '40',
+    '--at-once',
+    '10',
+    '--kills',
+    '3',
+    '--stops',
+    '1',
+  ]);
+  const counted = JSON.parse(stdout);
+  expect(counted).toMatchObject({ runs: 40, ended: 40, paid: 40, doubled: 0, unpaid: 0 });
+  expect(counted.kills).toBeGreaterThan(0);
+}, 120_000);

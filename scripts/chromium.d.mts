@@ -1,0 +1,2 @@
+// The types of chromium.mjs, for the tests that open a browser.
+export function chromiumPath(): string;
