@@ -76,9 +76,8 @@ export type {
   InterruptListOptions,
   RunListOptions,
   Runs,
-  StatsOptions,
 } from './runs/runs.ts';
-export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/stats.ts';
+export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/stats.ts';
 export type {
   Append,
   Appended,

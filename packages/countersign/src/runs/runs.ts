@@ -19,7 +19,7 @@ import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
-import type { Stats } from './stats.ts';
+import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -49,9 +49,6 @@ export type Decided = Settlement & { readonly interruptId: string; readonly runI
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
 /** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
-
-/** Of how many days, and of whose runs. */
-export type StatsOptions = { readonly days?: number; readonly startedBy?: string };
 
 /** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
 export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
@@ -218,10 +215,7 @@ export class Runs {
 
   /** How deciding went on the last `days` days, today included, which begin and end in UTC; 30 unless given. */
   async stats({ days = 30, ...query }: StatsOptions = {}): Promise<Stats> {
-    if (!Number.isSafeInteger(days) || days < 1 || days > 3_660)
-      throw new UsageError('invalid-options', { days }, `Statistics are of 1 to 3,660 days, not of ${days}.`);
-    const now = await this.#store.now();
-    return this.#store.stats({ ...query, since: now - (now % DAY_MS) - (days - 1) * DAY_MS, now });
+    return this.#store.stats({ ...query, ...lastDays(days, await this.#store.now()) });
   }
 
   /** Takes up runs that nobody drives, and deadlines, until it is stopped. */
@@ -391,8 +385,6 @@ export class Runs {
     return loaded;
   }
 }
-
-const DAY_MS = 86_400_000;
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 

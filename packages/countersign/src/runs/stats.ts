@@ -1,10 +1,11 @@
 // The port for statistics: how many questions wait, what was decided since some time, and how long it took.
+import { UsageError } from '../core/errors.ts';
 
 /** Of what. */
 export type StatsQuery = {
   /** What was settled from this time on is counted, in milliseconds. */
   readonly since: number;
-  /** And before this one; the time of the store unless given. */
+  /** And up to this one; the time of the store unless given. */
   readonly now?: number;
   /** Only of runs that this one started. */
   readonly startedBy?: string;
@@ -47,3 +48,15 @@ export type Stats = {
   /** Every day from the first to the last, also those on which nothing was settled. */
   readonly days: readonly DayStats[];
 };
+
+/** Of how many days, and of whose runs. */
+export type StatsOptions = { readonly days?: number; readonly startedBy?: string };
+
+const DAY_MS = 86_400_000;
+
+/** As many whole days as that, today's beginning included. */
+export function lastDays(days: number, now: number): Pick<StatsQuery, 'since' | 'now'> {
+  if (!Number.isSafeInteger(days) || days < 1 || days > 3_660)
+    throw new UsageError('invalid-options', { days }, `Statistics are of 1 to 3,660 days, not of ${days}.`);
+  return { since: now - (now % DAY_MS) - (days - 1) * DAY_MS, now };
+}

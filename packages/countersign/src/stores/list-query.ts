@@ -14,6 +14,10 @@ export type Dialect = {
   readonly waiting: (isWaiting: boolean) => string;
   /** The type of the decision on the interrupt `i`; null if it was withdrawn. */
   readonly decision: string;
+  /** That the interrupt `i` has the label. */
+  readonly hasLabel: (label: string) => string;
+  /** False only if the word, in small letters of ASCII, is nowhere in the interrupt `i`. */
+  readonly mayHave: (word: string) => string;
   /** That the interrupt `i` is one of the run. */
   readonly ofRun: (runId: string) => string;
 };
@@ -31,24 +35,31 @@ export function filtersOf(query: InterruptQuery, value: (given: string) => strin
   });
 }
 
+/** Where in the list, whose order is in an index of the table. */
+export function placesOf(
+  query: InterruptQuery,
+  createdAt: string,
+  seq: string,
+  value: (given: number) => string,
+): string[] {
+  const { after } = readPageRequest(query);
+  const conditions: string[] = [];
+  if (query.createdBefore !== undefined) conditions.push(`${createdAt} < ${value(query.createdBefore)}`);
+  if (query.createdAfter !== undefined) conditions.push(`${createdAt} > ${value(query.createdAfter)}`);
+  if (after !== undefined) {
+    const place = `(${value(after.createdAt)}, ${value(after.seq)})`;
+    conditions.push(`(${createdAt}, ${seq}) ${query.order === 'newest' ? '<' : '>'} ${place}`);
+  }
+  return conditions;
+}
+
 /** Finds one more than the page holds. */
 export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
-  const { after, limit } = readPageRequest(query);
+  const { limit } = readPageRequest(query);
   const newest = query.order === 'newest';
   const values: (string | number)[] = [];
   const value = (given: string | number): string => dialect.value(values.push(given));
-
-  /** Where in the list, whose order is in an index of the table. */
-  function places(createdAt: string, seq: string): string[] {
-    const conditions: string[] = [];
-    if (query.createdBefore !== undefined) conditions.push(`${createdAt} < ${value(query.createdBefore)}`);
-    if (query.createdAfter !== undefined) conditions.push(`${createdAt} > ${value(query.createdAfter)}`);
-    if (after !== undefined) {
-      const place = `(${value(after.createdAt)}, ${value(after.seq)})`;
-      conditions.push(`(${createdAt}, ${seq}) ${newest ? '<' : '>'} ${place}`);
-    }
-    return conditions;
-  }
+  const places = (createdAt: string, seq: string): string[] => placesOf(query, createdAt, seq, value);
 
   function filters(): string[] {
     const asked = filtersOf(query, value);

@@ -52,7 +52,7 @@ class MemoryStore implements Store {
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
   /** Of those that were searched before. */
-  readonly #words = new WeakMap<InterruptRecord, readonly string[]>();
+  readonly #words = new WeakMap<InterruptRecord, string>();
   readonly #watchers: Watchers = createWatchers();
   readonly notes: Notes;
 
@@ -198,7 +198,7 @@ class MemoryStore implements Store {
     }
   }
 
-  #wordsOf(record: InterruptRecord): readonly string[] {
+  #wordsOf(record: InterruptRecord): string {
     const words = this.#words.get(record) ?? wordsOf(record);
     this.#words.set(record, words);
     return words;

@@ -6,7 +6,9 @@ import { quoted, type Tables } from './postgres-schema.ts';
 
 /** The words of a question, given how its columns are called. */
 export function wordsOf(tables: Tables, prefix = ''): string {
-  const columns = ['agent', 'tool', 'labels', 'started_by', 'card'].map((column) => `${prefix}${column}`);
+  const columns = ['agent', 'tool', 'kind', 'risk', 'labels', 'started_by', 'card'].map(
+    (column) => `${prefix}${column}`,
+  );
   return `${inSchema(tables, WORDS)}(${columns.join(', ')})`;
 }
 
@@ -150,15 +152,16 @@ const BETWEEN = [
 const MOST_CHARACTERS = 100_000;
 
 /**
- * It must not fail, whatever the card: then the question could not be written. Who started the run is one of the words,
- * in a form that no other word has.
+ * It must not fail, whatever the card: then the question could not be written. Who started the run, the kind and
+ * the risk are among the words, in a form that no other word has.
  */
 function functionBody(tables: Tables): string {
-  const parameters = 'agent text, tool text, labels text[], started_by text, card text';
+  const parameters = 'agent text, tool text, kind text, risk text, labels text[], started_by text, card text';
   return String.raw`CREATE OR REPLACE FUNCTION ${inSchema(tables, WORDS)}(${parameters})
   RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS $words$
   DECLARE
-    starter tsvector := CASE WHEN started_by IS NULL THEN '' ELSE array_to_tsvector(ARRAY['=' || md5(started_by)]) END;
+    tags tsvector := array_to_tsvector(array_remove(
+      ARRAY['=s' || md5(started_by), '=k' || md5(kind), '=r' || md5(risk)], NULL));
     part jsonb;
     shown text;
   BEGIN
@@ -169,8 +172,8 @@ function functionBody(tables: Tables): string {
       jsonb_path_query(root, 'strict $.** ? (@.type() == "string" || @.type() == "number")') value;
     shown := left(concat_ws(' ', agent, tool, array_to_string(labels, ' '), shown), ${MOST_CHARACTERS});
     shown := regexp_replace(lower(shown COLLATE <collation>), '[${BETWEEN}]+', ' ', 'g');
-    RETURN starter || strip(to_tsvector('pg_catalog.simple'::regconfig, shown));
+    RETURN tags || strip(to_tsvector('pg_catalog.simple'::regconfig, shown));
   EXCEPTION WHEN OTHERS THEN
-    RETURN starter;
+    RETURN tags;
   END $words$`;
 }

@@ -61,6 +61,8 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       value: (index) => `$${index}`,
       waiting: (isWaiting) => `${isWaiting}`,
       decision: DECISION_TYPE,
+      hasLabel: (label) => `coalesce(${label} = ANY (i.labels), false)`,
+      mayHave: (word) => `strpos(${TEXTS}, ${word}) > 0`,
       ofRun: (runId) => `i.id IN (
         SELECT json_array_elements_text(e.opened::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
         WHERE r.id = ${runId} AND e.opened IS NOT NULL)`,
@@ -84,6 +86,8 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
     ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ${value(limit + 1)}`;
   return { text, values };
 }
+
+const TEXTS = `lower(concat_ws(' ', i.agent, i.tool, i.labels::text, i.card) COLLATE "C")`;
 
 /** PostgreSQL reads no JSON with a zero character or half of a surrogate pair, both of which are escaped in ours. */
 const DECISION_TYPE = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement

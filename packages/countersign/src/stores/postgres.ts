@@ -27,12 +27,13 @@ import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstrain
 import { PostgresNotes } from './postgres-notes.ts';
 import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
-import { searchPostgres } from './postgres-search.ts';
+import { postgresSearchSql } from './postgres-search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createTogether, type Together } from './together.ts';
@@ -166,7 +167,9 @@ class PostgresStore implements Store {
     if (words.length === 0) return makePage(await listed(query), query.limit, interruptOf, placeOf);
     // The index has the questions that wait.
     if (query.settled === true || !(await this.#isSearchPrepared())) return walkSearch(query, words, listed);
-    return searchPostgres(query, words, this.#tables, dialect.columns, list);
+    const near = await searchList(query, words, dialect, list);
+    const rows = near ?? (await list<InterruptRow>(postgresSearchSql(query, words, this.#tables, dialect)));
+    return makePage(rows, query.limit, interruptOf, placeOf);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {

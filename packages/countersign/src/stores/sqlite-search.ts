@@ -1,9 +1,9 @@
 // Searching on SQLite: an index of the words of the questions that wait, kept up by triggers once it is prepared.
 import type { InterruptQuery } from '../runs/store.ts';
-import { filtersOf, type Sql } from './list-query.ts';
+import { type Dialect, filtersOf, type Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
 import type { Job } from './sqlite-connection.ts';
-import { namedWords } from './words.ts';
+import { namedWords, tagsOf } from './words.ts';
 
 /** Whether the index is there: any process may have made it. */
 export const isSearchPrepared: Job<boolean> = (prepare) =>
@@ -19,7 +19,7 @@ export const prepareSqliteSearch: Job<void> = (prepare) => {
 };
 
 /** A page of what waits and has all words. It is read in the order of the list, whether few have them or many. */
-export function sqliteSearchSql(query: InterruptQuery, words: readonly string[], columns: string): Sql {
+export function sqliteSearchSql(query: InterruptQuery, words: readonly string[], dialect: Dialect): Sql {
   const { after, limit } = readPageRequest(query);
   const newest = query.order === 'newest';
   const values: (string | number)[] = [];
@@ -29,7 +29,7 @@ export function sqliteSearchSql(query: InterruptQuery, words: readonly string[],
   };
   // Words are letters and digits only.
   const asked = [...words, ...namedWords(query)].map((word) => `words : "${word}" *`);
-  if (query.startedBy !== undefined) asked.push(`starter : "${starterWord(query.startedBy)}"`);
+  for (const tag of tagsOf(query, hex)) asked.push(`tags : "${tag}"`);
   const conditions = [`countersign_search MATCH ${value(asked.join(' AND '))}`];
   const place = (createdAt: number, seq: number): string =>
     rowidOf(`CAST(${value(createdAt)} AS INTEGER)`, `CAST(${value(seq)} AS INTEGER)`);
@@ -37,11 +37,10 @@ export function sqliteSearchSql(query: InterruptQuery, words: readonly string[],
   if (query.createdBefore !== undefined) conditions.push(`i.created_at < ${value(query.createdBefore)}`);
   if (query.createdAfter !== undefined) conditions.push(`i.created_at > ${value(query.createdAfter)}`);
   conditions.push(...filtersOf(query, value));
-  if (query.label !== undefined)
-    conditions.push(`EXISTS (SELECT 1 FROM json_each(i.labels) WHERE value = ${value(query.label)})`);
+  if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));
   if (query.runId !== undefined) conditions.push(`i.run_id = ${value(query.runId)}`);
   // A CROSS JOIN is done in the order in which it is written.
-  const text = `SELECT ${columns} FROM countersign_search s CROSS JOIN countersign_interrupt i ON i.seq = s.seq
+  const text = `SELECT ${dialect.columns} FROM countersign_search s CROSS JOIN countersign_interrupt i ON i.seq = s.seq
     WHERE ${conditions.join(' AND ')} ORDER BY s.rowid ${newest ? 'DESC' : 'ASC'} LIMIT ${value(limit + 1)}`;
   return { text, values };
 }
@@ -53,7 +52,7 @@ const INDEXES = [
   `countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL`,
 ] as const;
 
-const TABLE = 'CREATE VIRTUAL TABLE countersign_search USING fts5 (words, starter, seq UNINDEXED, columnsize = 0)';
+const TABLE = 'CREATE VIRTUAL TABLE countersign_search USING fts5 (words, tags, seq UNINDEXED, columnsize = 0)';
 
 /**
  * The words are found in the order of the rowids. So these have the order of the list: the time is in front of the number.
@@ -63,9 +62,8 @@ function rowidOf(createdAt: string, seq: string): string {
   return `(max(min(${createdAt}, 8796093022206), -8796093022207) * 1048576 + ${seq} % 1048576)`;
 }
 
-/** As one word, whatever the name is made of. */
-function starterWord(startedBy: string): string {
-  return `x${Buffer.from(startedBy).toString('hex')}`;
+function hex(text: string): string {
+  return Buffer.from(text).toString('hex');
 }
 
 /** What is looked for in, of the interrupt `i`. */
@@ -80,11 +78,13 @@ function textsOf(i: string): string {
 }
 
 function fieldsOf(i: string): string {
-  return `${rowidOf(`${i}.created_at`, `${i}.seq`)}, ${textsOf(i)}, 'x' || lower(hex(${i}.started_by)), ${i}.seq`;
+  const tag = (letter: string, column: string): string => `coalesce('${letter}' || lower(hex(${i}.${column})), '')`;
+  const tags = [tag('s', 'started_by'), tag('k', 'kind'), tag('r', 'risk')].join(" || ' ' || ");
+  return `${rowidOf(`${i}.created_at`, `${i}.seq`)}, ${textsOf(i)}, ${tags}, ${i}.seq`;
 }
 
 /** Two that share a place cannot both be found, but both can be written. */
-const ADD = 'INSERT OR REPLACE INTO countersign_search (rowid, words, starter, seq)';
+const ADD = 'INSERT OR REPLACE INTO countersign_search (rowid, words, tags, seq)';
 
 const ADD_WAITING = `${ADD} SELECT ${fieldsOf('i')} FROM countersign_interrupt i WHERE i.settled_at IS NULL`;
 

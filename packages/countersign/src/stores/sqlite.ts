@@ -27,6 +27,7 @@ import {
   type RunRow,
   runOf,
 } from './rows.ts';
+import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
@@ -126,9 +127,9 @@ class SqliteStore implements Store {
     // The index has the questions that wait.
     const isIndexed = query.settled !== true && (await this.#connection.read(isSearchPrepared));
     if (!isIndexed) return walkSearch(query, words, list);
-    const rows = await this.#connection.read(
-      allOf<InterruptRow>(sqliteSearchSql(query, words, SQLITE_DIALECT.columns)),
-    );
+    const rowsOf = (sql: Sql) => this.#connection.read(allOf<InterruptRow>(sql));
+    const near = await searchList(query, words, SQLITE_DIALECT, rowsOf);
+    const rows = near ?? (await rowsOf(sqliteSearchSql(query, words, SQLITE_DIALECT)));
     return makePage(rows, query.limit, interruptOf, placeOf);
   }
 
@@ -215,6 +216,9 @@ export const SQLITE_DIALECT = {
   value: () => '?',
   waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
   ofRun: (runId: string) => `i.run_id = ${runId}`,
+  hasLabel: (label: string) => `EXISTS (SELECT 1 FROM json_each(i.labels) WHERE value = ${label})`,
+  mayHave: (word: string) =>
+    `instr(lower(i.agent || ' ' || i.tool || ' ' || coalesce(i.labels, '') || ' ' || i.card), ${word}) > 0`,
   decision: "i.settlement ->> '$.decision.type'",
 };
 

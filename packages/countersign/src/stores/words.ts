@@ -25,14 +25,26 @@ export function namedWords({ agent, tool, label }: InterruptQuery): readonly str
   return names.filter(({ length }) => length <= 100);
 }
 
-/** Every word of a question, some more than once. */
-export function wordsOf({ agent, tool, labels, card }: Searched): readonly string[] {
-  return [agent, tool, ...labels, ...shownTexts(card)].flatMap(wordsIn);
+/**
+ * Of whom and of what kind the questions are that are asked for beside the search, as words with a letter in front that
+ * says which of these it is. Names are made of anything: `nameOf` makes one word of each.
+ */
+export function tagsOf({ startedBy, kind, risk }: InterruptQuery, nameOf: (text: string) => string): readonly string[] {
+  const asked = { s: startedBy, k: kind, r: risk };
+  return Object.entries(asked).flatMap(([tag, name]) => (name === undefined ? [] : [`${tag}${nameOf(name)}`]));
+}
+
+/** Every word of a question, each with a space before it: a text is searched far faster than a list. */
+export function wordsOf({ agent, tool, labels, card }: Searched): string {
+  return [agent, tool, ...labels, ...shownTexts(card)]
+    .flatMap(wordsIn)
+    .map((word) => ` ${word}`)
+    .join('');
 }
 
 /** Whether each of the words that are asked for begins one of `words`. */
-export function hasAll(words: readonly string[], asked: readonly string[]): boolean {
-  return asked.every((wanted) => words.some((word) => word.startsWith(wanted)));
+export function hasAll(words: string, asked: readonly string[]): boolean {
+  return asked.every((wanted) => words.includes(` ${wanted}`));
 }
 
 /** Letters and digits without anything between them. */

@@ -69,15 +69,17 @@ export function notesContract(check: Check): void {
   check('a note that has expired is not there, for anybody', async (subject) => {
     const { store } = subject;
     const { notes } = store;
+    // Where the clock runs by itself, it must not come to pass before the note was read.
+    const shortMs = subject.advance === undefined ? 1_500 : 50;
     const now = await store.now();
     await notes.put('sessions', 'long', 1, { expiresAt: now + LONG_MS });
-    await notes.put('sessions', 'short', 2, { expiresAt: now + 50 });
-    await notes.put('sessions', 'stays', 3, { expiresAt: now + 50 });
+    await notes.put('sessions', 'short', 2, { expiresAt: now + shortMs });
+    await notes.put('sessions', 'stays', 3, { expiresAt: now + shortMs });
     strictEqual((await noteAt(notes, 'sessions', 'long')).expiresAt, now + LONG_MS);
     const { version } = await noteAt(notes, 'sessions', 'short');
     // A write without a time takes it away.
     await notes.put('sessions', 'stays', 3);
-    await pass(subject, 60);
+    await pass(subject, shortMs + 10);
     strictEqual(await notes.get('sessions', 'short'), undefined);
     deepStrictEqual(keysOf(await notes.getMany('sessions', ['short', 'long', 'stays'])), ['long', 'stays']);
     deepStrictEqual(keysOf((await notes.list('sessions', { limit: 9 })).items), ['long', 'stays']);

@@ -30,6 +30,7 @@ const PAGES: readonly (readonly [Omit<InterruptQuery, 'limit'>, number])[] = [
   [{ search: 'nothing' }, 0],
   [{ search: 'customer nothing' }, 0],
   [{ search: 'customer', tool: 'nothing' }, 0],
+  [{ search: 'customer', kind: 'question' }, 0],
   [{ search: 'customer', startedBy: 'few' }, 5],
   [{ search: 'customer', startedBy: 'many' }, 50],
   [{ startedBy: 'few' }, 5],
@@ -95,11 +96,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await store.close();
   });
 
-  outlive(
-    () => freshDatabase(),
-    postgresStore,
-    async (place, text) => Number((await onServer(place, text))[0].count),
-  );
+  outlive(() => freshDatabase(), postgresStore, onServer);
 });
 
 describe('on SQLite', () => {
@@ -113,9 +110,7 @@ describe('on SQLite', () => {
       const asked = { ...query, limit: 50 };
       const words = searchWords(query.search);
       const { text, values } =
-        words.length === 0
-          ? interruptsSql(asked, SQLITE_DIALECT)
-          : sqliteSearchSql(asked, words, SQLITE_DIALECT.columns);
+        words.length === 0 ? interruptsSql(asked, SQLITE_DIALECT) : sqliteSearchSql(asked, words, SQLITE_DIALECT);
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
       const steps = plan.map(({ detail }) => String(detail)).join('\n');
       expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
@@ -128,20 +123,20 @@ describe('on SQLite', () => {
     database.close();
   });
 
-  const count = async (place: string, text: string): Promise<number> => {
+  const ask = async (place: string, text: string): Promise<readonly any[]> => {
     const database = new DatabaseSync(place);
-    const row = database.prepare(text).get();
+    const rows = database.prepare(text).all();
     database.close();
-    return Number(row?.count);
+    return rows;
   };
-  outlive(async () => `${folder.path}/${++files}.db`, sqliteStore, count);
+  outlive(async () => `${folder.path}/${++files}.db`, sqliteStore, ask);
 });
 
 /** What is still there, or not there any more, when another process looks. */
 function outlive(
   freshPlace: () => Promise<string>,
   open: (place: string) => Store,
-  count: (place: string, text: string) => Promise<number>,
+  ask: (place: string, text: string) => Promise<readonly any[]>,
 ): void {
   test('notes outlive the store that wrote them, with their versions', async () => {
     const place = await freshPlace();
@@ -170,8 +165,34 @@ function outlive(
     await first.close();
     const second = open(place);
     await second.notes.put('other', 'e', 1);
-    expect(await count(place, rows)).toBe(2);
+    expect(Number((await ask(place, rows))[0].count)).toBe(2);
     await second.close();
+  });
+
+  test('questions from before the store kept who started their runs have it too', async () => {
+    const place = await freshPlace();
+    const old = open(place);
+    const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
+    await old.append(creation('run', { create, opened: [interrupt('a', 'run')] }));
+    await old.append(creation('other', { opened: [interrupt('b', 'other')] }));
+    await old.close();
+    for (const text of [
+      'DROP TABLE countersign_note',
+      'ALTER TABLE countersign_interrupt DROP COLUMN started_by',
+      'DELETE FROM countersign_migration WHERE version > 1',
+    ]) {
+      await ask(place, text);
+    }
+    const store = open(place);
+    await store.append(addition('run', 1, { opened: [interrupt('c', 'run')] }));
+    const { items } = await store.listInterrupts({ limit: 9 });
+    expect(items.map(({ id, startedBy }) => [id, startedBy])).toEqual([
+      ['a', 'ann'],
+      ['b', null],
+      ['c', 'ann'],
+    ]);
+    expect(await store.notes.put('notes', 'key', 1)).toBe(true);
+    await store.close();
   });
 
   test('a process that prepared nothing keeps up what another has prepared', { timeout: 30_000 }, async () => {

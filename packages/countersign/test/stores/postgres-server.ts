@@ -23,7 +23,8 @@ export async function testServer(): Promise<TestServer | undefined> {
     console.warn(`\nTHE TESTS ON POSTGRESQL ARE LEFT OUT: ${error instanceof Error ? error.message : error}\n`);
     return undefined;
   }
-  afterAll(() => server.stop());
+  // A busy computer takes its time to stop it.
+  afterAll(() => server.stop(), 60_000);
   let made = 0;
   return {
     server,

@@ -15,19 +15,12 @@ describe.runIf(postgres)('postgresStore', () => {
     );
   });
 
-  describe('on a pool, in a schema', () => {
-    storeContract(
-      onFreshDatabase((url) => {
-        const pool = poolOn(url);
-        const schema = `Odd "schema" ${++schemas}`;
-        return { open: () => postgresStore({ pool, schema }), close: () => pool.end() };
-      }),
-      { describe, test: patientTest },
-    );
-  });
-
-  describe('that is prepared for searching', () => {
-    const make = onFreshDatabase((url) => ({ open: () => postgresStore({ url, poolMax: 4 }) }));
+  describe('on a pool, in a schema, prepared for searching', () => {
+    const make = onFreshDatabase((url) => {
+      const pool = poolOn(url);
+      const schema = `Odd "schema" ${++schemas}`;
+      return { open: () => postgresStore({ pool, schema }), close: () => pool.end() };
+    });
     const prepared = async (): Promise<StoreUnderTest> => {
       const subject = await make();
       await subject.store.prepareSearch();

@@ -32,26 +32,12 @@ describe('sqliteStore on a file', () => {
   );
 });
 
-describe('sqliteStore that is prepared for searching', () => {
+describe('sqliteStore in memory, prepared for searching', () => {
   storeContract(
     async () => {
       let time = 1_800_000_000_000;
       const store = sqliteStore({ path: ':memory:', now: () => time });
       await store.prepareSearch();
-      const advance = (ms: number): void => {
-        time += ms;
-      };
-      return { store, advance, close: () => store.close() };
-    },
-    { describe, test },
-  );
-});
-
-describe('sqliteStore in memory', () => {
-  storeContract(
-    async () => {
-      let time = 1_800_000_000_000;
-      const store = sqliteStore({ path: ':memory:', now: () => time });
       const advance = (ms: number): void => {
         time += ms;
       };
