@@ -19,8 +19,8 @@ async function otherServer(page: string): Promise<string> {
 
 test('a page of another server neither acts nor reads with the session of the browser', async () => {
   const target = await startServer({ dev: true });
-  const parrot = target.ai.agents.get('teller');
-  const { id } = (await parrot?.start('pay mallory 500', { by: 'dev' })) ?? { id: '' };
+  const teller = target.ai.agents.get('teller');
+  const { id } = (await teller?.start('pay mallory 500', { by: 'dev' })) ?? { id: '' };
   const { pending } = await target.ai.runs.wait(id);
   const here = `http://localhost:${target.server.port}`;
   const decide = `${here}/api/v1/interrupts/${pending[0]}/decide`;
