@@ -210,3 +210,14 @@ test('back from a form, the buttons have the focus again', async () => {
   await page.keyboard.press('Enter');
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Approve');
 });
+
+test('how it is asked is shown once; what the payload says otherwise is shown too', async () => {
+  const facts = { risk: 'high', labels: ['payments'], expiresAt: 4_000_000_000_000, onExpiry: 'reject' } as const;
+  const asked = { message: 'Pay?', labels: ['payments'], expiresIn: 1000, onExpiry: 'reject' };
+  await show(page, chat([card({ ...facts, payload: { ...asked, risk: 'high' } })]));
+  await root().getByText('Risk: high').waitFor();
+  expect(await root().locator('[data-countersign="payload"]').count()).toBe(0);
+  await page.evaluate(() => window.hide());
+  await show(page, chat([card({ ...facts, payload: { ...asked, risk: 'low', ticket: 7 } })]));
+  expect(await root().locator('[data-countersign="payload"]').innerText()).toMatch(/^risk\s+low\s+ticket\s+7$/);
+});

@@ -4,9 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { UIMessage } from 'ai';
 import { ArrowLeft, SquarePen } from 'lucide-react';
 import { Link } from 'wouter';
-import { meQuery } from '../api/queries.ts';
+import { agentsQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
-import { Loading, Trouble } from '../frame/standing.tsx';
+import { Loading, NothingHere, Trouble } from '../frame/standing.tsx';
 import { Chat } from './chat.tsx';
 import { newChatPath } from './start-page.tsx';
 
@@ -16,6 +16,8 @@ type ChatPageProps = { readonly agent: string; readonly id: string };
 
 export default function ChatPage({ agent, id }: ChatPageProps) {
   const { data: me } = useQuery(meQuery);
+  const { data: agents } = useQuery(agentsQuery);
+  const isUnknown = agents !== undefined && !agents.items.some(({ name }) => name === agent);
   const chat = useQuery({
     queryKey: ['chat', agent, id],
     queryFn: ({ signal }) => load(agent, id, signal),
@@ -50,7 +52,9 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
           </Link>
         </span>
       </div>
-      {chat.data ? (
+      {isUnknown ? (
+        <NothingHere what="There is no agent of this name." />
+      ) : chat.data ? (
         <Chat agent={agent} id={id} loaded={chat.data.messages} isRunning={chat.data.status === 'running'} />
       ) : chat.error ? (
         <Trouble error={chat.error} what="This chat" onRetry={() => void chat.refetch()} />

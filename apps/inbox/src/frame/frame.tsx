@@ -12,6 +12,7 @@ import { type Connection, useChanges } from '../live/changes.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { ShortcutsHelp } from './shortcuts-help.tsx';
 import { SignIn } from './sign-in.tsx';
+import { SignOutButton } from './sign-out.tsx';
 import { ThemeButton } from './theme.tsx';
 import { Toasts } from './toasts.tsx';
 
@@ -72,6 +73,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
           <div className="flex flex-col lg:flex-row">
             <ThemeButton />
             <HelpButton onOpen={() => help.current?.showModal()} />
+            <SignOutButton />
           </div>
         </div>
       </header>

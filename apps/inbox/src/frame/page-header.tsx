@@ -1,5 +1,6 @@
 // The top of a page: its name, and on a phone what the side bar has elsewhere.
 import type { ReactNode } from 'react';
+import { SignOutButton } from './sign-out.tsx';
 import { ThemeButton } from './theme.tsx';
 
 type PageHeaderProps = {
@@ -16,8 +17,9 @@ export function PageHeader({ title, isHeading = true, children }: PageHeaderProp
       <Title className="text-base font-semibold tracking-tight">{title}</Title>
       <div className="ml-auto flex items-center gap-2">
         {children}
-        <div className="md:hidden">
+        <div className="flex md:hidden">
           <ThemeButton />
+          <SignOutButton />
         </div>
       </div>
     </div>

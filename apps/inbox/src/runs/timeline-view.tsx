@@ -1,6 +1,6 @@
 // The picture of a run, and the same as a table for whoever cannot see it or wants the numbers.
 import { VisibleText } from '@countersign/react';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { useNow } from '../live/now.ts';
 import { duration, Moment } from '../live/time.tsx';
@@ -18,10 +18,14 @@ const MARK_FILLS = {
   ended: 'fill-ink',
 } as const;
 
+/** The conversation, and as many calls as fit a screen. */
+const LANES_AT_FIRST = 21;
+
 type TimelineViewProps = { readonly timeline: Timeline; readonly isOver: boolean };
 
 export function TimelineView({ timeline, isOver }: TimelineViewProps) {
   const now = useNow();
+  const [shown, setShown] = useState(LANES_AT_FIRST);
   const end = isOver ? timeline.to : Math.max(now, timeline.to);
   const scale = useMemo(() => {
     const times = timeline.lanes.flatMap(({ spans, marks }) => [
@@ -33,9 +37,18 @@ export function TimelineView({ timeline, isOver }: TimelineViewProps) {
   return (
     <div className="flex flex-col gap-3">
       <figure className="panel overflow-hidden" aria-label="Timeline of the run">
-        {timeline.lanes.map((lane) => (
+        {timeline.lanes.slice(0, shown).map((lane) => (
           <LaneView key={lane.id} lane={lane} scale={scale} end={end} />
         ))}
+        {timeline.lanes.length > shown && (
+          <button
+            type="button"
+            className="w-full border-t border-line py-2 -outline-offset-2 hover:bg-sunken"
+            onClick={() => setShown(timeline.lanes.length)}
+          >
+            Show all {timeline.lanes.length - 1} calls
+          </button>
+        )}
         <figcaption className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-3 py-2 text-xs text-muted">
           <Key fill="bg-answered">Turn of the model</Key>
           <Key fill="bg-waiting">Waits for a person</Key>

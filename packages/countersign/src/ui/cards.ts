@@ -31,7 +31,7 @@ export function cardOf(
     kind: kind === 'inside' ? 'interrupt' : kind,
     status: 'pending',
     input: pending.input,
-    payload: pending.payload,
+    payload: kind === 'approval' ? shownOf(pending.payload) : pending.payload,
     risk: interrupt.risk ?? null,
     labels: interrupt.labels ?? [],
     createdAt: at ?? null,
@@ -89,6 +89,15 @@ function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision 
   >;
   return { ...said, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
 }
+
+/** How long it waits, its risk and its labels stand on the card already. */
+function shownOf(payload: Json): Json {
+  if (!isObject(payload)) return payload;
+  const shown = Object.entries(payload).filter(([key]) => !ASK_OPTIONS.has(key));
+  return shown.length > 0 ? (Object.fromEntries(shown) as Json) : true;
+}
+
+const ASK_OPTIONS: ReadonlySet<string> = new Set(['expiresIn', 'onExpiry', 'remindAfter', 'labels', 'risk']);
 
 /** The tools of the agents that are so deep inside; the path names calls, so every agent of that depth is looked at. */
 function toolAt(tools: Tools, depth: number): Tools {

@@ -61,6 +61,8 @@ for (const stored of [true, false])
         const { url, ledger, posts } = await serveChat({ script: [PAY, 'Paid.'], ...options });
         const client = createClient(version, { api: url, auto: true });
         await client.say('Pay bob 500');
+        expect(client.cards).toMatchObject([{ risk: 'high', labels: ['money'] }]);
+        expect(client.cards[0].payload).toEqual({ message: 'Pay 500?' });
         expect(ledger).toEqual([]);
         await approve(client, version, true);
         expect(client.tools).toMatchObject([{ state: 'output-available', output: { receipt: 'bob:500' } }]);

@@ -16,7 +16,8 @@ const SCRIPT = 'script';
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 export function inTerminal(command: readonly string[], { columns = 80, rows = 24, cwd, env }: TerminalOptions) {
-  const line = `stty cols ${columns} rows ${rows}; ${command.map(quoted).join(' ')}; code=$?; echo "stty: $(stty -a | tr '\\n' ' ')"; exit $code`;
+  // Ctrl-C reaches the shell, too, which has to live on to tell how the terminal was left.
+  const line = `trap : INT; stty cols ${columns} rows ${rows}; ${command.map(quoted).join(' ')}; code=$?; echo "stty: $(stty -a | tr '\\n' ' ')"; exit $code`;
   const child: ChildProcess = spawn(SCRIPT, ['-qec', line, '/dev/null'], {
     cwd,
     env: { ...plainEnvironment(), TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },

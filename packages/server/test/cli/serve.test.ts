@@ -184,6 +184,17 @@ describe('dev', { timeout: TIMEOUT }, () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  test('Ctrl-C in a terminal stops both processes cleanly', async () => {
+    const dev = place.terminal(['dev', '--port', '0'], { env: { NO_COLOR: '1' } });
+    await expect.poll(() => dev.output(), { timeout: 30_000 }).toContain('Ctrl-C stops it.');
+    const [url = ''] = /http:\/\/localhost:\d+/.exec(dev.output()) ?? [];
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    dev.press(KEYS.interrupt);
+    expect(await dev.ended).toBe(0);
+    expect(dev.output()).not.toContain('error');
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
   test('a file that the agents import is watched, too', async () => {
     writeFileSync(place.path('name.ts'), "export const NAME = 'first';");
     writeFileSync(

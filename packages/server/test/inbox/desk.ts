@@ -8,6 +8,8 @@ import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { chromiumPath } from '../../../../scripts/chromium.mjs';
 import { type Ask, asking } from '../server.ts';
 import { builtInbox } from './built-inbox.ts';
 
@@ -23,6 +25,8 @@ export type Desk = {
   start(calls: readonly Call[], by?: string): Promise<string>;
   /** Asks the API as this person. */
   as(person: string): Ask;
+  /** The path of a link that signs this person in. */
+  loginPath(person: string): Promise<string>;
   /** The ids of what waits in a run. */
   waiting(runId: string): Promise<readonly string[]>;
   /** The server goes away, and comes back at the same address. */
@@ -133,6 +137,7 @@ export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
       await ai.runs.wait(body.id);
       return body.id;
     },
+    loginPath: (id) => server.app.loginPath({ id }),
     waiting: async (runId) => (await ai.runs.get(runId)).pending,
     stop: () => server.close(),
     comeBack: async () => {
@@ -146,10 +151,10 @@ let browser: Browser;
 /** To be called once in a file that opens pages. */
 export function withBrowser(): void {
   // A browser on a busy machine takes its time.
-  vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
   beforeAll(async () => {
     browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      executablePath: chromiumPath(),
       args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
     await builtInbox();

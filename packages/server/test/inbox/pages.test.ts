@@ -162,6 +162,8 @@ test('an address that names nothing says so', async () => {
   await card(page)
     .getByText(/This card does not exist/)
     .waitFor();
+  await page.goto(`${desk.url}/chat/nobody/chat_1`);
+  await page.getByText('There is no agent of this name.').waitFor();
   await page.goto(`${desk.url}/runs/run_0`);
   await page.getByText(/This run does not exist/).waitFor();
 });

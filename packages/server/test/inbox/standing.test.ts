@@ -131,3 +131,16 @@ test('below a path of another server everything is found', async () => {
       .evaluate((image: { naturalWidth: number }) => image.naturalWidth),
   ).toBeGreaterThan(0);
 });
+
+test('a link signs in once, and signing out ends the session', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, '');
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  const link = await desk.loginPath('ada');
+  await page.goto(`${desk.url}${link}`);
+  await list(page).getByText('Nothing waits for you').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).first().click();
+  await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
+  await page.goto(`${desk.url}${link}`);
+  await page.getByText('This link does not work any more').waitFor();
+});

@@ -8,7 +8,6 @@ import { noteLoadedFiles } from '../loaded-files.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
 import { DEV_PORT, DEV_ROLE, keepServing, type ServingMessage } from '../reloading.ts';
 import type { Serving } from '../serving.ts';
-import { stopSignal } from '../stopping.ts';
 
 export const dev: Command = {
   name: 'dev',
@@ -45,10 +44,15 @@ const tellParent = (message: ServingMessage): void => {
   process.send?.(message);
 };
 
+/** By the process that watches, or by its end. A Ctrl-C reaches both, and it is the other one that says what follows. */
+function toldToStop(): Promise<void> {
+  process.on('SIGINT', () => {});
+  return new Promise((resolve) => process.once('SIGTERM', resolve).once('disconnect', resolve));
+}
+
 /** The process that serves; it ends with the one that watches. */
 async function serveOnce(invocation: Invocation, isFirst: boolean): Promise<ExitCode | undefined> {
-  const stopping = stopSignal();
-  const abandoned = new Promise<void>((resolve) => process.once('disconnect', resolve));
+  const stopping = toldToStop();
   const loaded = noteLoadedFiles();
   let serving: Serving;
   try {
@@ -68,7 +72,7 @@ async function serveOnce(invocation: Invocation, isFirst: boolean): Promise<Exit
   }
   tellParent({ type: 'listening', port: serving.server.port });
   greet(invocation, serving, isFirst);
-  await Promise.race([stopping, abandoned]);
+  await stopping;
   await serving.stop();
   return undefined;
 }
