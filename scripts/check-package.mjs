@@ -4,22 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npm, root, run, tool } from './run.mjs';
 
-const PACKAGES = ['countersign', 'react', 'server'];
 const WANTED = ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts'];
+/** Each package, with what it must hold beside that. */
+const PACKAGES = {
+  countersign: ['dist/ui/index.js', 'dist/stores/sqlite.js'],
+  react: [],
+  server: ['dist/cli/main.js', 'dist/client/index.js', 'dist/inbox/index.html'],
+};
 
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-pack-'));
 try {
-  for (const name of PACKAGES) checkPackage(name);
+  for (const [name, more] of Object.entries(PACKAGES)) checkPackage(name, [...WANTED, ...more]);
 } finally {
   rmSync(scratch, { recursive: true });
 }
 
-function checkPackage(name) {
+function checkPackage(name, wanted) {
   const { filename, files, size } = pack(name);
   console.log(`${filename}: ${files.length} files, ${Math.round(size / 1024)} kB`);
 
   const paths = files.map((file) => file.path);
-  for (const wanted of WANTED) if (!paths.includes(wanted)) fail(`The package ${name} lacks ${wanted}.`);
+  for (const path of wanted) if (!paths.includes(path)) fail(`The package ${name} lacks ${path}.`);
   for (const path of paths) {
     if (/\.test(-d)?\.|\.tsbuildinfo$|tsconfig/.test(path)) fail(`The package ${name} must not hold ${path}.`);
   }
