@@ -15,7 +15,7 @@ import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { Live } from './live.ts';
+import { Live, tellBoth } from './live.ts';
 import { errorOutcome } from './outcome.ts';
 import { statusOf } from './projection.ts';
 import { Renewals } from './renewals.ts';
@@ -231,7 +231,7 @@ export class Drives {
     run.onLate = (events) => {
       if (journal.hasBegun) void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
     };
-    const emit = both(
+    const emit = tellBoth(
       onChunk,
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
     );
@@ -383,15 +383,6 @@ export class Drives {
       },
     };
   }
-}
-
-/** Each hears of every chunk. */
-function both(one: DriveOptions['onChunk'], other: DriveOptions['onChunk']): DriveOptions['onChunk'] {
-  if (!one || !other) return one ?? other;
-  return (chunk) => {
-    one(chunk);
-    other(chunk);
-  };
 }
 
 /** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */

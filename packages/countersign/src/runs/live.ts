@@ -43,3 +43,14 @@ export class Live {
 
 /** Everything else is told by the record. */
 const PIECES: ReadonlySet<Chunk['type']> = new Set(['text', 'reasoning', 'tool-input']);
+
+type Listener = (chunk: Chunk) => void;
+
+/** Each hears of every chunk. */
+export function tellBoth(one: Listener | undefined, other: Listener | undefined): Listener | undefined {
+  if (!one || !other) return one ?? other;
+  return (chunk) => {
+    one(chunk);
+    other(chunk);
+  };
+}

@@ -1,7 +1,7 @@
 // Durable runs: start, look, decide, follow, verify. Deciding is independent of driving: what was decided is on record
 // first, then somebody drives.
 import type { Resume } from '../core/decide.ts';
-import { ConflictError, UsageError } from '../core/errors.ts';
+import { ConflictError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { loadMessages } from '../core/history.ts';
 import { type Json, sameJson } from '../core/json.ts';
@@ -19,6 +19,7 @@ import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
+import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
@@ -399,19 +400,3 @@ async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'cla
     throw error;
   }
 }
-
-/** A run's id is in front of the ids of its questions. */
-function checkRunId(runId: string): string {
-  if (/^[\w.-]{1,128}$/.test(runId)) return runId;
-  throw new UsageError(
-    'invalid-options',
-    { runId },
-    `A run's id must be letters, digits, "_", "." or "-", not ${JSON.stringify(runId)}.`,
-  );
-}
-
-const unknownRun = (runId: string): UsageError =>
-  new UsageError('unknown-run', { runId }, `There is no run ${runId} in the store.`);
-
-const unknownInterrupt = (interruptId: string): UsageError =>
-  new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);

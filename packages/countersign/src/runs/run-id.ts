@@ -1,0 +1,18 @@
+// What callers are told of ids: what an id may be, and that there is nothing under it.
+import { UsageError } from '../core/errors.ts';
+
+/** A run's id is in front of the ids of its questions. */
+export function checkRunId(runId: string): string {
+  if (/^[\w.-]{1,128}$/.test(runId)) return runId;
+  throw new UsageError(
+    'invalid-options',
+    { runId },
+    `A run's id must be letters, digits, "_", "." or "-", not ${JSON.stringify(runId)}.`,
+  );
+}
+
+export const unknownRun = (runId: string): UsageError =>
+  new UsageError('unknown-run', { runId }, `There is no run ${runId} in the store.`);
+
+export const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);
