@@ -347,6 +347,22 @@ describe('with a store only', () => {
   });
 });
 
+test('a client that does not read holds nothing up, and gets everything when it reads', async () => {
+  const long = 'word '.repeat(20_000);
+  const { url, ai } = await serveChat({ script: [long] });
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-user': 'ada' },
+    body: JSON.stringify({ id: 'chat-1', messages: [SAY] }),
+  });
+  expect(await ai.runs.wait('chat-1', { until: 'end' })).toMatchObject({ status: 'done' });
+  const said = (await response.text())
+    .split('\n\n')
+    .filter((block) => block.includes('"text-delta"'))
+    .map((block) => JSON.parse(block.slice('data: '.length)).delta);
+  expect(said.join('')).toBe(long);
+});
+
 describe('seals', () => {
   async function sealed(
     route: object = {},
