@@ -319,6 +319,14 @@ export class Journal implements Sink {
     const loaded = await store.read(run.id, { after: this.#version });
     if (!loaded)
       throw new ConflictError('stale-version', { runId: run.id }, `The run ${run.id} is gone from the store.`);
+    // Trying again would go on for ever: what it said was written is not there.
+    if (loaded.run.version < this.#version)
+      throw new ProviderError(
+        'store-failed',
+        { runId: run.id, version: loaded.run.version, written: this.#version },
+        `The store has run ${run.id} at version ${loaded.run.version}, but had said that it was at ${this.#version}.`,
+        { retryable: false },
+      );
     this.#durable = loaded.events.reduce(fold, this.#durable);
     this.#version += loaded.events.length;
     this.#hash = linkAll(this.#hash, loaded.events);
