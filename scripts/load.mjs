@@ -51,15 +51,13 @@ try {
   const token = await makeToken();
   child = await startServer(port);
   const client = createClient(`http://127.0.0.1:${port}`, { token });
-  let isDone = false;
-  const disturbing = disturb(port, () => isDone);
   const orders = Array.from({ length: runs }, (_, index) => `order-${index}`);
+  const disturbing = disturb(port, () => runs - orders.length);
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       for (let order = orders.pop(); order !== undefined; order = orders.pop()) await payOrder(client, order);
     }),
   );
-  isDone = true;
   await disturbing;
   count();
 } finally {
@@ -115,12 +113,13 @@ async function insist(ask) {
   }
 }
 
-/** Kills the server, or stops it cleanly, and starts it again. */
-async function disturb(port, isDone) {
-  const orders = [...Array(kills).fill('SIGKILL'), ...Array(stops).fill('SIGTERM')].sort(() => Math.random() - 0.5);
-  for (const signal of orders) {
-    await delay(300 + Math.random() * 500);
-    if (isDone()) return;
+/** Kills the server, or stops it cleanly, and starts it again: spread over the orders, whatever the machine's speed. */
+async function disturb(port, begun) {
+  const signals = [...Array(kills).fill('SIGKILL'), ...Array(stops).fill('SIGTERM')].sort(() => Math.random() - 0.5);
+  for (const [index, signal] of signals.entries()) {
+    const due = Math.min(runs, Math.ceil(((index + 1) * runs) / (signals.length + 1)));
+    while (begun() < due) await delay(2);
+    await delay(Math.random() * 30);
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);
     await ended;
