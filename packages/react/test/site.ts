@@ -29,6 +29,8 @@ export type Site = {
   asked(method?: string, ending?: string): Promise<Asked>;
   /** How many requests were made that no one has taken. */
   untaken(): number;
+  /** Lets those go; says which they were. */
+  forget(): readonly string[];
   close(): Promise<void>;
 };
 
@@ -72,6 +74,11 @@ export async function openSite(api?: (request: IncomingMessage, response: Server
       return new Promise((take) => waiting.push({ fits, take }));
     },
     untaken: () => untaken.length,
+    forget: () =>
+      untaken.splice(0).map((asked) => {
+        asked.cut();
+        return `${asked.method} ${asked.path}`;
+      }),
     async close() {
       await browser.close();
       server.closeAllConnections();
