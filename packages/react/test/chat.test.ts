@@ -332,6 +332,7 @@ test('what an event tells during a stream, and the stream does not bring, is fet
   watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
   await button('Approve').click();
   const asked = await site.asked();
+  await page.getByTestId('status').getByText('submitted').waitFor();
   watch.send([{ status: 'waiting', version: 7, pending: ['run:2'] }], false);
   await nothingMore();
   asked.send(wentOn([decided(first)], 'Paid.'));
