@@ -89,9 +89,13 @@ test('an answer, a claim, the search and the pages are in reach of the keys', as
   const page = await browse(desk, 'ada');
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('/');
+  const found = page.waitForResponse((response) => response.url().includes('search=which'));
   await page.keyboard.type('which');
   await expect.poll(() => page.url(), PATIENT).toContain('search=which');
   await page.keyboard.press('Escape');
+  // While the search is under way there is nothing in the list to go to.
+  await found;
+  await list(page).getByRole('link').waitFor();
   await page.keyboard.press('j');
   await card(page).getByRole('button', { name: 'Claim' }).waitFor();
   await page.keyboard.press('c');
