@@ -1,5 +1,5 @@
 // Watching from a chat: what happened elsewhere is fetched, and only then.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ChatLike, ChatMessage } from './interrupt.ts';
 import { isBusy } from './read-interrupts.ts';
 import { type WatchEvent, watchRun } from './watch.ts';
@@ -27,8 +27,10 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   const known = useRef(nothingKnown());
   const chatId = chat.id;
 
-  useEffect(() => {
+  // Together with the page, not after it: an event may follow at once on what this client has just sent.
+  useBeforePaint(() => {
     latest.current = { chat, source, shown, busy };
+    if (busy) known.current.ownActivity = true;
   });
 
   const catchUp = useCallback(async (event: WatchEvent) => {
@@ -52,10 +54,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   }, [chatId]);
 
   useEffect(() => {
-    if (busy) {
-      known.current.ownActivity = true;
-      return;
-    }
+    if (busy) return;
     const { owed } = known.current;
     known.current.owed = undefined;
     if (owed && differs(owed, latest.current)) void catchUp(owed);
@@ -88,6 +87,9 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     };
   }, [wanted, api, chatId, catchUp]);
 }
+
+/** There is nothing to paint on a server, and React 18 says so. */
+const useBeforePaint = typeof window === 'undefined' ? useEffect : useLayoutEffect;
 
 /** Whether the server has the chat: it has answered in it. While the first words are on their way, nobody knows. */
 function useBegun({ id, messages, status }: ChatLike): boolean {
