@@ -26,7 +26,8 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   let retry: ReturnType<typeof setTimeout> | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
-  let missedSome = false;
+  // What is on the screen may have been read before the first connection stood.
+  let missedSome = true;
 
   // Many changes at once are one refetch, and it comes after the last of them too.
   function changed() {

@@ -75,7 +75,7 @@ export type Client = {
   me(options?: Waiting): Promise<Me>;
   agents(options?: Waiting): Promise<readonly AgentInfo[]>;
   stats(options?: Waiting & { readonly days?: number }): Promise<Stats>;
-  /** The ids of runs that have changed, as they change; null: look at everything again, as after a cut. */
+  /** The ids of runs that have changed, as they change. Null: look at everything now, once connected and after each cut. */
   changes(options?: Waiting): AsyncGenerator<string | null>;
   readonly runs: {
     start(run: StartRun, options?: Once): Promise<Run>;
@@ -120,7 +120,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
     stats: ({ days, signal } = {}) => connection.json('/stats', { query: { days }, signal }),
     changes: async function* (ask = {}) {
       for await (const { event, data } of connection.events('/changes', ask))
-        yield event === 'reconnected' ? null : (JSON.parse(data).runId as string | null);
+        yield event === 'connected' ? null : (JSON.parse(data).runId as string | null);
     },
     runs: {
       start: (body, ask) => connection.json('/runs', { method: 'POST', body, ...ask }),

@@ -43,18 +43,16 @@ export class Connection {
 
   /**
    * Every event, from now or after `lastId`; connects again after a cut, until `event: end` or the signal. Without an id to
-   * go on from, `event: reconnected` says that some may have been missed.
+   * go on from, `event: connected` says each time from when on none is missed.
    */
   async *events(path: string, ask: Ask, lastId?: number): AsyncGenerator<ReceivedEvent> {
     let last = lastId === undefined ? undefined : String(lastId);
-    let connections = 0;
     while (!ask.signal?.aborted) {
       try {
         const header = last === undefined ? {} : { 'last-event-id': last };
         const response = await this.#send(path, ask, { accept: 'text/event-stream', ...header });
         if (!response.body) return;
-        if (connections > 0 && last === undefined) yield { event: 'reconnected', data: '', id: undefined };
-        connections += 1;
+        if (last === undefined) yield { event: 'connected', data: '', id: undefined };
         for await (const event of readServerEvents(response.body)) {
           if (event.event === 'end') return;
           last = event.id ?? last;

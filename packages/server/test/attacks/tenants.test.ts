@@ -98,15 +98,11 @@ test('a cursor of another leads nowhere else', async () => {
 test('changes of runs of others are not told', async () => {
   const server = await startServer();
   const [ann, mallory] = [await server.as('ann'), await server.as('mallory')];
-  const connected = Promise.withResolvers<void>();
-  const client = createClient(server.url, {
-    token: await server.tokenFor('mallory'),
-    fetch: (input, init) => fetch(input, init).finally(connected.resolve),
-  });
+  const client = createClient(server.url, { token: await server.tokenFor('mallory') });
   const stop = new AbortController();
   const changes = client.changes({ signal: stop.signal });
+  expect((await changes.next()).value).toBe(null);
   const first = changes.next();
-  await connected.promise;
   await begin(ann, server.ai, 'pay SECRET 500');
   await mallory('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x', runId: 'own' });
   expect((await first).value).toBe('own');

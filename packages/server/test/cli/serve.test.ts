@@ -1,6 +1,8 @@
 // `serve`, `dev`, `worker` and `tokens` as processes: what they say, what goes on after a kill, and what a reload keeps.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
 import { ASK, createWorkplace, PAY, type Workplace } from './workplace.ts';
@@ -22,6 +24,25 @@ async function serving(...args: readonly string[]) {
   const server = place.begin(['serve', 'agents.ts', '--port', '0', ...args], { LEDGER: place.path('ledger') });
   const [, url = ''] = await server.says(/ at (http:\S+),/);
   return { ...server, url };
+}
+
+/** A proxy that holds back what asks for `held` until it is released. */
+async function passingOn(to: string, authorization: string, held: string) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const proxy = createHttpServer(async (request, response) => {
+    if (request.url === held) await released;
+    const answer = await fetch(`${to}${request.url}`, { headers: { authorization } });
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+    // Whoever leaves first ends it.
+    if (answer.body) await pipeline(answer.body, response).catch(() => {});
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const { port } = proxy.address() as AddressInfo;
+  const close = () => {
+    proxy.closeAllConnections();
+    proxy.close();
+  };
+  return { url: `http://127.0.0.1:${port}`, release, close };
 }
 
 describe('serve', { timeout: TIMEOUT }, () => {
@@ -87,6 +108,25 @@ describe('serve', { timeout: TIMEOUT }, () => {
     await terminal.shows(/ann \(cli\).*answered: Gas/);
     terminal.press('q');
     expect(await terminal.ended).toBe(0);
+  });
+
+  test('what changes before the inbox in a terminal is connected is shown too', async () => {
+    const { url } = await serving();
+    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const authorization = `Bearer ${COUNTERSIGN_TOKEN}`;
+    const slow = await passingOn(url, authorization, '/api/v1/changes');
+    const terminal = place.terminal(['inbox', '--url', slow.url], { env: { COUNTERSIGN_TOKEN } });
+    await terminal.shows('Nothing waits for a person.');
+    await fetch(`${url}/api/v1/runs`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ agent: 'assistant', prompt: ASK }),
+    });
+    slow.release();
+    await terminal.shows('Which grill?');
+    terminal.press('q');
+    expect(await terminal.ended).toBe(0);
+    slow.close();
   });
 
   test('after kill -9, serving again goes on with what was decided meanwhile, once', async () => {

@@ -34,7 +34,10 @@ class Session {
   #top = 0;
   #seen = 0;
   #room = 1;
-  #refreshing: Promise<void> | undefined;
+  #loading: Promise<void> = Promise.resolve();
+  #nextLoad: Promise<void> | undefined;
+  /** How many cards the next load is to bring at least. */
+  #wanted = 0;
 
   constructor(desk: Desk, terminal: Terminal, query: CardQuery) {
     this.#desk = desk;
@@ -52,9 +55,9 @@ class Session {
         keys: ['ctrl-c quit'],
       }),
     );
-    await this.#refresh();
     const stop = this.#desk.watch(() => void this.#refresh().then(() => this.#terminal.redraw()));
     try {
+      await this.#refresh();
       for (;;) {
         const pressed = await this.#terminal.ask(
           (size) => this.#drawList(size),
@@ -255,12 +258,20 @@ class Session {
 
   #frame = (size: Size, parts: Parts) => frame(size, this.#terminal.style, parts);
 
-  /** Loads what waits; one at a time, since a slow store must not be asked faster than it answers. */
+  /**
+   * Loads what waits; one at a time, since a slow store must not be asked faster than it answers. A load on its way may have
+   * read before what changed, so that one more follows it.
+   */
   #refresh(least = PAGE): Promise<void> {
-    this.#refreshing ??= this.#load(Math.max(least, this.#cards.length)).finally(() => {
-      this.#refreshing = undefined;
+    this.#wanted = Math.max(least, this.#wanted);
+    this.#nextLoad ??= this.#loading.then(() => {
+      const wanted = Math.max(this.#wanted, this.#cards.length);
+      this.#wanted = 0;
+      this.#nextLoad = undefined;
+      this.#loading = this.#load(wanted);
+      return this.#loading;
     });
-    return this.#refreshing;
+    return this.#nextLoad;
   }
 
   async #load(wanted: number): Promise<void> {
