@@ -70,13 +70,13 @@ export type { DecisionInput, Settlement } from './runs/decision.ts';
 export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
 export type {
-  Decided,
   DecideOptions,
   FollowOptions,
   InterruptListOptions,
   RunListOptions,
   Runs,
 } from './runs/runs.ts';
+export type { Decided } from './runs/settled.ts';
 export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/stats.ts';
 export type {
   Append,

@@ -4,7 +4,7 @@ import type { Resume } from '../core/decide.ts';
 import { ConflictError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { loadMessages } from '../core/history.ts';
-import { type Json, sameJson } from '../core/json.ts';
+import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
@@ -14,12 +14,13 @@ import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, CHAIN_START, checkChain } from './chain.ts';
-import { type DecisionInput, decisionOf, decisionPart, resumeSettlements, type Settlement } from './decision.ts';
+import { type DecisionInput, decisionOf, decisionPart, resumeSettlements } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
+import { type Decided, expired, outdatedCard, settledAs } from './settled.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
@@ -42,9 +43,6 @@ export type DecideOptions = {
   /** False: somebody else drives the run on. */
   readonly drive?: boolean;
 };
-
-/** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
-export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
 
 /** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
@@ -350,34 +348,14 @@ export class Runs {
   async #settled(interruptId: string, decision: DecisionInput): Promise<Decided> {
     const record = await this.#store.interrupt(interruptId);
     if (!record) throw unknownInterrupt(interruptId);
-    const settlement = record.settlement as unknown as Settlement;
-    if (settlement?.decision !== undefined && sameJson(settlement.decision, decisionOf(decision)))
-      return { interruptId, runId: record.runId, ...settlement };
-    const who = settlement?.by ?? 'somebody';
-    const what = settlement?.decision ? JSON.stringify(settlement.decision) : 'withdrawn';
-    const when = record.settledAt === null ? '' : ` at ${new Date(record.settledAt).toISOString()}`;
-    throw new ConflictError(
-      'already-decided',
-      { interruptId, runId: record.runId, settlement: record.settlement },
-      `Interrupt ${interruptId} was decided by ${who}${when}: ${what}. Reload the run.`,
-    );
+    return settledAs(record, decision);
   }
 
   async #refuseOutdated(interruptId: string, digest: string | undefined, expiresAt: number | undefined): Promise<void> {
-    if (expiresAt !== undefined && expiresAt <= this.#drives.clock())
-      throw new ConflictError(
-        'already-decided',
-        { interruptId, expiresAt },
-        `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}.`,
-      );
+    if (expiresAt !== undefined && expiresAt <= this.#drives.clock()) throw expired(interruptId, expiresAt);
     if (digest === undefined) return;
     const record = await this.#store.interrupt(interruptId);
-    if (record?.digest !== digest)
-      throw new ConflictError(
-        'outdated-card',
-        { interruptId },
-        `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
-      );
+    if (record?.digest !== digest) throw outdatedCard(interruptId);
   }
 
   async #load(runId: string): Promise<LoadedRun> {
