@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// node run.mjs [--cases A,B] [--adapters floor,ai-sdk] [--rounds 5] [--variants 'n=100'] [--out file.json]
+// node run.mjs [--cases A,B] [--adapters floor,ai-sdk] [--rounds 5] [--variants 'n=100'] [--out file.json] [--flush-us 1000]
 //
 // For each case and variant, one worker process per adapter is started; then every round measures each adapter
 // in turn (order rotated), so all numbers of a round come from the same stretch of machine time. Reported: the
@@ -12,6 +12,7 @@ import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { loadAdapter, ROOT } from './lib/adapters.mjs';
 import { footprint, versionOf } from './lib/install.mjs';
+import { slowFlush } from './lib/slow-flush.mjs';
 import { fmt, median, summary, table } from './lib/stats.mjs';
 
 const { values: opt } = parseArgs({
@@ -23,6 +24,7 @@ const { values: opt } = parseArgs({
     out: { type: 'string' },
     'pg-data': { type: 'string', default: path.join(os.tmpdir(), `countersign-bench-pg-${process.pid}`) },
     'slow-ms': { type: 'string', default: '25000' },
+    'flush-us': { type: 'string', default: '0' },
   },
 });
 const ENV = {
@@ -34,6 +36,7 @@ const ENV = {
   OPENAI_API_KEY: 'none',
   NODE_NO_WARNINGS: '1',
 };
+if (+opt['flush-us'] > 0) Object.assign(ENV, slowFlush(+opt['flush-us']));
 const FILES = {
   A: 'a-roundtrip.mjs',
   B: 'b-loop.mjs',
@@ -274,6 +277,7 @@ const report = {
   cpus: os.cpus().length,
   cpu: os.cpus()[0].model,
   memGb: os.totalmem() / 2 ** 30,
+  flushUs: +opt['flush-us'],
   results: [],
 };
 const save = () => {
@@ -286,7 +290,7 @@ try {
     if (c === 'G') report.results.push(...(await coldCase(ids)));
     else {
       const kase = (await import(`./cases/${FILES[c]}`)).default;
-      if (kase.needsPg) pgServer ??= await (await import('./lib/pg.mjs')).startPostgres(opt['pg-data']);
+      if (kase.needsPg) pgServer ??= await (await import('./lib/pg.mjs')).startPostgres(opt['pg-data'], ENV);
       report.results.push(...(await runCase(kase, FILES[c], ids, pgServer)));
     }
     save();

@@ -41,7 +41,7 @@ const freePort = () =>
 
 // Durability settings are the defaults (fsync on, synchronous_commit on). Checkpoints and autovacuum are kept
 // out of the measured window, and pg_stat_statements counts every statement, BEGIN and COMMIT included.
-export async function startPostgres(dataDir) {
+export async function startPostgres(dataDir, env = process.env) {
   const BIN = serverBin();
   const port = await freePort();
   const asUser =
@@ -75,6 +75,7 @@ export async function startPostgres(dataDir) {
     ['-D', dataDir, ...Object.entries(opts).flatMap(([k, v]) => ['-c', `${k}=${v}`])],
     {
       ...asUser,
+      env,
       cwd: '/',
       stdio: ['ignore', 'ignore', fs.openSync(`${dataDir}.log`, 'w')],
     },
