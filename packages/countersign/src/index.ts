@@ -94,6 +94,7 @@ export type {
   RunStatus,
   Store,
   StoredEvent,
+  TakenReminder,
 } from './runs/store.ts';
 export type { RunInterrupt, RunView } from './runs/view.ts';
 export type { Worker, WorkerOptions } from './runs/worker.ts';
