@@ -19,6 +19,7 @@ import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
+import { alreadyDecided, expired, outdatedCard } from './refused-decision.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
@@ -353,31 +354,14 @@ export class Runs {
     const settlement = record.settlement as unknown as Settlement;
     if (settlement?.decision !== undefined && sameJson(settlement.decision, decisionOf(decision)))
       return { interruptId, runId: record.runId, ...settlement };
-    const who = settlement?.by ?? 'somebody';
-    const what = settlement?.decision ? JSON.stringify(settlement.decision) : 'withdrawn';
-    const when = record.settledAt === null ? '' : ` at ${new Date(record.settledAt).toISOString()}`;
-    throw new ConflictError(
-      'already-decided',
-      { interruptId, runId: record.runId, settlement: record.settlement },
-      `Interrupt ${interruptId} was decided by ${who}${when}: ${what}. Reload the run.`,
-    );
+    throw alreadyDecided(record);
   }
 
   async #refuseOutdated(interruptId: string, digest: string | undefined, expiresAt: number | undefined): Promise<void> {
-    if (expiresAt !== undefined && expiresAt <= this.#drives.clock())
-      throw new ConflictError(
-        'already-decided',
-        { interruptId, expiresAt },
-        `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}.`,
-      );
+    if (expiresAt !== undefined && expiresAt <= this.#drives.clock()) throw expired(interruptId, expiresAt);
     if (digest === undefined) return;
     const record = await this.#store.interrupt(interruptId);
-    if (record?.digest !== digest)
-      throw new ConflictError(
-        'outdated-card',
-        { interruptId },
-        `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
-      );
+    if (record?.digest !== digest) throw outdatedCard(interruptId);
   }
 
   async #load(runId: string): Promise<LoadedRun> {
