@@ -138,4 +138,25 @@ export function remindersContract(check: Check): void {
       all.map((id) => [id, 1]),
     );
   });
+
+  check('who takes, strikes off and decides at once keep out of each other’s way', async (subject) => {
+    const { store, another } = subject;
+    const other = (await another?.()) ?? store;
+    const all = Array.from({ length: 30 }, (_, index) => `run-${index}`);
+    await Promise.all(
+      all.map((runId) => pausedRun(store, runId, [interrupt(`${runId}-a`, runId, { remindAt: 7, labels: ['red'] })])),
+    );
+    const settle = async (runId: string): Promise<void> => {
+      await store.append(addition(runId, 1, { settled: [{ id: `${runId}-a`, settlement: runId }], status: 'done' }));
+    };
+    const remind = async (): Promise<void> => {
+      for (const [id] of await take(other, 1, 5)) if (id.endsWith('0-a')) await other.reminded(id);
+    };
+    await Promise.all(all.flatMap((runId) => [remind(), settle(runId), remind()]));
+    for (const runId of all) strictEqual((await store.interrupt(`${runId}-a`))?.settlement, runId);
+    strictEqual((await store.listInterrupts({ label: 'red', settled: true, limit: 50 })).items.length, 30);
+    deepStrictEqual((await store.listInterrupts({ label: 'red', limit: 50 })).items, []);
+    await pass(subject, LAPSE_MS);
+    deepStrictEqual(await take(store), []);
+  });
 }
