@@ -100,20 +100,20 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await expect.poll(() => onServer(url, counts)).toEqual([{ updated: 18, hot: 18 }]);
   });
 
-  test('a question without a reminder costs the log nothing for those that have one', async () => {
+  test('a question without a reminder costs the log nothing for those with one', { timeout: 30_000 }, async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 1 });
     let runs = 0;
     const bytesOf = async (remindAt: number | null): Promise<number> => {
       const all: number[] = [];
-      for (let round = 0; round < 15; round += 1) {
+      for (let round = 0; round < 9; round += 1) {
         const id = `run-${1_000 + runs++}`;
         const before = await position(url);
         await store.append(creation(id, { opened: [interrupt(`${id}-a`, id, { remindAt })], status: 'waiting' }));
         await store.append(addition(id, 1, { settled: [{ id: `${id}-a`, settlement: 1 }] }));
         all.push((await position(url)) - before);
       }
-      return all.sort((a, b) => a - b)[7] ?? 0;
+      return all.sort((a, b) => a - b)[4] ?? 0;
     };
     await bytesOf(null);
     const [without, withOne] = [await bytesOf(null), await bytesOf(5)];
