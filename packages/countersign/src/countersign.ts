@@ -25,6 +25,7 @@ import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './runs/drives.ts';
+import { LEASES_PER_REMINDER, type OnReminder } from './runs/reminders.ts';
 import { Runs } from './runs/runs.ts';
 import type { Store } from './runs/store.ts';
 import { converse, startRun } from './runs/stored.ts';
@@ -49,6 +50,11 @@ export type CountersignOptions = {
   readonly store?: Store;
   /** The context of stored runs that a worker takes up, where no caller gives one. */
   readonly contextFor?: (run: StartedRun) => Context | undefined;
+  /**
+   * Called by whoever works on the store (`ai.runs.work()`, the server) when a question with `remindAfter` still waits
+   * after that time: by one of them, at least once and usually exactly once.
+   */
+  readonly onReminder?: OnReminder;
   /** How long a worker may be silent before another takes its runs over; 15,000 ms unless given. */
   readonly leaseMs?: number;
   /** The time in milliseconds, for deadlines and records; the machine's unless given. */
@@ -86,6 +92,7 @@ export class Countersign {
     newId = randomId,
     store,
     contextFor = () => undefined,
+    onReminder,
     leaseMs = 15_000,
     clock = Date.now,
   }: CountersignOptions) {
@@ -108,7 +115,7 @@ export class Countersign {
       random: Math.random,
       clock,
     };
-    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, clock });
+    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, clock }, onReminder);
   }
 
   /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
@@ -203,9 +210,14 @@ export class Countersign {
     return runId === undefined ? this.generate(options) : converse(this.runs, this.#port(agent), { ...options, runId });
   }
 
-  #openRuns(store: Store, options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'clock'>): Runs {
+  #openRuns(
+    store: Store,
+    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'clock'>,
+    onReminder: OnReminder | undefined,
+  ): Runs {
     const { newId } = this.#settings;
-    return new Runs(store, new Drives({ store, agents: this.#agents, newId, sleep, ...options }));
+    const drives = new Drives({ store, agents: this.#agents, newId, sleep, ...options });
+    return new Runs(store, drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
   }
 
   #port(name: string): AgentPort {

@@ -69,6 +69,7 @@ export type { PromptTemplate } from './prompts/definition.ts';
 export type { DecisionInput, Settlement } from './runs/decision.ts';
 export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
+export type { OnReminder, Reminder } from './runs/reminders.ts';
 export type {
   DecideOptions,
   FollowOptions,
@@ -94,6 +95,7 @@ export type {
   RunStatus,
   Store,
   StoredEvent,
+  TakenReminder,
 } from './runs/store.ts';
 export type { RunInterrupt, RunView } from './runs/view.ts';
 export type { Worker, WorkerOptions } from './runs/worker.ts';

@@ -24,6 +24,7 @@ export type AskOptions = {
   /** When nobody has decided by then, `onExpiry` is the decision: `reject` unless said otherwise. */
   readonly expiresIn?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';
+  /** When it still waits after that, `onReminder` of `countersign()` is called. */
   readonly remindAfter?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';

@@ -19,6 +19,7 @@ import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
+import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import { type Decided, expired, outdatedCard, settledAs } from './settled.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
@@ -56,10 +57,12 @@ export type FollowOptions = { readonly after?: number; readonly signal?: AbortSi
 export class Runs {
   readonly #store: Store;
   readonly #drives: Drives;
+  readonly #reminding: RemindersOptions | undefined;
 
-  constructor(store: Store, drives: Drives) {
+  constructor(store: Store, drives: Drives, reminding?: RemindersOptions) {
     this.#store = store;
     this.#drives = drives;
+    this.#reminding = reminding;
   }
 
   /** Records a new run and drives it in this process. Resolves once the start is durable. */
@@ -217,9 +220,9 @@ export class Runs {
     return this.#store.stats({ ...query, ...lastDays(days, await this.#store.now()) });
   }
 
-  /** Takes up runs that nobody drives, and deadlines, until it is stopped. */
+  /** Takes up runs that nobody drives, deadlines and reminders, until it is stopped. */
   work(options?: WorkerOptions): Worker {
-    return startWorker(this.#store, this.#drives, options);
+    return startWorker(this.#store, this.#drives, options, this.#reminding);
   }
 
   /** How the run stands once this process rests with it, told without asking the store where this process drives it. */

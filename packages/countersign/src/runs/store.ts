@@ -63,6 +63,13 @@ export type InterruptRecord = {
 /** A question that begins to wait. Who started its run is known to the store. */
 export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'settledAt' | 'settlement'>;
 
+/** A reminder that somebody took, and now has to see to. */
+export type TakenReminder = {
+  readonly interrupt: InterruptRecord;
+  /** How often it was taken, this time included. */
+  readonly attempt: number;
+};
+
 /** What a run is created with. */
 export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
@@ -168,6 +175,14 @@ export interface Store {
    * A run is due since it began to run, however often it was appended to since then, or since its `wakeAt`.
    */
   due(limit: number): Promise<readonly string[]>;
+  /**
+   * Takes reminders whose `remindAt` has come, the longest due first, of questions that wait and have not expired. Each
+   * goes to one caller, and is given again, to anybody, after `leaseMs` unless `reminded` was called: after twice as long
+   * each time, up to 64 times as long. The question itself stays as it is.
+   */
+  takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]>;
+  /** The reminder of this question is not given again. Nothing happens where there is none. */
+  reminded(interruptId: string): Promise<void>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;

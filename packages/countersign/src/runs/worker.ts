@@ -1,5 +1,6 @@
-// A worker: takes up runs that nobody drives, and those whose deadline has come.
+// A worker: takes up runs that nobody drives, those whose deadline has come, and reminders.
 import type { Drives } from './drives.ts';
+import { Reminders, type RemindersOptions } from './reminders.ts';
 import type { Store } from './store.ts';
 
 /** How much a worker takes on, and how eagerly it looks. */
@@ -8,7 +9,7 @@ export type WorkerOptions = {
   readonly concurrency?: number;
   /** How often the store is asked when nothing happens; 1,000 ms unless given. */
   readonly pollMs?: number;
-  /** Hears of what went wrong while looking for work; the worker goes on. */
+  /** Hears of what went wrong while looking for work, and of reminders that failed; the worker goes on. */
   readonly onError?: (error: unknown) => void;
 };
 
@@ -18,17 +19,26 @@ export type Worker = {
   stop(): Promise<void>;
 };
 
-export function startWorker(store: Store, drives: Drives, options: WorkerOptions = {}): Worker {
+/** Without `reminding`, reminders are left to others. */
+export function startWorker(
+  store: Store,
+  drives: Drives,
+  options: WorkerOptions = {},
+  reminding?: RemindersOptions,
+): Worker {
   const { concurrency = 8, pollMs = 1_000, onError } = options;
   const search = new Search(store, drives, concurrency, pollMs);
   let stopped = false;
   let wake: (() => void) | undefined;
   const notice = () => wake?.();
   const stopWatching = store.watch(notice);
+  const reminders = reminding && new Reminders(store, reminding, { pollMs, onError, onFreed: notice });
   drives.work();
   const working = (async () => {
     while (!stopped) {
-      await search.once().catch((error: unknown) => onError?.(error));
+      // Neither keeps the other from its work.
+      for (const looked of await Promise.allSettled([search.once(), reminders?.look()]))
+        if (looked.status === 'rejected') onError?.(looked.reason);
       if (stopped) return;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pollMs);
@@ -46,7 +56,7 @@ export function startWorker(store: Store, drives: Drives, options: WorkerOptions
       notice();
       stopWatching();
       await working;
-      await drives.stop();
+      await Promise.all([drives.stop(), reminders?.stop()]);
       drives.work();
     },
   };

@@ -13,6 +13,7 @@ import type {
   RunRecord,
   Store,
   StoredEvent,
+  TakenReminder,
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { dueAfter } from './due.ts';
@@ -20,6 +21,7 @@ import { MemoryNotes } from './memory-notes.ts';
 import { memoryStats } from './memory-stats.ts';
 import { makePage, type Order, type Place, readPageRequest } from './page.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { MOST_DOUBLINGS } from './reminders.ts';
 import { SortedList } from './sorted-list.ts';
 import { readStatsQuery, statsOf } from './stats-query.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
@@ -44,6 +46,9 @@ type KeptRun = Place & {
 
 type KeptInterrupt = Place & { readonly record: InterruptRecord };
 
+/** When a reminder is given next, and how often it was. */
+type KeptReminder = { readonly dueAt: number; readonly attempts: number };
+
 class MemoryStore implements Store {
   readonly #now: () => number;
   readonly #runs = new Map<string, KeptRun>();
@@ -51,6 +56,8 @@ class MemoryStore implements Store {
   readonly #interrupts = new Map<string, KeptInterrupt>();
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
+  /** Of the questions that wait and of which nobody was reminded yet. */
+  readonly #reminders = new Map<string, KeptReminder>();
   /** Of those that were searched before. */
   readonly #words = new WeakMap<InterruptRecord, string>();
   readonly #watchers: Watchers = createWatchers();
@@ -127,6 +134,22 @@ class MemoryStore implements Store {
     }
     due.sort((a, b) => a.dueAt - b.dueAt);
     return due.slice(0, limit).map(({ id }) => id);
+  }
+
+  async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
+    const now = this.#now();
+    const due = [...this.#reminders].filter(([id, { dueAt }]) => dueAt <= now && !this.#hasExpired(id, now));
+    due.sort(([, a], [, b]) => a.dueAt - b.dueAt);
+    return due.slice(0, limit).flatMap(([id, { attempts }]) => {
+      const pauseMs = Math.ceil(leaseMs) * 2 ** Math.min(attempts, MOST_DOUBLINGS);
+      this.#reminders.set(id, { dueAt: now + pauseMs, attempts: attempts + 1 });
+      const interrupt = this.#interrupts.get(id);
+      return interrupt === undefined ? [] : [{ interrupt: recordOf(interrupt), attempt: attempts + 1 }];
+    });
+  }
+
+  async reminded(interruptId: string): Promise<void> {
+    this.#reminders.delete(interruptId);
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
@@ -208,6 +231,11 @@ class MemoryStore implements Store {
     const interrupt = { createdAt: record.createdAt, seq: this.#interrupts.size, record };
     this.#interrupts.set(record.id, interrupt);
     this.#waiting.add(interrupt);
+    if (record.remindAt !== null) this.#reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
+  }
+
+  #hasExpired(id: string, now: number): boolean {
+    return (this.#interrupts.get(id)?.record.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
   }
 
   #settle(id: string, settlement: Json, now: number): void {
@@ -215,6 +243,7 @@ class MemoryStore implements Store {
     if (waiting === undefined) return;
     const interrupt = { ...waiting, record: { ...waiting.record, settledAt: now, settlement } };
     this.#interrupts.set(id, interrupt);
+    this.#reminders.delete(id);
     this.#waiting.remove(waiting);
     this.#settled.add(interrupt);
   }

@@ -183,4 +183,12 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
   UPDATE ${interrupt} i SET started_by = r.started_by FROM ${run} r
     WHERE r.id = i.run_id AND r.started_by IS NOT NULL;
   `,
+  ({ interrupt }) => `
+  -- Reminders: when one is given again, how often it was, and when it was struck off. Questions without a reminder are
+  -- not in the index, so that they cost nothing; what is null takes no place in a row.
+  ALTER TABLE ${interrupt} ADD COLUMN reminder_due_at bigint, ADD COLUMN reminder_attempts integer,
+    ADD COLUMN reminded_at bigint;
+  CREATE INDEX countersign_interrupt_reminder ON ${interrupt} (coalesce(reminder_due_at, remind_at))
+    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
+  `,
 ];

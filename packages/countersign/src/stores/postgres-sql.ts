@@ -5,6 +5,7 @@ import { readPageRequest } from './page.ts';
 import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
+import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
 import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
 
 type Name =
@@ -15,6 +16,8 @@ type Name =
   | 'release'
   | 'due'
   | 'completeDue'
+  | 'takeReminders'
+  | 'reminded'
   | 'interrupt'
   | 'now'
   | 'refusal';
@@ -47,6 +50,15 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       ) AS ids`),
     completeDue: statement(`INSERT INTO ${due} (run_id, due_at)
       SELECT id, due_at FROM ${run} WHERE due_at IS NOT NULL UNION ALL SELECT '', ${NEVER} ON CONFLICT DO NOTHING`),
+    // Those that another takes at this moment, or that are being settled, are left out; nobody waits for anybody.
+    takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
+        reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))
+      WHERE i.id = ANY (ARRAY(
+        SELECT id FROM ${interrupt}
+        WHERE ${REMINDER_WAITS} AND ${REMINDER_DUE_AT} <= ${NOW} AND (expires_at IS NULL OR expires_at > ${NOW})
+        ORDER BY ${REMINDER_DUE_AT} LIMIT $1 FOR UPDATE SKIP LOCKED
+      )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
+    reminded: statement(`UPDATE ${interrupt} SET reminded_at = ${NOW} WHERE id = $1 AND ${REMINDER_WAITS}`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
     refusal:

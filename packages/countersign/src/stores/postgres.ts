@@ -13,6 +13,7 @@ import type {
   RunQuery,
   RunRecord,
   Store,
+  TakenReminder,
 } from '../runs/store.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage } from './page.ts';
@@ -32,6 +33,7 @@ import { preparePostgresSearch, searchPreparedSql } from './postgres-search-sche
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { type ReminderRow, remindersOf } from './reminders.ts';
 import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
 import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
@@ -151,6 +153,14 @@ class PostgresStore implements Store {
     await this.#rows(this.#sql.completeDue, []);
     const [completed] = await this.#rows<DueRow>(this.#sql.due, [limit]);
     return completed?.ids ?? [];
+  }
+
+  async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
+    return remindersOf(await this.#rows<ReminderRow>(this.#sql.takeReminders, [limit, Math.ceil(leaseMs)]));
+  }
+
+  async reminded(interruptId: string): Promise<void> {
+    await this.#rows(this.#sql.reminded, [interruptId]);
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {

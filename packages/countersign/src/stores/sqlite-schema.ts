@@ -108,4 +108,13 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE countersign_interrupt ADD COLUMN started_by TEXT;
   UPDATE countersign_interrupt SET started_by = (SELECT r.started_by FROM countersign_run r WHERE r.id = run_id);
   `,
+  `
+  -- Reminders: when one is given again, how often it was, and when it was struck off. Questions without a reminder are
+  -- not in the index, so that they cost nothing.
+  ALTER TABLE countersign_interrupt ADD COLUMN reminder_due_at INTEGER;
+  ALTER TABLE countersign_interrupt ADD COLUMN reminder_attempts INTEGER;
+  ALTER TABLE countersign_interrupt ADD COLUMN reminded_at INTEGER;
+  CREATE INDEX countersign_interrupt_reminder ON countersign_interrupt (coalesce(reminder_due_at, remind_at))
+    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
+  `,
 ];

@@ -11,6 +11,7 @@ import type {
   RunQuery,
   RunRecord,
   Store,
+  TakenReminder,
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
@@ -32,6 +33,7 @@ import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
+import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
 import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
@@ -112,6 +114,15 @@ class SqliteStore implements Store {
         .all(now, now, limit)
         .map(({ id }) => String(id));
     });
+  }
+
+  async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
+    const isDue = await this.#connection.read(isReminderDue(this.#now));
+    return isDue ? this.#connection.write(takeReminders(limit, leaseMs, this.#now)) : [];
+  }
+
+  async reminded(interruptId: string): Promise<void> {
+    await this.#connection.write(strikeReminder(interruptId, this.#now));
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {

@@ -84,6 +84,9 @@ export class MortalProcess {
       renew: async (...given) => !this.#isDead && store.renew(...given),
       read: (...given) => this.#read(() => store.read(...given)),
       due: (limit) => this.#read(() => store.due(limit)),
+      // These come from a timer as well.
+      takeReminders: (...given) => this.#read(() => store.takeReminders(...given)),
+      reminded: (id) => this.#read(() => store.reminded(id)),
       listRuns: (query) => this.#read(() => store.listRuns(query)),
       listInterrupts: (query) => this.#read(() => store.listInterrupts(query)),
       interrupt: (id) => this.#read(() => store.interrupt(id)),

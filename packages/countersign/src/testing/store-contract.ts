@@ -5,6 +5,7 @@ import { claimContract } from './store-contract-claim.ts';
 import { jsonContract } from './store-contract-json.ts';
 import { listContract } from './store-contract-list.ts';
 import { notesContract } from './store-contract-notes.ts';
+import { remindersContract } from './store-contract-reminders.ts';
 import { searchContract } from './store-contract-search.ts';
 import { statsContract } from './store-contract-stats.ts';
 import { watchContract } from './store-contract-watch.ts';
@@ -33,6 +34,7 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('append and read', () => appendContract(check));
   describe('JSON, byte for byte', () => jsonContract(check));
   describe('claims and what is due', () => claimContract(check));
+  describe('reminders', () => remindersContract(check));
   describe('lists', () => listContract(check));
   describe('searching', () => searchContract(check));
   describe('notes', () => notesContract(check));

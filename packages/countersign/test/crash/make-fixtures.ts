@@ -95,6 +95,8 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     renew: (...given) => store.renew(...given),
     release: (...given) => store.release(...given),
     due: (limit) => store.due(limit),
+    takeReminders: (...given) => store.takeReminders(...given),
+    reminded: (id) => store.reminded(id),
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),

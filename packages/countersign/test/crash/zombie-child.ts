@@ -74,6 +74,8 @@ const store: Store = {
   renew: (...given) => send(() => real.renew(...given)),
   release: (...given) => send(() => real.release(...given)),
   due: (limit) => send(() => real.due(limit)),
+  takeReminders: (...given) => send(() => real.takeReminders(...given)),
+  reminded: (id) => send(() => real.reminded(id)),
   listRuns: (query) => send(() => real.listRuns(query)),
   listInterrupts: (query) => send(() => real.listInterrupts(query)),
   interrupt: (id) => send(() => real.interrupt(id)),

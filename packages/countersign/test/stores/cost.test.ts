@@ -8,6 +8,7 @@ import { interruptsSql } from '../../src/stores/list-query.ts';
 import { tablesIn } from '../../src/stores/postgres-schema.ts';
 import { postgresSql, runsSql } from '../../src/stores/postgres-sql.ts';
 import { SQLITE_DIALECT } from '../../src/stores/sqlite.ts';
+import { DUE_REMINDERS } from '../../src/stores/sqlite-reminders.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
@@ -61,6 +62,8 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await one(() => store.release('run', 'me'));
     await one(() => store.interrupt('a'));
     await one(() => store.listInterrupts({ limit: 5 }));
+    await one(() => store.takeReminders(5, 60_000));
+    await one(() => store.reminded('a'));
     await store.due(5);
     await one(() => store.due(5));
     const many = Array.from({ length: 40 }, (_, index) => `many-${index}`);
@@ -78,16 +81,12 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     const long = Array.from({ length: 5_000 }, (_, index) => stepDone(`${index}`, 'x'.repeat(200)));
     await store.append(creation('short'));
     await store.append(creation('long', { events: long }));
-    const position = async (): Promise<number> => {
-      const text = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes";
-      return (await onServer(url, text))[0].bytes;
-    };
     const bytesOf = async (runId: string, version: number): Promise<number> => {
       const all: number[] = [];
       for (let index = 0; index < 9; index += 1) {
-        const before = await position();
+        const before = await position(url);
         await store.append(addition(runId, version + index, { status: index % 2 === 0 ? 'waiting' : 'running' }));
-        all.push((await position()) - before);
+        all.push((await position(url)) - before);
       }
       return all.sort((a, b) => a - b)[4] ?? 0;
     };
@@ -99,6 +98,44 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     const counts = `SELECT n_tup_upd::int AS updated, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables
       WHERE relname = 'countersign_run' AND schemaname = current_schema()`;
     await expect.poll(() => onServer(url, counts)).toEqual([{ updated: 18, hot: 18 }]);
+  });
+
+  test('a question without a reminder costs the log nothing for those with one', { timeout: 30_000 }, async () => {
+    const url = await freshDatabase();
+    const store = postgresStore({ url, poolMax: 1 });
+    let runs = 0;
+    const bytesOf = async (remindAt: number | null): Promise<number> => {
+      const all: number[] = [];
+      for (let round = 0; round < 9; round += 1) {
+        const id = `run-${1_000 + runs++}`;
+        const before = await position(url);
+        await store.append(creation(id, { opened: [interrupt(`${id}-a`, id, { remindAt })], status: 'waiting' }));
+        await store.append(addition(id, 1, { settled: [{ id: `${id}-a`, settlement: 1 }] }));
+        all.push((await position(url)) - before);
+      }
+      return all.sort((a, b) => a - b)[4] ?? 0;
+    };
+    await bytesOf(null);
+    const [without, withOne] = [await bytesOf(null), await bytesOf(5)];
+    await onServer(url, 'DROP INDEX countersign_interrupt_reminder');
+    await onServer(url, 'ALTER TABLE countersign_interrupt DROP COLUMN reminder_due_at, DROP COLUMN reminded_at');
+    await bytesOf(null);
+    const before = await bytesOf(null);
+    expect(Math.abs(without - before)).toBeLessThanOrEqual(16);
+    expect(withOne).toBeGreaterThan(without + 16);
+    await store.close();
+  });
+
+  test('reminders are found among many questions without reading through them', { timeout: 30_000 }, async () => {
+    const url = await freshDatabase();
+    await fillPostgres(url, 20_000);
+    await onServer(url, "UPDATE countersign_interrupt SET remind_at = created_at WHERE id LIKE 'i-%00'");
+    const { takeReminders } = postgresSql(tablesIn(undefined));
+    for (const analysed of [false, true]) {
+      if (analysed) await onServer(url, 'ANALYZE');
+      const blocks = await blocksRead(url, takeReminders.text, [5, 60_000]);
+      expect(blocks, JSON.stringify({ analysed })).toBeLessThanOrEqual(5 * 40);
+    }
   });
 
   test('what was planned on empty tables goes by the indexes when they are full', { timeout: 30_000 }, async () => {
@@ -166,9 +203,19 @@ test('on SQLite each page is read along an index, in its order', async () => {
     if (query.runId === undefined) expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
     expect(steps, JSON.stringify(query)).toMatch(/USING (COVERING )?(INDEX|PRIMARY KEY)/);
   }
+  const due = database.prepare(`EXPLAIN QUERY PLAN ${DUE_REMINDERS}`).all(1, 1, 5);
+  expect(due.map(({ detail }) => detail)).toEqual([
+    expect.stringMatching(/USING INDEX countersign_interrupt_reminder/),
+  ]);
   database.close();
   folder.remove();
 });
+
+/** How much was written to the log so far. */
+async function position(url: string): Promise<number> {
+  const text = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes";
+  return (await onServer(url, text))[0].bytes;
+}
 
 /** As many runs, each with an interrupt that waits and one that is settled, the settled ones older. */
 async function fillPostgres(url: string, count: number): Promise<void> {

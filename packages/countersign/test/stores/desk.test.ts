@@ -177,6 +177,7 @@ function outlive(
     await old.append(creation('other', { opened: [interrupt('b', 'other')] }));
     await old.close();
     for (const text of [
+      ...WITHOUT_REMINDERS,
       'DROP TABLE countersign_note',
       'ALTER TABLE countersign_interrupt DROP COLUMN started_by',
       'DELETE FROM countersign_migration WHERE version > 1',
@@ -192,6 +193,26 @@ function outlive(
       ['c', 'ann'],
     ]);
     expect(await store.notes.put('notes', 'key', 1)).toBe(true);
+    await store.close();
+  });
+
+  test('questions from before there were reminders are reminded of', async () => {
+    const place = await freshPlace();
+    const old = open(place);
+    const opened = [
+      interrupt('a', 'run', { remindAt: 7 }),
+      interrupt('b', 'run', { remindAt: 8 }),
+      interrupt('c', 'run'),
+    ];
+    await old.append(creation('run', { opened, status: 'waiting' }));
+    await old.append(addition('run', 1, { settled: [{ id: 'a', settlement: null }] }));
+    await old.close();
+    for (const text of [...WITHOUT_REMINDERS, 'DELETE FROM countersign_migration WHERE version > 2'])
+      await ask(place, text);
+    const store = open(place);
+    const taken = await store.takeReminders(9, 60_000);
+    expect(taken.map(({ interrupt: { id }, attempt }) => [id, attempt])).toEqual([['b', 1]]);
+    expect(await store.takeReminders(9, 60_000)).toEqual([]);
     await store.close();
   });
 
@@ -222,6 +243,14 @@ function outlive(
     await store.close();
   });
 }
+
+/** Takes back what the third step of the tables has made. */
+const WITHOUT_REMINDERS = [
+  'DROP INDEX countersign_interrupt_reminder',
+  ...['reminder_due_at', 'reminder_attempts', 'reminded_at'].map(
+    (column) => `ALTER TABLE countersign_interrupt DROP COLUMN ${column}`,
+  ),
+];
 
 /** Every third is of one person, a few of another. */
 async function fillPostgres(pool: PostgresPool, count: number): Promise<void> {

@@ -1,0 +1,37 @@
+// Reminders in a SQLite file.
+import type { TakenReminder } from '../runs/store.ts';
+import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow, remindersOf } from './reminders.ts';
+import { INTERRUPT_COLUMNS } from './rows.ts';
+import type { Job } from './sqlite-connection.ts';
+
+/** Whether any can be taken: asked first, since whoever writes keeps others from it. */
+export function isReminderDue(clock: () => number): Job<boolean> {
+  return (prepare) => {
+    const now = clock();
+    return prepare(DUE_REMINDERS).get(now, now, 1) !== undefined;
+  };
+}
+
+export function takeReminders(limit: number, leaseMs: number, clock: () => number): Job<readonly TakenReminder[]> {
+  return (prepare) => {
+    const now = clock();
+    const rows = prepare(TAKE).all(now, Math.ceil(leaseMs), now, now, limit);
+    return remindersOf(rows as unknown as readonly ReminderRow[]);
+  };
+}
+
+export function strikeReminder(interruptId: string, clock: () => number): Job<void> {
+  return (prepare) => void prepare(STRIKE).run(clock(), interruptId);
+}
+
+/** Those that can be taken now, the longest due first. */
+export const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
+  WHERE ${REMINDER_WAITS} AND ${REMINDER_DUE_AT} <= ? AND (expires_at IS NULL OR expires_at > ?)
+  ORDER BY ${REMINDER_DUE_AT} LIMIT ?`;
+
+const TAKE = `UPDATE countersign_interrupt SET reminder_attempts = coalesce(reminder_attempts, 0) + 1,
+    reminder_due_at = ? + ? * (1 << min(coalesce(reminder_attempts, 0), ${MOST_DOUBLINGS}))
+  WHERE seq IN (${DUE_REMINDERS})
+  RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`;
+
+const STRIKE = `UPDATE countersign_interrupt SET reminded_at = ? WHERE id = ? AND ${REMINDER_WAITS}`;

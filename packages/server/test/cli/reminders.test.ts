@@ -1,0 +1,50 @@
+// `onReminder` of the agents file is called by every command that works on the store.
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sqliteStore } from 'countersign/sqlite';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import agents from './fixtures/reminding-agents.ts';
+import { createWorkplace, FIXTURES, type Workplace } from './workplace.ts';
+
+let place: Workplace;
+beforeEach(() => {
+  place = createWorkplace();
+  copyFileSync(join(FIXTURES, 'reminding-agents.ts'), place.path('agents.ts'));
+});
+afterEach(() => place.close());
+
+/** A question that waits, asked by a process that does not work. */
+async function ask(runId: string): Promise<string> {
+  const store = sqliteStore(place.path('.countersign/runs.sqlite'));
+  const ai = agents({ store });
+  await ai.agents.get('assistant')?.start('Ask.', { runId });
+  const { pending } = await ai.runs.wait(runId);
+  await ai.runs.settled();
+  await store.close();
+  return pending[0] ?? '';
+}
+
+const reminders = (): readonly string[] =>
+  existsSync(place.path('reminders')) ? readFileSync(place.path('reminders'), 'utf8').trim().split('\n') : [];
+
+test('worker, serve and dev remind, each question once', { timeout: 120_000 }, async () => {
+  const asked: string[] = [];
+  for (const args of [['worker'], ['serve', '--port', '0'], ['dev', '--port', '0']]) {
+    const [command = '', ...options] = args;
+    asked.push(await ask(`run-${command}`));
+    const working = place.begin([command, 'agents.ts', ...options], { REMINDERS: place.path('reminders') });
+    await vi.waitFor(() => expect(reminders(), working.output()).toEqual(asked), { timeout: 30_000, interval: 50 });
+    working.child.kill('SIGTERM');
+    expect(await working.ended, working.output()).toBe(0);
+  }
+  expect(reminders()).toEqual(asked);
+});
+
+test('a worker says that a reminder failed, and goes on', { timeout: 60_000 }, async () => {
+  const id = await ask('run');
+  const worker = place.begin(['worker', 'agents.ts'], { REMINDERS: place.path('not/there') });
+  const [said] = await worker.says(/The reminder of .*/);
+  expect(said).toContain(`The reminder of ${id} failed, and is tried again later: ENOENT`);
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toBe(0);
+});
