@@ -82,6 +82,7 @@ export type {
   Append,
   Appended,
   ClaimHow,
+  InterruptOutcome,
   InterruptQuery,
   InterruptRecord,
   LoadedRun,

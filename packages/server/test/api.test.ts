@@ -177,9 +177,30 @@ test('lists come in pages and take filters; a filter that is misspelt is refused
   expect(await amounts('search=300')).toEqual([300]);
   expect(await amounts('agent=parrot')).toEqual([]);
   expect(await amounts('status=settled')).toEqual([]);
-  for (const query of ['agnet=x', 'limit=0', 'limit=201', 'limit=ten', 'limit=1&limit=2', 'risk=none', 'cursor=%00'])
+  const decide = async (amount: number, decision: object) => {
+    const [item] = (await ask('GET', `/api/v1/interrupts?search=${amount}`)).body.items;
+    expect((await ask('POST', `/api/v1/interrupts/${item.id}/decide`, { decision })).status).toBe(200);
+  };
+  await decide(200, { type: 'approve' });
+  await decide(300, { type: 'approve', edit: { to: 'bob', amount: 250 } });
+  await decide(400, { type: 'reject' });
+  expect(await amounts('status=settled&outcome=approved')).toEqual([200, 300]);
+  expect(await amounts('outcome=edited')).toEqual([300]);
+  expect(await amounts('outcome=rejected&order=newest&limit=1')).toEqual([400]);
+  expect(await amounts('outcome=answered')).toEqual([]);
+  expect(await amounts('outcome=approved&status=pending')).toEqual([]);
+  for (const query of [
+    'outcome=maybe',
+    'agnet=x',
+    'limit=0',
+    'limit=201',
+    'limit=ten',
+    'limit=1&limit=2',
+    'risk=none',
+    'cursor=%00',
+  ])
     expect((await ask('GET', `/api/v1/interrupts?${query}`)).status, query).toBe(400);
-  const runs = await ask('GET', '/api/v1/runs?status=waiting&limit=2&order=oldest');
+  const runs = await ask('GET', '/api/v1/runs?agent=teller&limit=2&order=oldest');
   expect(runs.body.items).toHaveLength(2);
   expect(runs.body.cursor).not.toBeNull();
 });

@@ -37,6 +37,13 @@ export type LoadedRun = { readonly run: RunRecord; readonly events: readonly Sto
 /** How much is at stake, as the one who asks sees it. */
 export type Risk = 'low' | 'medium' | 'high';
 
+/**
+ * What became of a question. Each settled one is `approved` (also with changes, or restarted), `rejected`, `answered` or
+ * `cancelled`, which are also those that were withdrawn. Among them, `edited` are those approved with changes, and
+ * `expired` those that nobody decided in time.
+ */
+export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
+
 /** A question that waits, or waited, for a person. It never changes but for its settlement. */
 export type InterruptRecord = {
   readonly id: string;
@@ -124,6 +131,8 @@ export type RunQuery = {
 export type InterruptQuery = {
   /** Those that wait, unless given. */
   readonly settled?: boolean;
+  /** Only settled ones have one: of those that wait, none is found. */
+  readonly outcome?: InterruptOutcome;
   readonly runId?: string;
   readonly agent?: string;
   readonly tool?: string;

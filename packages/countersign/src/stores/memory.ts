@@ -18,6 +18,7 @@ import { monotoneClock } from './clock.ts';
 import { dueAfter } from './due.ts';
 import { MemoryNotes } from './memory-notes.ts';
 import { memoryStats } from './memory-stats.ts';
+import { hasOutcome } from './outcomes.ts';
 import { makePage, type Order, type Place, readPageRequest } from './page.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { SortedList } from './sorted-list.ts';
@@ -260,7 +261,7 @@ function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boo
 }
 
 function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): boolean {
-  const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label } = query;
+  const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label, outcome } = query;
   return (
     fits(interrupt.runId, query.runId) &&
     fits(interrupt.agent, query.agent) &&
@@ -268,6 +269,7 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     fits(interrupt.kind, query.kind) &&
     fits(interrupt.risk, query.risk) &&
     fits(interrupt.startedBy, query.startedBy) &&
+    (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(interrupt.settlement, outcome))) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter

@@ -60,7 +60,9 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       labels: label,
       value: (index) => `$${index}`,
       waiting: (isWaiting) => `${isWaiting}`,
-      decision: DECISION_TYPE,
+      decision: `${SETTLEMENT} #>> '{decision,type}'`,
+      settled: (name) => `${SETTLEMENT} ->> '${name}'`,
+      isSettledWith: (...path) => `${SETTLEMENT} #> '{${path.join(',')}}' IS NOT NULL`,
       hasLabel: (label) => `coalesce(${label} = ANY (i.labels), false)`,
       mayHave: (word) => `strpos(${TEXTS}, ${word}) > 0`,
       ofRun: (runId) => `i.id IN (
@@ -90,8 +92,8 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
 const TEXTS = `lower(concat_ws(' ', i.agent, i.tool, i.labels::text, i.card) COLLATE "C")`;
 
 /** PostgreSQL reads no JSON with a zero character or half of a surrogate pair, both of which are escaped in ours. */
-const DECISION_TYPE = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
-  ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json #>> '{decision,type}'`;
+const SETTLEMENT = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
+  ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json`;
 
 /** No run has the empty id, and this time never comes: the row says that the others are complete. */
 const NEVER = '9223372036854775807';

@@ -220,6 +220,8 @@ export const SQLITE_DIALECT = {
   mayHave: (word: string) =>
     `instr(lower(i.agent || ' ' || i.tool || ' ' || coalesce(i.labels, '') || ' ' || i.card), ${word}) > 0`,
   decision: "i.settlement ->> '$.decision.type'",
+  settled: (name: string) => `i.settlement ->> '$.${name}'`,
+  isSettledWith: (...path: readonly string[]) => `json_type(i.settlement, '$.${path.join('.')}') IS NOT NULL`,
 };
 
 function runsSql(query: RunQuery): Sql {

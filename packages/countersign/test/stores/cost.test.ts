@@ -30,6 +30,10 @@ const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
   { createdAfter: 900 },
   { after: Buffer.from('[700,700]').toString('base64url') },
   { settled: true },
+  { settled: true, outcome: 'approved' },
+  { settled: true, outcome: 'edited', order: 'newest' },
+  { settled: true, outcome: 'expired', tool: 'tool' },
+  { outcome: 'rejected' },
 ];
 
 describe.runIf(postgres)('on PostgreSQL', () => {
@@ -170,6 +174,9 @@ test('on SQLite each page is read along an index, in its order', async () => {
   folder.remove();
 });
 
+/** Everything that became of all settled ones: approved, edited, and expired. */
+const APPROVED_LATE = JSON.stringify({ decision: { type: 'approve', edit: {} }, by: 'deadline', channel: null });
+
 /** As many runs, each with an interrupt that waits and one that is settled, the settled ones older. */
 async function fillPostgres(url: string, count: number): Promise<void> {
   const store = postgresStore(url);
@@ -188,7 +195,7 @@ async function fillPostgres(url: string, count: number): Promise<void> {
       SELECT n, 'i-' || n, 'run-' || n, 'agent', 'tool', 'approval', NULL, 'digest', repeat('x', 100), NULL, NULL
       FROM generate_series(1, ${count}) n;
     INSERT INTO countersign_interrupt (${columns})
-      SELECT created_at - ${count}, 's-' || created_at, run_id, agent, tool, kind, NULL, digest, card, 0, 'null'
+      SELECT created_at - ${count}, 's-' || created_at, run_id, agent, tool, kind, NULL, digest, card, 0, '${APPROVED_LATE}'
       FROM countersign_interrupt WHERE digest = 'digest';
     INSERT INTO countersign_label SELECT 'common', settled_at IS NULL, created_at, seq, id FROM countersign_interrupt
       WHERE digest = 'digest';
