@@ -102,7 +102,7 @@ export type Outcomes = {
 export type Decided = {
   readonly interruptId: string;
   readonly runId: string;
-  readonly decision: { readonly type: NonNullable<Card['decision']>['type'] };
+  readonly decision: { readonly type: NonNullable<Card['decision']>['type']; readonly edit?: unknown };
   readonly by: string | null;
   readonly at: number;
 };

@@ -8,6 +8,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { agentsQuery } from '../api/queries.ts';
 import { apiUrl } from '../api/request.ts';
 import { Empty } from '../frame/standing.tsx';
+import { NotedCard } from '../inbox/noted-card.tsx';
 import { Composer } from './composer.tsx';
 import { MessageView } from './message-view.tsx';
 
@@ -50,7 +51,12 @@ export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
             )}
           </div>
         )}
-        <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} className="chat-cards" />
+        <Interrupts
+          interrupts={interrupts}
+          returnFocus={input}
+          className="chat-cards"
+          renderCard={(interrupt, actions) => <NotedCard interrupt={interrupt} actions={actions} headingLevel={2} />}
+        />
         {error && !isBusy && (
           <div
             role="alert"

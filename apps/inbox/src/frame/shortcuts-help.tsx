@@ -12,6 +12,7 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
       ['a', 'To “Approve”, or to the answer; then Enter'],
       ['e', 'Edit the input'],
       ['r', 'Reject, with a reason'],
+      ['n', 'Add a note to your decision'],
       ['c', 'Claim, or release'],
       ['/', 'Search'],
       ['Esc', 'Back'],

@@ -39,6 +39,17 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
         </button>
       </div>
       <div id={panel} hidden={!isOpen} className="grid grid-cols-2 gap-2">
+        {status === 'settled' && (
+          <div className="col-span-2">
+            <Choice
+              label="Outcome"
+              any="Any outcome"
+              value={filters.outcome}
+              onChange={set('outcome')}
+              options={OUTCOMES}
+            />
+          </div>
+        )}
         <Choice
           label="Agent"
           any="Any agent"
@@ -84,6 +95,14 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
 
 type Option = { readonly value: string; readonly label: string };
 
+const OUTCOMES: readonly Option[] = [
+  { value: 'approved', label: 'Approved' },
+  { value: 'edited', label: 'Approved with changes' },
+  { value: 'rejected', label: 'Rejected' },
+  { value: 'answered', label: 'Answered' },
+  { value: 'cancelled', label: 'Cancelled or withdrawn' },
+  { value: 'expired', label: 'Nobody decided in time' },
+];
 const RISKS: readonly Option[] = [
   { value: 'high', label: 'High' },
   { value: 'medium', label: 'Medium' },

@@ -4,6 +4,7 @@ import { useSearchParams } from 'wouter';
 
 export type Filters = {
   readonly search: string;
+  readonly outcome: string;
   readonly agent: string;
   readonly tool: string;
   readonly risk: string;
@@ -18,6 +19,7 @@ export type ListStatus = 'pending' | 'settled';
 
 export const NO_FILTERS: Filters = {
   search: '',
+  outcome: '',
   agent: '',
   tool: '',
   risk: '',
@@ -82,7 +84,7 @@ function asParams(filters: Filters): [string, string][] {
 /** What the server is asked. Ages are counted in whole minutes, so that the question stays the same for a while. */
 export function queryFor(
   status: ListStatus,
-  { age, order, ...filters }: Filters,
+  { age, order, outcome, ...filters }: Filters,
   now: number,
 ): { readonly [name: string]: string | undefined } {
   const oldest = AGES[status].find(({ value }) => value === age);
@@ -91,6 +93,8 @@ export function queryFor(
     status,
     order: order || (status === 'pending' ? 'oldest' : 'newest'),
     ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '')),
+    // What waits has none.
+    ...(status === 'settled' && outcome !== '' && { outcome }),
     ...(limit !== undefined && { [status === 'pending' ? 'createdBefore' : 'createdAfter']: limit }),
   };
 }

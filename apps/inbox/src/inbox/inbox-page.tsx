@@ -52,12 +52,16 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
     a: () => press('approve'),
     e: () => press('edit'),
     r: () => press('reject'),
+    n: () => press('note'),
     c: () => press('claim'),
     '/': () => search.current?.focus(),
     Escape: () => {
-      // First out of what one is in: a form, the search; then out of the card.
-      if (press('back')) return;
-      if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
+      // First out of what one is in: the search, the note, a form; then out of the card.
+      const field = document.activeElement?.matches('input, textarea, select') ? document.activeElement : null;
+      const leave = () => field instanceof HTMLElement && field.blur();
+      if (field && !field.closest('form')) leave();
+      else if (press('back')) return;
+      else if (field) leave();
       else if (openId !== undefined) close();
     },
   });

@@ -34,6 +34,46 @@ test('the history shows who decided what, newest first, and can be filtered', as
   await history.getByText('1 decided').waitFor();
 });
 
+test('the history is filtered by what became of the questions', async () => {
+  const desk = await openDesk();
+  const pay = (to: string) => desk.start([['pay', { to, amount: 500 }]]);
+  await decide(desk, await pay('Northwind'), { type: 'approve' });
+  await decide(desk, await pay('Lantern'), { type: 'approve', edit: { to: 'Lantern', amount: 450 } });
+  await decide(desk, await pay('Birch'), { type: 'reject' });
+  const choice = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
+  await decide(desk, choice, { type: 'respond', output: 'Large' });
+  await desk.ai.runs.cancel(await pay('Larch'));
+  const page = await browse(desk, 'ada', '/history');
+  const history = page.getByRole('region', { name: 'History' });
+  await history.getByText('5 decided').waitFor();
+  await page.getByRole('button', { name: 'Filter' }).click();
+  const shows = (...names: readonly RegExp[]) =>
+    expect
+      .poll(async () => {
+        const texts = await history.getByRole('link').allTextContents();
+        return texts.length === names.length && names.every((name, index) => name.test(texts[index] ?? ''));
+      }, PATIENT)
+      .toBe(true);
+  for (const [outcome, names] of [
+    ['approved', [/Lantern.*Approved with changes by grace/, /Northwind.*Approved by grace/]],
+    ['edited', [/Lantern/]],
+    ['rejected', [/Birch.*Rejected by grace/]],
+    ['answered', [/Which size.*Answered by grace/]],
+    ['cancelled', [/Larch.*Cancelled/]],
+  ] as const) {
+    await page.getByLabel('Outcome').selectOption(outcome);
+    await shows(...names);
+    expect(new URL(page.url()).searchParams.get('outcome')).toBe(outcome);
+  }
+  await page.getByLabel('Outcome').selectOption('expired');
+  await history.getByText('Nothing fits the filters').waitFor();
+  // What waits has no outcome to be filtered by.
+  await page.goto(desk.url);
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByLabel('Agent').waitFor();
+  expect(await page.getByLabel('Outcome').count()).toBe(0);
+});
+
 test('a run shows its picture with durations, its conversation and its record', async () => {
   const desk = await openDesk();
   const runId = await desk.start([
