@@ -1,5 +1,6 @@
 // The top of a page: its name, and on a phone what the side bar has elsewhere.
 import type { ReactNode } from 'react';
+import { HelpButton } from './help.tsx';
 import { SignOutButton } from './sign-out.tsx';
 import { ThemeButton } from './theme.tsx';
 
@@ -19,6 +20,7 @@ export function PageHeader({ title, isHeading = true, children }: PageHeaderProp
         {children}
         <div className="flex md:hidden">
           <ThemeButton />
+          <HelpButton />
           <SignOutButton />
         </div>
       </div>
