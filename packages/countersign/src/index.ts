@@ -89,6 +89,7 @@ export type {
   NewInterrupt,
   NewRun,
   Page,
+  ReadOptions,
   Risk,
   RunQuery,
   RunRecord,

@@ -42,6 +42,8 @@ export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
 export type RunSummary = {
   readonly id: string;
   readonly agent: string;
+  /** The first words that the user said in it. */
+  readonly title: string | null;
   readonly status: RunStatus;
   readonly startedBy: string | null;
   readonly createdAt: number;

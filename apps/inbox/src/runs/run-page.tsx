@@ -14,7 +14,7 @@ import { showToast } from '../frame/toasts.tsx';
 import { InterruptRow } from '../inbox/interrupt-row.tsx';
 import { Ago } from '../live/time.tsx';
 import { EventList } from './event-list.tsx';
-import { StatusMark } from './run-status.tsx';
+import { isOver, StatusMark } from './run-status.tsx';
 import { timelineOf } from './timeline.ts';
 import { TimelineView } from './timeline-view.tsx';
 
@@ -48,18 +48,22 @@ function Top({ id, run }: { readonly id: string; readonly run: Run | undefined }
       </Link>
       <div className="min-w-0 flex-1">
         <h1 className="truncate text-base font-semibold tracking-tight">
-          <VisibleText text={run?.agent ?? 'Run'} />
+          <VisibleText text={run?.title ?? run?.agent ?? 'Run'} />
         </h1>
-        <p className="truncate font-mono text-xs text-muted">
-          <VisibleText text={id} />
+        <p className="truncate text-xs text-muted">
+          {run?.title && (
+            <>
+              <VisibleText text={run.agent} />
+              {' · '}
+            </>
+          )}
+          <VisibleText text={id} className="font-mono" />
         </p>
       </div>
       {run && <RunActions run={run} />}
     </div>
   );
 }
-
-const isOver = ({ status }: Run): boolean => status === 'done' || status === 'cancelled' || status === 'failed';
 
 function RunActions({ run }: { readonly run: Run }) {
   const client = useQueryClient();

@@ -34,6 +34,9 @@ export type RunRecord = {
 /** A run with its events, or with those that were asked for. */
 export type LoadedRun = { readonly run: RunRecord; readonly events: readonly StoredEvent[] };
 
+/** Which of its events are read with a run; all of them unless given. */
+export type ReadOptions = { readonly after?: number; readonly limit?: number };
+
 /** How much is at stake, as the one who asks sees it. */
 export type Risk = 'low' | 'medium' | 'high';
 
@@ -165,8 +168,11 @@ export type InterruptQuery = {
 export interface Store {
   /** Resolves once everything is durable. Never retries. */
   append(append: Append): Promise<Appended>;
-  /** The run and its events, those after the first `after` only. Undefined if there is no such run. */
-  read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined>;
+  /**
+   * The run and its events, those after the first `after` only, and at most `limit` of these. What it costs does not grow
+   * with the events that are left out. Undefined if there is no such run.
+   */
+  read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
   /** Takes the claim and reads the run at one moment. Undefined if there is no such run or another token holds it. */
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
   /** False if the claim is no longer held. */

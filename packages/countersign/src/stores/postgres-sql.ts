@@ -10,6 +10,7 @@ import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
 type Name =
   | 'read'
   | 'readSeveral'
+  | 'readPart'
   | 'claim'
   | 'renew'
   | 'release'
@@ -31,6 +32,11 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
     readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
       FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
       WHERE ${asOneRow('g.after')}`),
+    readPart: statement(`SELECT ${RUN_FIELDS}, p.batches, p.until FROM ${run} r, LATERAL (
+        SELECT string_agg(e.events, E'\\n' ORDER BY e.version) AS batches, max(e.version) AS until
+        FROM (SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > $2::int
+          ORDER BY version LIMIT $3::int) e
+      ) p WHERE r.id = $1`),
     claim: statement(`WITH r AS (
         UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
         WHERE r.id = $1 AND ${mayTake('$2')} RETURNING r.*

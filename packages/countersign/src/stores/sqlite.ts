@@ -8,13 +8,14 @@ import type {
   InterruptRecord,
   LoadedRun,
   Page,
+  ReadOptions,
   RunQuery,
   RunRecord,
   Store,
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
-import { makePage, readPageRequest } from './page.ts';
+import { makePage, readLimit, readPageRequest } from './page.ts';
 import { checkAppend } from './refusals.ts';
 import {
   INTERRUPT_COLUMNS,
@@ -22,6 +23,8 @@ import {
   interruptOf,
   type LoadedRow,
   loadedOf,
+  type PartRow,
+  partOf,
   placeOf,
   RUN_COLUMNS,
   type RunRow,
@@ -78,9 +81,13 @@ class SqliteStore implements Store {
     return appended;
   }
 
-  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
-    const after = options?.after ?? 0;
+  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    if (limit !== undefined) readLimit(limit);
     return this.#connection.read((prepare) => {
+      if (limit !== undefined) {
+        const part = prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined;
+        return part === undefined ? undefined : partOf(part, after, limit);
+      }
       const row = prepare(READ).get(after, runId) as LoadedRow | undefined;
       return row === undefined ? undefined : loadedOf(row, after);
     });
@@ -191,6 +198,13 @@ class SqliteStore implements Store {
 const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
     SELECT group_concat(events, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
   ) AS batches
+  FROM countersign_run r WHERE id = ?`;
+
+const PART = `FROM (SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ?
+    ORDER BY version LIMIT ?)`;
+
+const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')},
+    (SELECT group_concat(events, char(10) ORDER BY version) ${PART}) AS batches, (SELECT max(version) ${PART}) AS until
   FROM countersign_run r WHERE id = ?`;
 
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?

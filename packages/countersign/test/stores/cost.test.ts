@@ -134,6 +134,22 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     expect((await onServer(url, counts))[0].read).toBeLessThan(100_000);
   });
 
+  test('the first event of a long run costs no more than that of a short one', async () => {
+    const url = await freshDatabase();
+    await fillPostgres(url, 100);
+    await onServer(
+      url,
+      `INSERT INTO countersign_event (run_seq, version, events)
+        SELECT 1, n, '["' || repeat('x', 500) || '"]' FROM generate_series(2, 20000) n`,
+    );
+    const { text } = postgresSql(tablesIn(undefined)).readPart;
+    for (const analysed of [false, true]) {
+      if (analysed) await onServer(url, 'ANALYZE');
+      expect(await blocksRead(url, text, ['run-1', 0, 1])).toBeLessThanOrEqual(10);
+      expect(await blocksRead(url, text, ['run-1', 10_000, 1])).toBeLessThanOrEqual(10);
+    }
+  });
+
   test('a first page reads as little of 100,000 interrupts that wait as of 1,000', { timeout: 60_000 }, async () => {
     const { dialect } = postgresSql(tablesIn(undefined));
     const lists = [

@@ -81,8 +81,11 @@ test('a run shows its picture with durations, its conversation and its record', 
     ['pay', { to: 'Northwind', amount: 500 }],
   ]);
   const page = await browse(desk, 'ada', '/runs');
-  await page.getByRole('link', { name: new RegExp(runId) }).click();
-  await page.getByRole('heading', { name: 'clerk' }).waitFor();
+  const row = page.getByRole('link', { name: new RegExp(runId) });
+  // What it is about, not only what it is called.
+  expect(await row.textContent()).toMatch(/^\[\["look",\{\}\],\["pay".*Northwind.*Waiting.*clerk.*by ada/);
+  await row.click();
+  await page.getByRole('heading', { level: 1, name: /Northwind/ }).waitFor();
   await page.getByText('Waits for a person').first().waitFor();
   const picture = page.getByRole('figure', { name: 'Timeline of the run' });
   await picture.waitFor();
