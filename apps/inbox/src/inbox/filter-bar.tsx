@@ -69,7 +69,7 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
         <Choice label="Age" any="Any age" value={filters.age} onChange={set('age')} options={AGES[status]} />
         <Choice
           label="Order"
-          any={status === 'pending' ? 'Oldest first' : 'Newest first'}
+          any={status === 'pending' ? 'Oldest first' : 'Last asked first'}
           value={filters.order}
           onChange={set('order')}
           options={status === 'pending' ? NEWEST : OLDEST}
@@ -116,7 +116,7 @@ const KINDS: readonly Option[] = [
   { value: 'unavailable', label: 'Cannot run' },
 ];
 const NEWEST: readonly Option[] = [{ value: 'newest', label: 'Newest first' }];
-const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'Oldest first' }];
+const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'First asked first' }];
 
 const named = ({ name }: { readonly name: string }): Option => ({ value: name, label: name });
 

@@ -43,9 +43,9 @@ export const AGES = {
     { value: '7d', label: 'Over a week old', ms: 7 * 24 * HOUR },
   ],
   settled: [
-    { value: '1d', label: 'Last 24 hours', ms: 24 * HOUR },
-    { value: '7d', label: 'Last 7 days', ms: 7 * 24 * HOUR },
-    { value: '30d', label: 'Last 30 days', ms: 30 * 24 * HOUR },
+    { value: '1d', label: 'Asked in 24 hours', ms: 24 * HOUR },
+    { value: '7d', label: 'Asked in 7 days', ms: 7 * 24 * HOUR },
+    { value: '30d', label: 'Asked in 30 days', ms: 30 * 24 * HOUR },
   ],
 } as const;
 

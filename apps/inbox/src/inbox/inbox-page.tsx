@@ -1,7 +1,7 @@
 // The inbox and the history: a list, and the card that is open beside it, or in its place on a phone.
 import { History, Inbox } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import type { Interrupt } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
@@ -183,6 +183,9 @@ function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
   return status === 'pending' ? (
     <Empty icon={Inbox} title="Nothing waits for you">
       When an agent asks for a decision, it appears here at once.
+      <Link href="/chat" className="mt-2 block underline underline-offset-2 hover:text-ink">
+        Start a chat with an agent
+      </Link>
     </Empty>
   ) : (
     <Empty icon={History} title="Nothing was decided yet">

@@ -8,4 +8,9 @@ export const WORDS: NonNullable<AppearanceProps['words']> = {
   unavailable: 'Cannot run any more',
   risk: (risk: string) => `${risk[0]?.toUpperCase()}${risk.slice(1)} risk`,
   deadline: 'Decide',
+  onExpiry: {
+    reject: '· Then it is rejected.',
+    cancel: '· Then it is cancelled.',
+    approve: '· Then it is approved.',
+  },
 };

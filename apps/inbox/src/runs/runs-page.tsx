@@ -36,7 +36,7 @@ export default function RunsPage() {
 
   return (
     <>
-      <PageHeader title="Runs">
+      <PageHeader title="Runs" isWide>
         <select
           aria-label="Status"
           className="field"
@@ -52,7 +52,7 @@ export default function RunsPage() {
         </select>
         <select
           aria-label="Agent"
-          className="field max-w-32"
+          className="field md:max-w-48"
           value={agent}
           onChange={({ target }) => change('agent', target.value)}
         >

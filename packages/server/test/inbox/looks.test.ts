@@ -124,6 +124,20 @@ test('on a phone there is one pane at a time, and the decisions stay in reach', 
     .waitFor();
 });
 
+test('on a phone a long choice has its own line, and short ones share one', async () => {
+  const desk = await openDesk();
+  const long = 'A choice with a rather long text that goes on for more than one line on a phone';
+  const runId = await desk.start([['choose', { question: 'Which?', choices: ['Small', 'Large', long] }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id), { viewport: PHONE, hasTouch: true });
+  const box = (name: string) => card(page).getByRole('button', { name }).boundingBox();
+  const [small, large, longer] = [await box('Small'), await box('Large'), await box(long)];
+  expect(small?.y).toBe(large?.y);
+  expect(longer?.y).toBeGreaterThan(small?.y ?? Number.POSITIVE_INFINITY);
+  expect(longer?.width).toBeGreaterThan(300);
+  expect((longer?.x ?? 0) + (longer?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+});
+
 test('the help says on a phone who one is and what is built in, and nothing of keys that a phone lacks', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });

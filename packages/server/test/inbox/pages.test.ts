@@ -1,6 +1,6 @@
 // The other pages: history, runs, dashboard, chat.
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, type Desk, list, openDesk, PATIENT, withBrowser } from './desk.ts';
+import { browse, card, cardPath, type Desk, list, openDesk, PATIENT, PHONE, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -121,7 +121,13 @@ test('a run that waits can be cancelled, and is found by its status', async () =
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada', `/runs/${runId}`);
+  // A click too many, or one by mistake, ends nothing.
+  await page.getByRole('button', { name: 'Cancel run' }).dblclick();
   await page.getByRole('button', { name: 'Cancel run' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  expect(await desk.waiting(runId)).toHaveLength(1);
+  await page.getByRole('button', { name: 'Cancel run' }).click();
+  await page.getByRole('button', { name: 'Cancel for good' }).click();
   await page.getByText('Cancelled', { exact: true }).first().waitFor();
   expect(desk.done).toEqual([]);
   await page.getByRole('link', { name: 'All runs' }).click();
@@ -150,7 +156,7 @@ test('the dashboard counts what the server counts', async () => {
   expect(await tile('Approved', 'of approved')).toBe('75 %');
   expect(await tile('Time to decide', 'median')).toMatch(/^[\d.]+ m?s$/);
   expect(await tile('Time to decide', '95th')).toMatch(/^[\d.]+ m?s$/);
-  expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 % 3100?0/);
+  expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 %3 of 41000?/);
   await page.getByText('As a table').click();
   const today = new Date().toISOString().slice(0, 10);
   expect(await page.getByRole('row', { name: new RegExp(`^${today}`) }).textContent()).toBe(`${today}3110`);
@@ -196,6 +202,20 @@ test('what is decided in the inbox goes on in the chat at once', async () => {
   await chat.getByText('Approved: payInvoice').waitFor();
   expect(await chat.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   expect(desk.done).toHaveLength(1);
+});
+
+test('on a phone the name of a run has room beside what can be done with it', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada', `/runs/${runId}`, { viewport: PHONE });
+  const heading = page.getByRole('heading', { level: 1 });
+  await page.getByRole('button', { name: 'Cancel run' }).waitFor();
+  expect((await heading.boundingBox())?.width).toBeGreaterThan(280);
+  await page.goto(`${desk.url}/runs`);
+  await page.getByRole('link', { name: /Northwind/ }).waitFor();
+  const [status, agent] = [await page.getByLabel('Status').boundingBox(), await page.getByLabel('Agent').boundingBox()];
+  expect(status?.y).toBe(agent?.y);
+  expect(Math.round((status?.width ?? 0) - (agent?.width ?? 1))).toBe(0);
 });
 
 test('an address that names nothing says so', async () => {
