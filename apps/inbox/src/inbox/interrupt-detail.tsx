@@ -37,6 +37,9 @@ export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
 /** What was needed is not needed any more. */
 const WORDS_AFTER = { mayItRun: 'Approval', unknownOutcome: 'Unknown outcome', unavailable: 'Could not run' };
 
+/** What led to the question; what was said long before is a click away. */
+const LAST_WORDS = 8;
+
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
 
 function Detail({ interrupt, onBack, onNext }: DetailProps) {
@@ -77,7 +80,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
             />
           </Appearance>
           <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
-            <Conversation messages={interrupt.messages} />
+            <Conversation messages={interrupt.messages} last={LAST_WORDS} />
           </Disclosure>
         </div>
       </div>

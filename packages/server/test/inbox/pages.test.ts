@@ -179,10 +179,43 @@ test('a chat pauses for an approval and goes on after it', async () => {
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
   expect(desk.done[0]?.input).toMatchObject({ to: 'ACME', amount: 950 });
 
-  await page.reload();
-  await page.getByText('Pay ACME 950 euros for invoice 7').waitFor();
+  // The chat that was new a moment ago leads to its run, and the run back to it.
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Pay ACME 950 euros for invoice 7' }).waitFor();
+  await page.getByRole('link', { name: 'Chat', exact: true }).last().click();
+  await page.getByRole('log').getByText('Pay ACME 950 euros for invoice 7').waitFor();
   await page.getByText('Approved: payInvoice').waitFor();
   expect(desk.done).toHaveLength(1);
+});
+
+test('the demo can be tried without knowing what to say', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/');
+  await page.getByRole('link', { name: 'Start a chat with an agent' }).click();
+  await page.getByRole('button', { name: /^assistant/ }).click();
+  await page.getByRole('button', { name: 'Pay the open invoices' }).click();
+  await page.getByRole('article', { name: 'Approval needed: payInvoice' }).nth(1).waitFor();
+});
+
+test('a card shows what was said last, and the rest when asked', async () => {
+  const desk = await openDesk();
+  const say = async (id: string, text: string) => {
+    const messages = [{ id, role: 'user', parts: [{ type: 'text', text }] }];
+    await desk.as('ada')('POST', '/api/v1/chat/clerk', { id: 'talk', trigger: 'submit-message', messages });
+    await desk.ai.runs.wait('talk');
+  };
+  for (let turn = 1; turn <= 3; turn += 1) await say(`m${turn}`, `[["look", { "turn": ${turn} }]]`);
+  await say('m4', '[["pay", { "to": "Northwind", "amount": 500 }]]');
+  const [id = ''] = await desk.waiting('talk');
+  const page = await browse(desk, 'ada', cardPath(id));
+  const lines = card(page).locator('ol').last().locator(':scope > li');
+  await lines.nth(7).waitFor();
+  // Of four words for each of three turns, the question, and the call that waits.
+  expect(await lines.count()).toBe(8);
+  expect(await lines.last().textContent()).toContain('Northwind');
+  await card(page).getByRole('button', { name: 'Show earlier (6 more)' }).click();
+  await expect.poll(() => lines.count(), PATIENT).toBe(14);
+  expect(await lines.first().textContent()).toContain('"turn": 1');
 });
 
 test('what is decided in the inbox goes on in the chat at once', async () => {
