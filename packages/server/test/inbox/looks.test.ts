@@ -138,6 +138,27 @@ test('on a phone a long choice has its own line, and short ones share one', asyn
   expect((longer?.x ?? 0) + (longer?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
 });
 
+test('where nobody knows what happened, running it again does not stand out', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  const change = { kind: 'unknown-outcome', allows: ['respond', 'approve', 'cancel'] };
+  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ json: { ...(await answer.json()), ...change } });
+  });
+  await page.goto(`${desk.url}${cardPath(id)}`);
+  await card(page).getByRole('heading', { name: 'Outcome unknown: pay' }).waitFor();
+  const look = (verb: string) => {
+    const style = `getComputedStyle(document.querySelector('#card button[data-countersign="${verb}"]'))`;
+    return page.evaluate<readonly string[]>(`[${style}.backgroundColor, ${style}.color]`);
+  };
+  const again = await look('approve');
+  expect(again.join()).toContain('rgb');
+  expect(again).toEqual(await look('respond'));
+});
+
 test('the help says on a phone who one is and what is built in, and nothing of keys that a phone lacks', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
