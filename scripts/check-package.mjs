@@ -9,7 +9,7 @@ const WANTED = ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts'];
 const PACKAGES = {
   countersign: ['dist/ui/index.js', 'dist/stores/sqlite.js'],
   react: [],
-  server: ['dist/cli/main.js', 'dist/client/index.js', 'dist/inbox/index.html'],
+  server: ['dist/cli/main.js', 'dist/client/index.js', 'dist/inbox/index.html', 'dist/inbox/licences.txt'],
 };
 
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-pack-'));

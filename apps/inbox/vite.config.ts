@@ -3,13 +3,14 @@ import { fileURLToPath } from 'node:url';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { licences } from './licences.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: at('.'),
   base: './',
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), licences({ own: at('../../LICENSE'), also: ['tailwindcss'] })],
   resolve: {
     // From the sources, so that the app can be built before anything else is.
     alias: { '@countersign/react': at('../../packages/react/src/index.ts') },

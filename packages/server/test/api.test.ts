@@ -177,11 +177,69 @@ test('lists come in pages and take filters; a filter that is misspelt is refused
   expect(await amounts('search=300')).toEqual([300]);
   expect(await amounts('agent=parrot')).toEqual([]);
   expect(await amounts('status=settled')).toEqual([]);
-  for (const query of ['agnet=x', 'limit=0', 'limit=201', 'limit=ten', 'limit=1&limit=2', 'risk=none', 'cursor=%00'])
+  const decide = async (amount: number, decision: object) => {
+    const [item] = (await ask('GET', `/api/v1/interrupts?search=${amount}`)).body.items;
+    expect((await ask('POST', `/api/v1/interrupts/${item.id}/decide`, { decision })).status).toBe(200);
+  };
+  await decide(200, { type: 'approve' });
+  await decide(300, { type: 'approve', edit: { to: 'bob', amount: 250 } });
+  await decide(400, { type: 'reject' });
+  expect(await amounts('status=settled&outcome=approved')).toEqual([200, 300]);
+  expect(await amounts('outcome=edited')).toEqual([300]);
+  expect(await amounts('outcome=rejected&order=newest&limit=1')).toEqual([400]);
+  expect(await amounts('outcome=answered')).toEqual([]);
+  expect(await amounts('outcome=approved&status=pending')).toEqual([]);
+  for (const query of [
+    'outcome=maybe',
+    'agnet=x',
+    'limit=0',
+    'limit=201',
+    'limit=ten',
+    'limit=1&limit=2',
+    'risk=none',
+    'cursor=%00',
+  ])
     expect((await ask('GET', `/api/v1/interrupts?${query}`)).status, query).toBe(400);
-  const runs = await ask('GET', '/api/v1/runs?status=waiting&limit=2&order=oldest');
+  const runs = await ask('GET', '/api/v1/runs?agent=teller&limit=2&order=oldest');
   expect(runs.body.items).toHaveLength(2);
   expect(runs.body.cursor).not.toBeNull();
+  expect(runs.body.items[0].title).toBe('pay bob 200');
+});
+
+test('a run is called by its first words, on one line and not too long', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const long = `pay bob 500\n\t because ${'\u{1f4b6}'.repeat(300)}`;
+  const run = await begin(ask, ai, long);
+  const title = `pay bob 500 because ${'\u{1f4b6}'.repeat(100)}…`;
+  for (const path of ['/api/v1/runs', '/api/v1/runs']) expect((await ask('GET', path)).body.items[0].title).toBe(title);
+  expect(run.title).toBe(title);
+  // It stays the first words, whatever is said later.
+  const [{ id }] = run.interrupts;
+  await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'reject' } });
+  await ai.runs.wait(run.id, { until: 'end' });
+  expect((await ask('GET', `/api/v1/runs/${run.id}`)).body.title).toBe(title);
+});
+
+test('the events of a run come in pages, each event once', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('ann');
+  const run = await begin(ask, ai, 'pay bob 500');
+  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, { decision: { type: 'approve' } });
+  const { version } = await ai.runs.wait(run.id, { until: 'end' });
+  const path = `/api/v1/runs/${run.id}/events`;
+  const all = (await ask('GET', `${path}?limit=200`)).body;
+  expect([all.items.length, all.cursor]).toEqual([version, null]);
+  for (const limit of [1, 2, 3, version]) {
+    const seen: unknown[] = [];
+    for (let after: string | null = '0'; after !== null; ) {
+      const { body }: { body: any } = await ask('GET', `${path}?limit=${limit}&after=${after}`);
+      expect(body.items.length).toBeLessThanOrEqual(limit);
+      seen.push(...body.items);
+      after = body.cursor;
+    }
+    expect(seen).toEqual(all.items);
+  }
 });
 
 test('health, readiness and numbers', async () => {

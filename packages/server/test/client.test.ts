@@ -32,6 +32,8 @@ test('a run is started, followed, decided and read through the client', async ()
     '6 call-settled',
     '7 model-replied',
   ]);
+  expect((await client.interrupts.list({ outcome: 'approved' })).items).toHaveLength(1);
+  expect((await client.interrupts.list({ outcome: 'edited' })).items).toEqual([]);
   expect((await client.runs.get(id)).status).toBe('done');
   expect((await client.runs.list({ status: 'done', limit: 5 })).items).toHaveLength(1);
   expect((await client.runs.events(id, { after: 5, limit: 1 })).cursor).toBe('6');

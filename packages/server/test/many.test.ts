@@ -1,4 +1,4 @@
-// 100,000 questions that wait: the first page, a search and the numbers come as from a few.
+// 100,000 questions, that wait or were decided: the first page, a search and the numbers come as from a few.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,16 +8,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../countersign/src/runs/card.ts';
 import { type Ask, startServer } from './server.ts';
 
-/** Questions as the engine writes them, without the engine. */
-function fill(path: string, count: number): void {
+/** Questions as the engine writes them, without the engine. `settlement` says what became of each. */
+function fill(path: string, count: number, settlement?: (index: number) => object): void {
   const database = new DatabaseSync(path);
   const run = database.prepare(
     `INSERT INTO countersign_run (id, agent, status, version, hash, started_by, created_at, updated_at, outcome)
      VALUES (?, 'teller', 'waiting', 3, 'x', ?, ?, ?, 'null')`,
   );
   const question = database.prepare(
-    `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, created_at, card, digest, started_by)
-     VALUES (?, ?, 'teller', 'pay', 'approval', 'high', ?, ?, ?, ?)`,
+    `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, created_at, card, digest, started_by,
+       settled_at, settlement) VALUES (?, ?, 'teller', 'pay', 'approval', 'high', ?, ?, ?, ?, ?, ?)`,
   );
   database.exec('BEGIN');
   for (let index = 0; index < count; index++) {
@@ -27,7 +27,15 @@ function fill(path: string, count: number): void {
     const card = { part: { toolRequest: { name: 'pay', ref: 'call_1', input }, metadata: { interrupt: true } } };
     const who = index % 3 === 0 ? 'ann' : 'bob';
     run.run(runId, who, index, index);
-    question.run(id, runId, index, JSON.stringify(card), digestOf(id, card), who);
+    question.run(
+      id,
+      runId,
+      index,
+      JSON.stringify(card),
+      digestOf(id, card),
+      who,
+      ...(settlement ? [index, JSON.stringify(settlement(index))] : [null, null]),
+    );
   }
   database.exec('COMMIT');
   database.close();
@@ -44,9 +52,9 @@ const PAGES = [
   '/api/v1/runs?status=waiting',
 ];
 
-async function medians(ask: Ask): Promise<ReadonlyMap<string, number>> {
+async function medians(ask: Ask, pages = PAGES): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
-  for (const path of PAGES) {
+  for (const path of pages) {
     const times: number[] = [];
     for (let round = 0; round < 9; round++) {
       const at = performance.now();
@@ -85,4 +93,39 @@ test('pages of 100,000 come in about the time of pages of 200', async () => {
     }
   if (process.env.SHOW_TIMES)
     console.table([...many.all].map(([path, ms]) => ({ path, ms, own: many.own.get(path), few: few.all.get(path) })));
+}, 240_000);
+
+const DECIDED = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'].map(
+  (outcome) => `/api/v1/interrupts?outcome=${outcome}&order=newest`,
+);
+
+/** Each of the outcomes is common, as they are among people. */
+function settlementOf(index: number): object {
+  const decision = [
+    { type: 'approve' },
+    { type: 'approve', edit: { to: 'bob', amount: index } },
+    { type: 'reject', reason: 'no' },
+    { type: 'respond', output: 'yes' },
+    { type: 'cancel' },
+  ][index % 5];
+  const by = index % 20 === 2 ? { by: 'deadline', channel: null } : { by: 'ann', channel: 'inbox' };
+  return { decision, ...by, note: null, at: index };
+}
+
+test('of 100,000 that were decided, those with a common outcome come like those of 200', async () => {
+  const times = [];
+  for (const count of [200, 100_000]) {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-many-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const store = sqliteStore(join(folder, 'runs.sqlite'));
+    await store.migrate();
+    fill(join(folder, 'runs.sqlite'), count, settlementOf);
+    const ask = await (await startServer({ store, worker: false })).as('ann', { reach: 'all' });
+    times.push(await medians(ask, DECIDED));
+  }
+  const [few, many] = times;
+  for (const [path, ms] of many ?? []) {
+    const usual = few?.get(path) ?? 0;
+    expect(ms, `${path}: ${ms} ms of many, ${usual} ms of few`).toBeLessThan(usual * 5 + 40);
+  }
 }, 240_000);

@@ -42,6 +42,8 @@ export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
 export type RunSummary = {
   readonly id: string;
   readonly agent: string;
+  /** The first words that the user said in it. */
+  readonly title: string | null;
   readonly status: RunStatus;
   readonly startedBy: string | null;
   readonly createdAt: number;
@@ -102,7 +104,7 @@ export type Outcomes = {
 export type Decided = {
   readonly interruptId: string;
   readonly runId: string;
-  readonly decision: { readonly type: NonNullable<Card['decision']>['type'] };
+  readonly decision: { readonly type: NonNullable<Card['decision']>['type']; readonly edit?: unknown };
   readonly by: string | null;
   readonly at: number;
 };

@@ -3,6 +3,7 @@ import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import type { UIMessage } from 'ai';
 import { ArrowLeft, SquarePen } from 'lucide-react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
@@ -25,6 +26,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
+  const [isAnswered, setAnswered] = useState(false);
   return (
     <>
       <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line px-2 py-2 md:px-6">
@@ -41,7 +43,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
           </span>
         )}
         <span className="ml-auto flex gap-2">
-          {chat.data && chat.data.messages.length > 0 && (
+          {(isAnswered || (chat.data && chat.data.messages.length > 0)) && (
             <Link href={`/runs/${encodeURIComponent(id)}`} className="button">
               Run
             </Link>
@@ -55,7 +57,13 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
       {isUnknown ? (
         <NothingHere what="There is no agent of this name." />
       ) : chat.data ? (
-        <Chat agent={agent} id={id} loaded={chat.data.messages} isRunning={chat.data.status === 'running'} />
+        <Chat
+          agent={agent}
+          id={id}
+          loaded={chat.data.messages}
+          isRunning={chat.data.status === 'running'}
+          onAnswer={() => setAnswered(true)}
+        />
       ) : chat.error ? (
         <Trouble error={chat.error} what="This chat" onRetry={() => void chat.refetch()} />
       ) : (

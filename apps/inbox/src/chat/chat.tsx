@@ -5,9 +5,10 @@ import { useQuery } from '@tanstack/react-query';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
-import { agentsQuery } from '../api/queries.ts';
+import { agentsQuery, meQuery } from '../api/queries.ts';
 import { apiUrl } from '../api/request.ts';
 import { Empty } from '../frame/standing.tsx';
+import { NotedCard } from '../inbox/noted-card.tsx';
 import { Composer } from './composer.tsx';
 import { MessageView } from './message-view.tsx';
 
@@ -17,9 +18,11 @@ type ChatProps = {
   readonly loaded: UIMessage[];
   /** The answer was still being written when the chat was loaded. */
   readonly isRunning: boolean;
+  /** The agent has begun to answer: from here on there is a run. */
+  readonly onAnswer: () => void;
 };
 
-export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
+export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
   const api = apiUrl(`chat/${encodeURIComponent(agent)}`);
   const chat = useChat({ id, messages: loaded, transport: useTransport(api), resume: isRunning });
   const interrupts = useInterrupts(chat, { api });
@@ -27,6 +30,12 @@ export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
   const { messages, status, error } = chat;
   const isBusy = status === 'submitted' || status === 'streaming';
   const scroller = useFollow(messages, interrupts.interrupts);
+
+  const isAnswered = messages.some(({ role }) => role === 'assistant');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: told once.
+  useEffect(() => {
+    if (isAnswered) onAnswer();
+  }, [isAnswered]);
 
   const say = (text: string) => {
     chat.clearError();
@@ -37,7 +46,7 @@ export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
     <div ref={scroller} className="flex min-h-0 flex-1 flex-col overflow-y-auto">
       <div className="mx-auto flex w-full max-w-3xl flex-1 flex-col px-4 md:px-6">
         {messages.length === 0 ? (
-          <Greeting agent={agent} />
+          <Greeting agent={agent} onSay={say} />
         ) : (
           <div role="log" aria-label="Conversation" aria-busy={isBusy} className="flex flex-col gap-5 pt-6 pb-4">
             {messages.map((message, index) => (
@@ -50,7 +59,12 @@ export function Chat({ agent, id, loaded, isRunning }: ChatProps) {
             )}
           </div>
         )}
-        <Interrupts interrupts={interrupts} returnFocus={input} headingLevel={2} className="chat-cards" />
+        <Interrupts
+          interrupts={interrupts}
+          returnFocus={input}
+          className="chat-cards"
+          renderCard={(interrupt, actions) => <NotedCard interrupt={interrupt} actions={actions} headingLevel={2} />}
+        />
         {error && !isBusy && (
           <div
             role="alert"
@@ -84,15 +98,35 @@ function useTransport(api: string) {
   );
 }
 
-function Greeting({ agent }: { readonly agent: string }) {
-  const { data } = useQuery(agentsQuery);
-  const description = data?.items.find(({ name }) => name === agent)?.description;
+type GreetingProps = { readonly agent: string; readonly onSay: (text: string) => void };
+
+function Greeting({ agent, onSay }: GreetingProps) {
+  const { data: agents } = useQuery(agentsQuery);
+  const { data: me } = useQuery(meQuery);
+  const { description, tools = [] } = agents?.items.find(({ name }) => name === agent) ?? {};
+  const known = me?.demo ? DEMO_WORDS.filter(({ tool }) => tools.some(({ name }) => name === tool)) : [];
   return (
     <Empty icon={MessageSquare} title="It asks before it acts">
       {description || 'Say what you want. What needs your decision waits here and in the inbox, and is decided once.'}
+      {known.length > 0 && (
+        <div className="mt-4 flex flex-wrap justify-center gap-2">
+          {known.map(({ words }) => (
+            <button key={words} type="button" className="button" onClick={() => onSay(words)}>
+              {words}
+            </button>
+          ))}
+        </div>
+      )}
     </Empty>
   );
 }
+
+/** What the demo model knows an answer to, by the tool that it then uses. */
+const DEMO_WORDS = [
+  { tool: 'payInvoice', words: 'Pay the open invoices' },
+  { tool: 'askQuestion', words: 'Plan the team lunch' },
+  { tool: 'sendMail', words: 'Write to Bob that the report is ready' },
+] as const;
 
 const NEAR_THE_END = 160;
 

@@ -69,7 +69,7 @@ type DecidedCallProps = { readonly card: Card; readonly part: Outcome; readonly 
 function DecidedCall({ card, part, isLast }: DecidedCallProps) {
   const { decision } = card;
   if (card.status === 'pending' && isLast) return null;
-  const how = decision ? outcomeOf(decision.type).word : 'Withdrawn';
+  const how = decision ? outcomeOf(decision).word : 'Withdrawn';
   return (
     <Line title={`${how}: ${card.tool}`} aside={decision?.by ?? undefined}>
       <ReadableValue value={card.input} />

@@ -94,14 +94,21 @@ function Recent({ person }: { readonly person: string }) {
         Go on
       </h2>
       <ul className="panel divide-y divide-line overflow-hidden">
-        {items.slice(0, 8).map(({ id, agent, status, updatedAt }) => (
+        {items.slice(0, 8).map(({ id, agent, title, status, updatedAt }) => (
           <li key={id}>
             <Link
               href={chatPath(agent, id)}
               className="flex items-center gap-3 px-4 py-2.5 -outline-offset-2 hover:bg-sunken"
             >
-              <span className="min-w-0 flex-1 truncate">
-                <VisibleText text={agent} />
+              <span className="flex min-w-0 flex-1 flex-col">
+                <span className="truncate">
+                  <VisibleText text={title ?? agent} />
+                </span>
+                {title !== null && (
+                  <span className="truncate text-xs text-muted">
+                    <VisibleText text={agent} />
+                  </span>
+                )}
               </span>
               <StatusMark status={status} />
               <Ago at={updatedAt} className="w-20 text-right text-xs text-muted" />

@@ -1,22 +1,39 @@
 // A conversation as text: who said what, what was called, and what came of it. Nothing in it is markup or a link.
 import { VisibleText } from '@countersign/react';
 import { Bot, Settings2, UserRound, Wrench } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Message, Part } from '../api/wire.ts';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { ReadableValue } from './readable-value.tsx';
 
-export function Conversation({ messages }: { readonly messages: readonly Message[] }) {
+const MORE = 50;
+
+type ConversationProps = {
+  readonly messages: readonly Message[];
+  /** How many are shown at first: the last ones, for a conversation may have thousands. */
+  readonly last?: number;
+};
+
+export function Conversation({ messages, last = MORE }: ConversationProps) {
+  const [shown, setShown] = useState(last);
+  const earlier = Math.max(messages.length - shown, 0);
   if (messages.length === 0) return <p className="text-muted">Nothing was said.</p>;
   return (
-    <ol className="flex flex-col gap-4">
-      {messages.map((message, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a conversation only grows at its end.
-        <li key={index}>
-          <MessageView message={message} />
-        </li>
-      ))}
-    </ol>
+    <>
+      {earlier > 0 && (
+        <button type="button" className="button mb-4" onClick={() => setShown(shown + MORE)}>
+          Show earlier ({earlier.toLocaleString()} more)
+        </button>
+      )}
+      <ol className="flex flex-col gap-4">
+        {messages.slice(earlier).map((message, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a conversation only grows at its end.
+          <li key={earlier + index}>
+            <MessageView message={message} />
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 

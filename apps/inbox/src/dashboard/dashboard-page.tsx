@@ -121,7 +121,7 @@ function Tile({
   readonly children?: ReactNode;
 }) {
   return (
-    <div className="panel flex flex-col gap-0.5 p-4">
+    <div className="panel flex flex-col gap-0.5 p-4 max-lg:last:col-span-2">
       <dt className="text-xs text-muted">{name}</dt>
       <dd className="text-2xl font-semibold tracking-tight tabular-nums">{value}</dd>
       <dd className="text-xs text-muted">{children}</dd>

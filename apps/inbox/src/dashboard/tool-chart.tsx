@@ -50,7 +50,11 @@ function ToolRow({ tool }: { readonly tool: Stats['tools'][number] }) {
       </td>
       <td className="py-2 pr-4 text-right whitespace-nowrap">
         {rate === undefined ? '–' : `${Math.round(rate * 100)} %`}
-        <span className="text-xs text-muted"> {tool.approved}</span>
+        {rate !== undefined && (
+          <span className="block text-xs text-muted">
+            {tool.approved.toLocaleString()} of {(tool.approved + tool.rejected).toLocaleString()}
+          </span>
+        )}
       </td>
       <td className="py-2 pr-4">{tool.rejected}</td>
       <td className="py-2 pr-4">{tool.answered}</td>

@@ -1,7 +1,7 @@
 // What surrounds every page: the way to the others, who you are, whether what you see is live.
 import { useQuery } from '@tanstack/react-query';
-import { ChartColumn, History, Inbox, Keyboard, type LucideIcon, MessageSquare, Workflow } from 'lucide-react';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { ChartColumn, History, Inbox, type LucideIcon, MessageSquare, Workflow } from 'lucide-react';
+import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
@@ -9,8 +9,8 @@ import { Refusal } from '../api/request.ts';
 import type { Me } from '../api/wire.ts';
 import { usePendingCount } from '../inbox/pending-count.ts';
 import { type Connection, useChanges } from '../live/changes.ts';
+import { Help, HelpButton, openHelp } from './help.tsx';
 import { useShortcuts } from './shortcuts.ts';
-import { ShortcutsHelp } from './shortcuts-help.tsx';
 import { SignIn } from './sign-in.tsx';
 import { SignOutButton } from './sign-out.tsx';
 import { ThemeButton } from './theme.tsx';
@@ -38,7 +38,6 @@ export function Frame({ children }: { readonly children: ReactNode }) {
 function SignedIn({ me, children }: { readonly me: Me | undefined; readonly children: ReactNode }) {
   const connection = useChanges();
   const [location, navigate] = useLocation();
-  const help = useRef<HTMLDialogElement>(null);
   const waiting = usePendingCount();
   const page = PAGES.find(({ at }) => at.test(location));
 
@@ -47,7 +46,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
   }, [waiting, page]);
 
   useShortcuts({
-    '?': () => help.current?.showModal(),
+    '?': openHelp,
     'g i': () => navigate('/'),
     'g h': () => navigate('/history'),
     'g r': () => navigate('/runs'),
@@ -72,7 +71,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
           <Person me={me} />
           <div className="flex flex-col lg:flex-row">
             <ThemeButton />
-            <HelpButton onOpen={() => help.current?.showModal()} />
+            <HelpButton />
             <SignOutButton />
           </div>
         </div>
@@ -86,7 +85,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
         {children}
       </main>
       <PhoneBar location={location} waiting={waiting} />
-      <ShortcutsHelp dialog={help} />
+      <Help me={me} />
       <Toasts />
     </div>
   );
@@ -187,14 +186,5 @@ function Person({ me }: { readonly me: Me | undefined }) {
         {me.demo ? 'Demo model' : me.model}
       </p>
     </div>
-  );
-}
-
-function HelpButton({ onOpen }: { readonly onOpen: () => void }) {
-  return (
-    <button type="button" className="button-quiet" onClick={onOpen} title="Keyboard (?)">
-      <Keyboard aria-hidden="true" className="size-4" />
-      <span className="sr-only">Keyboard shortcuts</span>
-    </button>
   );
 }

@@ -1,6 +1,6 @@
 // Keys that act on the open card: each goes to a button that is there for everybody, and presses or focuses it.
 
-export type CardKey = 'approve' | 'edit' | 'reject' | 'claim' | 'back';
+export type CardKey = 'approve' | 'edit' | 'reject' | 'note' | 'claim' | 'back';
 
 /**
  * To approve takes two keys, one to go there and Enter: a single letter typed into the wrong window approves nothing.
@@ -18,6 +18,12 @@ export function press(key: CardKey): boolean {
       return click('button[data-countersign="edit"]');
     case 'reject':
       return click('button[data-countersign="reject"], button[data-countersign="cancel"]');
+    case 'note': {
+      const place = find('[data-note]');
+      if (place instanceof HTMLButtonElement) place.click();
+      else place?.focus();
+      return place !== undefined;
+    }
     case 'claim':
       return click('[data-claim]');
     case 'back':

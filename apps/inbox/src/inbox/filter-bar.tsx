@@ -39,6 +39,17 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
         </button>
       </div>
       <div id={panel} hidden={!isOpen} className="grid grid-cols-2 gap-2">
+        {status === 'settled' && (
+          <div className="col-span-2">
+            <Choice
+              label="Outcome"
+              any="Any outcome"
+              value={filters.outcome}
+              onChange={set('outcome')}
+              options={OUTCOMES}
+            />
+          </div>
+        )}
         <Choice
           label="Agent"
           any="Any agent"
@@ -58,7 +69,7 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
         <Choice label="Age" any="Any age" value={filters.age} onChange={set('age')} options={AGES[status]} />
         <Choice
           label="Order"
-          any={status === 'pending' ? 'Oldest first' : 'Newest first'}
+          any={status === 'pending' ? 'Oldest first' : 'Last asked first'}
           value={filters.order}
           onChange={set('order')}
           options={status === 'pending' ? NEWEST : OLDEST}
@@ -84,6 +95,14 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
 
 type Option = { readonly value: string; readonly label: string };
 
+const OUTCOMES: readonly Option[] = [
+  { value: 'approved', label: 'Approved' },
+  { value: 'edited', label: 'Approved with changes' },
+  { value: 'rejected', label: 'Rejected' },
+  { value: 'answered', label: 'Answered' },
+  { value: 'cancelled', label: 'Cancelled or withdrawn' },
+  { value: 'expired', label: 'Nobody decided in time' },
+];
 const RISKS: readonly Option[] = [
   { value: 'high', label: 'High' },
   { value: 'medium', label: 'Medium' },
@@ -97,7 +116,7 @@ const KINDS: readonly Option[] = [
   { value: 'unavailable', label: 'Cannot run' },
 ];
 const NEWEST: readonly Option[] = [{ value: 'newest', label: 'Newest first' }];
-const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'Oldest first' }];
+const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'First asked first' }];
 
 const named = ({ name }: { readonly name: string }): Option => ({ value: name, label: name });
 

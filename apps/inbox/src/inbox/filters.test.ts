@@ -16,6 +16,12 @@ test('an age looks for the old in what waits and for the new in what is decided'
   expect(queryFor('settled', filters, now)).toMatchObject({ createdAfter: `${76 * HOUR}` });
 });
 
+test('an outcome is asked for among what is decided, and not among what waits', () => {
+  const filters = { ...NO_FILTERS, outcome: 'edited' };
+  expect(queryFor('settled', filters, 0)).toMatchObject({ status: 'settled', outcome: 'edited' });
+  expect(queryFor('pending', filters, 0)).toEqual({ status: 'pending', order: 'oldest' });
+});
+
 test('the address holds what is chosen and nothing else', () => {
   expect(addressOf(NO_FILTERS)).toBe('');
   expect(addressOf({ ...NO_FILTERS, search: 'a&b', risk: 'high' })).toBe('?search=a%26b&risk=high');

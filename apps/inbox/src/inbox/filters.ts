@@ -4,6 +4,7 @@ import { useSearchParams } from 'wouter';
 
 export type Filters = {
   readonly search: string;
+  readonly outcome: string;
   readonly agent: string;
   readonly tool: string;
   readonly risk: string;
@@ -18,6 +19,7 @@ export type ListStatus = 'pending' | 'settled';
 
 export const NO_FILTERS: Filters = {
   search: '',
+  outcome: '',
   agent: '',
   tool: '',
   risk: '',
@@ -41,9 +43,9 @@ export const AGES = {
     { value: '7d', label: 'Over a week old', ms: 7 * 24 * HOUR },
   ],
   settled: [
-    { value: '1d', label: 'Last 24 hours', ms: 24 * HOUR },
-    { value: '7d', label: 'Last 7 days', ms: 7 * 24 * HOUR },
-    { value: '30d', label: 'Last 30 days', ms: 30 * 24 * HOUR },
+    { value: '1d', label: 'Asked in 24 hours', ms: 24 * HOUR },
+    { value: '7d', label: 'Asked in 7 days', ms: 7 * 24 * HOUR },
+    { value: '30d', label: 'Asked in 30 days', ms: 30 * 24 * HOUR },
   ],
 } as const;
 
@@ -82,7 +84,7 @@ function asParams(filters: Filters): [string, string][] {
 /** What the server is asked. Ages are counted in whole minutes, so that the question stays the same for a while. */
 export function queryFor(
   status: ListStatus,
-  { age, order, ...filters }: Filters,
+  { age, order, outcome, ...filters }: Filters,
   now: number,
 ): { readonly [name: string]: string | undefined } {
   const oldest = AGES[status].find(({ value }) => value === age);
@@ -91,6 +93,8 @@ export function queryFor(
     status,
     order: order || (status === 'pending' ? 'oldest' : 'newest'),
     ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '')),
+    // What waits has none.
+    ...(status === 'settled' && outcome !== '' && { outcome }),
     ...(limit !== undefined && { [status === 'pending' ? 'createdBefore' : 'createdAfter']: limit }),
   };
 }

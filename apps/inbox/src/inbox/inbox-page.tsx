@@ -1,7 +1,7 @@
 // The inbox and the history: a list, and the card that is open beside it, or in its place on a phone.
 import { History, Inbox } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import type { Interrupt } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
@@ -52,12 +52,16 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
     a: () => press('approve'),
     e: () => press('edit'),
     r: () => press('reject'),
+    n: () => press('note'),
     c: () => press('claim'),
     '/': () => search.current?.focus(),
     Escape: () => {
-      // First out of what one is in: a form, the search; then out of the card.
-      if (press('back')) return;
-      if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
+      // First out of what one is in: the search, the note, a form; then out of the card.
+      const field = document.activeElement?.matches('input, textarea, select') ? document.activeElement : null;
+      const leave = () => field instanceof HTMLElement && field.blur();
+      if (field && !field.closest('form')) leave();
+      else if (press('back')) return;
+      else if (field) leave();
       else if (openId !== undefined) close();
     },
   });
@@ -179,6 +183,9 @@ function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
   return status === 'pending' ? (
     <Empty icon={Inbox} title="Nothing waits for you">
       When an agent asks for a decision, it appears here at once.
+      <Link href="/chat" className="mt-2 block underline underline-offset-2 hover:text-ink">
+        Start a chat with an agent
+      </Link>
     </Empty>
   ) : (
     <Empty icon={History} title="Nothing was decided yet">

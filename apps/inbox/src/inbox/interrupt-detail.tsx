@@ -1,5 +1,5 @@
 // The open card: everything that a person needs to decide, the decisions, and the conversation so far.
-import { Appearance, ApprovalCard, VisibleText } from '@countersign/react';
+import { Appearance, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, ChevronDown, TriangleAlert } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
@@ -12,6 +12,7 @@ import { Loading, Trouble } from '../frame/standing.tsx';
 import { Ago } from '../live/time.tsx';
 import { ClaimButton, ClaimNotice } from './claim.tsx';
 import { InputView } from './input-view.tsx';
+import { NotedCard } from './noted-card.tsx';
 import { useDecisions } from './use-decisions.ts';
 
 type InterruptDetailProps = { readonly id: string; readonly onBack: () => void; readonly onNext: () => void };
@@ -35,6 +36,9 @@ export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
 
 /** What was needed is not needed any more. */
 const WORDS_AFTER = { mayItRun: 'Approval', unknownOutcome: 'Unknown outcome', unavailable: 'Could not run' };
+
+/** What led to the question; what was said long before is a click away. */
+const LAST_WORDS = 8;
 
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
 
@@ -68,7 +72,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
             </p>
           )}
           <Appearance words={interrupt.status === 'pending' ? {} : WORDS_AFTER}>
-            <ApprovalCard
+            <NotedCard
               interrupt={interrupt}
               actions={actions}
               headingLevel={2}
@@ -76,7 +80,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
             />
           </Appearance>
           <Disclosure title={interrupt.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
-            <Conversation messages={interrupt.messages} />
+            <Conversation messages={interrupt.messages} last={LAST_WORDS} />
           </Disclosure>
         </div>
       </div>
@@ -137,5 +141,9 @@ function useFocusKept(status: 'pending' | 'decided') {
 
 function sendByControlEnter(event: KeyboardEvent) {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-  if (event.target instanceof Element) event.target.closest('form')?.requestSubmit();
+  if (!(event.target instanceof Element)) return;
+  // A note stands beside the form that it goes with.
+  const isNote = event.target.matches('[data-note]');
+  const form = isNote ? event.currentTarget.querySelector('form') : event.target.closest('form');
+  form?.requestSubmit();
 }

@@ -1,11 +1,11 @@
 // One line of the list: what asks, what for, how risky, how old, and who is on it.
 import { VisibleText } from '@countersign/react';
-import { CircleHelp, Hand, ShieldQuestionMark, TriangleAlert } from 'lucide-react';
+import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert } from 'lucide-react';
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Interrupt } from '../api/wire.ts';
 import { Ago, Left } from '../live/time.tsx';
-import { outcomeOf } from './outcome.ts';
+import { isExpired, outcomeOf } from './outcome.ts';
 import { RiskMark } from './risk-mark.tsx';
 import { summaryOf } from './summary.ts';
 
@@ -38,20 +38,17 @@ export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen
               <VisibleText text={summary} />
             </span>
           )}
-          <span className="mt-0.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-muted">
-            {decision ? (
-              <span className={outcomeOf(decision.type).tone}>
-                {outcomeOf(decision.type).word}
-                {decision.by !== null && (
-                  <>
-                    {' by '}
-                    <VisibleText text={decision.by} />
-                  </>
-                )}
+          {decision !== null && decision.note !== null && !isExpired(decision) && (
+            <span className="flex gap-1.5 text-muted">
+              <NotebookPen aria-hidden="true" className="mt-0.5 size-3.5 shrink-0" />
+              <span className="sr-only">Note: </span>
+              <span className="line-clamp-2 min-w-0 italic wrap-anywhere">
+                <VisibleText text={decision.note} />
               </span>
-            ) : (
-              risk !== null && <RiskMark risk={risk} />
-            )}
+            </span>
+          )}
+          <span className="mt-0.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-muted">
+            {decision ? <Outcome decision={decision} /> : risk !== null && <RiskMark risk={risk} />}
             <span className="max-w-full truncate">
               <VisibleText text={agent} />
             </span>
@@ -78,6 +75,23 @@ export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen
     </li>
   );
 });
+
+function Outcome({ decision }: { readonly decision: NonNullable<Interrupt['decision']> }) {
+  const { word, tone } = outcomeOf(decision);
+  return (
+    <span className={`min-w-0 wrap-anywhere ${tone}`}>
+      {word}
+      {isExpired(decision)
+        ? ': nobody decided in time'
+        : decision.by !== null && (
+            <>
+              {' by '}
+              <VisibleText text={decision.by} />
+            </>
+          )}
+    </span>
+  );
+}
 
 function KindIcon({ kind }: { readonly kind: Interrupt['kind'] }) {
   const common = { 'aria-hidden': true, strokeWidth: 1.75, className: 'mt-0.5 size-4 shrink-0 text-muted' } as const;

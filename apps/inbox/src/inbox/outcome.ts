@@ -1,9 +1,9 @@
 // Decisions in words and colours.
 import type { Card } from '../api/wire.ts';
 
-type DecisionType = NonNullable<Card['decision']>['type'];
+type Decision = NonNullable<Card['decision']>;
 
-const OUTCOMES: Readonly<Record<DecisionType, { readonly word: string; readonly tone: string }>> = {
+const OUTCOMES: Readonly<Record<Decision['type'], { readonly word: string; readonly tone: string }>> = {
   approve: { word: 'Approved', tone: 'text-approved' },
   restart: { word: 'Continued', tone: 'text-approved' },
   respond: { word: 'Answered', tone: 'text-answered' },
@@ -11,4 +11,13 @@ const OUTCOMES: Readonly<Record<DecisionType, { readonly word: string; readonly 
   cancel: { word: 'Cancelled', tone: 'text-muted' },
 };
 
-export const outcomeOf = (type: string) => OUTCOMES[type as DecisionType] ?? { word: 'Decided', tone: 'text-muted' };
+const CHANGED = { word: 'Approved with changes', tone: 'text-approved' };
+
+export function outcomeOf(decision: { readonly type: string; readonly edit?: unknown }) {
+  if (decision.type === 'approve' && 'edit' in decision) return CHANGED;
+  return OUTCOMES[decision.type as Decision['type']] ?? { word: 'Decided', tone: 'text-muted' };
+}
+
+/** Nobody decided in time, so it was decided as the question said: the engine signs so, without a channel. */
+export const isExpired = ({ by, channel }: Pick<Decision, 'by' | 'channel'>): boolean =>
+  by === 'deadline' && channel === null;

@@ -15,16 +15,22 @@ export type UseDecisions = {
   readonly conflict: string | undefined;
 };
 
+type Sent = { readonly card: Card; readonly decision: Decision; readonly note?: string | undefined };
+
 export function useDecisions(interrupt: Interrupt): UseDecisions {
   const client = useQueryClient();
   const decide = useMutation({
-    mutationFn: ({ card, decision }: { readonly card: Card; readonly decision: Decision }) =>
+    mutationFn: ({ card, decision, note }: Sent) =>
       request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
         method: 'POST',
         // The digest of what was shown: a decision is made on this card and no other.
-        body: { decision, ...(card.digest !== '' && { digest: card.digest }) },
+        body: {
+          decision,
+          ...(card.digest !== '' && { digest: card.digest }),
+          ...(note !== undefined && note !== '' && { note }),
+        },
       }),
-    onSuccess: ({ decision }) => showToast('done', `${outcomeOf(decision.type).word}: ${interrupt.tool}`),
+    onSuccess: ({ decision }) => showToast('done', `${outcomeOf(decision).word}: ${interrupt.tool}`),
     onError: (error) => {
       if (isConflict(error)) showToast('trouble', conflictText(error));
     },
@@ -36,20 +42,21 @@ export function useDecisions(interrupt: Interrupt): UseDecisions {
   });
   const { error, isPending } = decide;
 
-  function send(card: Card | string, decision: Decision) {
-    if (!isPending && typeof card !== 'string') decide.mutate({ card, decision });
+  function send(card: Card | string, decision: Decision, { note }: Pick<Sent, 'note'> = {}) {
+    if (!isPending && typeof card !== 'string') decide.mutate({ card, decision, note });
   }
   const because = (reason: string | undefined) => (reason === undefined || reason === '' ? {} : { reason });
   const problems = error instanceof Refusal ? error.problems : [];
   const failure = error && !isConflict(error) && problems.length === 0 ? error : undefined;
 
   const actions: UseInterrupts<any> = {
-    approve: (card, options = {}) => send(card, { type: 'approve', ...('edit' in options && { edit: options.edit }) }),
-    edit: (card, input) => send(card, { type: 'approve', edit: input }),
-    reject: (card, reason) => send(card, { type: 'reject', ...because(reason) }),
-    respond: (card, output) => send(card, { type: 'respond', output }),
-    restart: (card, { note: _, ...said } = {}) => send(card, { type: 'restart', ...said }),
-    cancel: (card, reason) => send(card, { type: 'cancel', ...because(reason) }),
+    approve: (card, options = {}) =>
+      send(card, { type: 'approve', ...('edit' in options && { edit: options.edit }) }, options),
+    edit: (card, input, options) => send(card, { type: 'approve', edit: input }, options),
+    reject: (card, reason, options) => send(card, { type: 'reject', ...because(reason) }, options),
+    respond: (card, output, options) => send(card, { type: 'respond', output }, options),
+    restart: (card, { note, ...said } = {}) => send(card, { type: 'restart', ...said }, { note }),
+    cancel: (card, reason, options) => send(card, { type: 'cancel', ...because(reason) }, options),
     interrupts: [interrupt],
     decided: [],
     isPending: interrupt.status === 'pending',
@@ -66,7 +73,7 @@ const isConflict = (error: unknown): error is Refusal => error instanceof Refusa
 function conflictText(refusal: Refusal): string {
   const { settlement } = refusal;
   if (!settlement?.decision) return refusal.message;
-  const { word } = outcomeOf(settlement.decision.type);
+  const { word } = outcomeOf(settlement.decision);
   const who = settlement.by ? ` by ${settlement.by}` : '';
   const when = settlement.at === undefined ? '' : ` at ${exactly(settlement.at)}`;
   return `Somebody was first. ${word}${who}${when}; your decision was not taken.`;

@@ -2,7 +2,7 @@
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ArrowLeft, Ban, MessageSquare, RotateCcw, ShieldCheck } from 'lucide-react';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { eventsQuery, runQuery } from '../api/queries.ts';
 import { request } from '../api/request.ts';
@@ -14,7 +14,7 @@ import { showToast } from '../frame/toasts.tsx';
 import { InterruptRow } from '../inbox/interrupt-row.tsx';
 import { Ago } from '../live/time.tsx';
 import { EventList } from './event-list.tsx';
-import { StatusMark } from './run-status.tsx';
+import { isOver, StatusMark } from './run-status.tsx';
 import { timelineOf } from './timeline.ts';
 import { TimelineView } from './timeline-view.tsx';
 
@@ -46,20 +46,24 @@ function Top({ id, run }: { readonly id: string; readonly run: Run | undefined }
         <ArrowLeft aria-hidden="true" className="size-5" />
         <span className="sr-only">All runs</span>
       </Link>
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 flex-1 max-sm:basis-4/5">
         <h1 className="truncate text-base font-semibold tracking-tight">
-          <VisibleText text={run?.agent ?? 'Run'} />
+          <VisibleText text={run?.title ?? run?.agent ?? 'Run'} />
         </h1>
-        <p className="truncate font-mono text-xs text-muted">
-          <VisibleText text={id} />
+        <p className="truncate text-xs text-muted">
+          {run?.title && (
+            <>
+              <VisibleText text={run.agent} />
+              {' · '}
+            </>
+          )}
+          <VisibleText text={id} className="font-mono" />
         </p>
       </div>
       {run && <RunActions run={run} />}
     </div>
   );
 }
-
-const isOver = ({ status }: Run): boolean => status === 'done' || status === 'cancelled' || status === 'failed';
 
 function RunActions({ run }: { readonly run: Run }) {
   const client = useQueryClient();
@@ -72,8 +76,10 @@ function RunActions({ run }: { readonly run: Run }) {
       client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === 'events' || queryKey[0] === 'run' }),
   });
   return (
-    <div className="flex flex-wrap items-center gap-2">
-      <StatusMark status={run.status} />
+    <div className="flex flex-wrap items-center gap-2 max-sm:w-full max-sm:pl-2">
+      <span className="max-sm:mr-auto">
+        <StatusMark status={run.status} />
+      </span>
       <Link
         href={`/chat/${encodeURIComponent(run.agent)}/${encodeURIComponent(run.id)}`}
         className="button"
@@ -88,17 +94,31 @@ function RunActions({ run }: { readonly run: Run }) {
           Try again
         </button>
       )}
-      {!isOver(run) && (
-        <button
-          type="button"
-          className="button text-danger"
-          onClick={() => !change.isPending && change.mutate('cancel')}
-        >
-          <Ban aria-hidden="true" className="size-4" />
-          Cancel run
-        </button>
-      )}
+      {!isOver(run) && <CancelButton onCancel={() => !change.isPending && change.mutate('cancel')} />}
     </div>
+  );
+}
+
+/** What is cancelled stays so: a second click, in another place, says that it is meant. */
+function CancelButton({ onCancel }: { readonly onCancel: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  if (!isAsking)
+    return (
+      <button type="button" className="button text-danger" onClick={() => setAsking(true)}>
+        <Ban aria-hidden="true" className="size-4" />
+        Cancel run
+      </button>
+    );
+  return (
+    <>
+      <button type="button" className="button border-danger text-danger" onClick={onCancel}>
+        Cancel for good
+      </button>
+      {/* biome-ignore lint/a11y/noAutofocus: it stands where the button was that had the focus. */}
+      <button type="button" autoFocus className="button" onClick={() => setAsking(false)}>
+        Keep it
+      </button>
+    </>
   );
 }
 

@@ -11,6 +11,10 @@ const STATUSES: Readonly<Record<RunStatus, { readonly word: string; readonly dot
 
 export const STATUS_NAMES = Object.entries(STATUSES).map(([value, { word }]) => ({ value, word }));
 
+/** It has come to an end, though the user may speak again, or somebody try again. */
+export const isOver = ({ status }: { readonly status: RunStatus }): boolean =>
+  status === 'done' || status === 'cancelled' || status === 'failed';
+
 export function StatusMark({ status }: { readonly status: RunStatus }) {
   const { word, dot } = STATUSES[status];
   return (

@@ -9,7 +9,7 @@ import type { RunSummary } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/standing.tsx';
 import { Ago, duration } from '../live/time.tsx';
-import { STATUS_NAMES, StatusMark } from './run-status.tsx';
+import { isOver, STATUS_NAMES, StatusMark } from './run-status.tsx';
 
 export default function RunsPage() {
   const [params, setParams] = useSearchParams();
@@ -36,7 +36,7 @@ export default function RunsPage() {
 
   return (
     <>
-      <PageHeader title="Runs">
+      <PageHeader title="Runs" isWide>
         <select
           aria-label="Status"
           className="field"
@@ -52,7 +52,7 @@ export default function RunsPage() {
         </select>
         <select
           aria-label="Agent"
-          className="field max-w-32"
+          className="field md:max-w-48"
           value={agent}
           onChange={({ target }) => change('agent', target.value)}
         >
@@ -96,32 +96,37 @@ export default function RunsPage() {
   );
 }
 
-function RunRow({ run: { id, agent, status, startedBy, createdAt, updatedAt } }: { readonly run: RunSummary }) {
+function RunRow({ run }: { readonly run: RunSummary }) {
+  const { id, agent, title, status, startedBy, createdAt, updatedAt } = run;
   return (
     <li className="row border-b border-line">
       <Link
         href={`/runs/${encodeURIComponent(id)}`}
-        className="grid grid-cols-[6rem_1fr_auto] items-center gap-x-4 gap-y-0.5 px-4 py-2.5 -outline-offset-2 hover:bg-sunken"
+        className="flex flex-col gap-1 px-4 py-2.5 -outline-offset-2 hover:bg-sunken"
       >
-        <StatusMark status={status} />
-        <span className="min-w-0">
-          <span className="block truncate font-medium">
-            <VisibleText text={agent} />
+        <span className="flex items-baseline gap-3">
+          <span className="min-w-0 truncate font-medium">
+            <VisibleText text={title ?? agent} />
           </span>
-          <span className="block truncate font-mono text-xs text-muted">
-            <VisibleText text={id} />
-          </span>
+          <Ago at={createdAt} className="ml-auto shrink-0 text-xs text-muted" />
         </span>
-        <span className="text-right text-xs text-muted">
-          <Ago at={createdAt} className="block" />
-          <span className="block">
-            {duration(Math.max(updatedAt - createdAt, 0))}
-            {startedBy !== null && (
-              <>
-                {' · '}
-                <VisibleText text={startedBy} />
-              </>
-            )}
+        <span className="flex min-w-0 items-baseline gap-x-3 text-xs text-muted">
+          <span className="text-ink">
+            <StatusMark status={status} />
+          </span>
+          {title !== null && (
+            <span className="max-w-1/3 shrink-0 truncate">
+              <VisibleText text={agent} />
+            </span>
+          )}
+          {startedBy !== null && (
+            <span className="min-w-0 truncate">
+              by <VisibleText text={startedBy} />
+            </span>
+          )}
+          {isOver(run) && <span className="shrink-0">{duration(Math.max(updatedAt - createdAt, 0))}</span>}
+          <span className="ml-auto hidden min-w-0 truncate font-mono md:inline">
+            <VisibleText text={id} />
           </span>
         </span>
       </Link>

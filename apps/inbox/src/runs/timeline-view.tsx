@@ -101,6 +101,14 @@ function LaneView({ lane, scale, end }: LaneProps) {
             </g>
           ))}
         </svg>
+        {lane.marks.map(
+          ({ title, at, note }) =>
+            note !== undefined && (
+              <p key={`note ${at}`} className="pb-2 text-xs text-muted wrap-anywhere">
+                <VisibleText text={title} />: <VisibleText text={note} className="text-ink italic" />
+              </p>
+            ),
+        )}
       </div>
     </div>
   );
@@ -137,7 +145,13 @@ function SpanView({ span, scale, end }: { readonly span: Span } & Omit<LaneProps
   );
 }
 
-type Step = { readonly name: string; readonly at: number; readonly title: string; readonly took: string };
+type Step = {
+  readonly name: string;
+  readonly at: number;
+  readonly title: string;
+  readonly took: string;
+  readonly note?: string | undefined;
+};
 
 function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: number }) {
   const steps: readonly Step[] = timeline.lanes
@@ -148,7 +162,7 @@ function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: n
         title,
         took: `${duration((to ?? end) - from)}${to === null ? ' so far' : ''}`,
       })),
-      ...marks.map(({ title, at }: Mark) => ({ name, at, title, took: '' })),
+      ...marks.map(({ title, at, note }: Mark) => ({ name, at, title, took: '', note })),
     ])
     .sort((a, b) => a.at - b.at);
   return (
@@ -164,7 +178,7 @@ function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: n
           </tr>
         </thead>
         <tbody>
-          {steps.map(({ name, at, title, took }, index) => (
+          {steps.map(({ name, at, title, took, note }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a run only grow at their end.
             <tr key={index} className="border-b border-line">
               <td className="py-1.5 pr-4 whitespace-nowrap tabular-nums">
@@ -175,6 +189,11 @@ function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: n
               </td>
               <td className="py-1.5 pr-4">
                 <VisibleText text={title} />
+                {note !== undefined && (
+                  <span className="block text-muted italic wrap-anywhere">
+                    <VisibleText text={note} />
+                  </span>
+                )}
               </td>
               <td className="py-1.5 whitespace-nowrap tabular-nums">{took}</td>
             </tr>

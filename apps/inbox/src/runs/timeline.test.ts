@@ -80,6 +80,17 @@ test('a body that asks in the middle works, waits and works again', () => {
   expect(lane?.marks.map(({ is }) => is)).toEqual(['approved', 'failed']);
 });
 
+test('a decision carries its note', () => {
+  const timeline = timelineOf([
+    replied(10, { a: 'pay' }),
+    at(20, 'call-interrupted', { callId: 'call_a' }),
+    at(90, 'decision-made', { callId: 'call_a', decision: { type: 'reject', by: 'ann', note: 'Paid in March.' } }),
+  ]);
+  expect(timeline?.lanes[1]?.marks).toEqual([
+    { is: 'rejected', title: 'Rejected by ann', at: 90, note: 'Paid in March.' },
+  ]);
+});
+
 test('events of a later version are no trouble, and without times there is no picture', () => {
   expect(timelineOf([at(0, 'user-spoke'), at(5, 'something-new', { callId: 'call_x' })])?.to).toBe(5);
   expect(timelineOf([{ seq: 1, type: 'user-spoke' }])).toBeUndefined();

@@ -15,6 +15,8 @@ export type Mark = {
   readonly is: 'said' | 'approved' | 'rejected' | 'answered' | 'cancelled' | 'failed' | 'ended';
   readonly title: string;
   readonly at: number;
+  /** What the decider wanted others to know. */
+  readonly note?: string;
 };
 
 /** One row of the picture: the conversation itself, or one call. */
@@ -131,7 +133,8 @@ function decisionMark(event: RunEvent & { readonly at: number }): Mark {
   const [is, word] = MARKS[decision.type as keyof typeof MARKS] ?? MARKS.cancel;
   const by = typeof decision.by === 'string' ? ` by ${decision.by}` : '';
   const how = decision.type === 'approve' && 'input' in decision ? ', with changes' : '';
-  return { is, title: `${word}${by}${how}`, at: event.at };
+  const note = typeof decision.note === 'string' && decision.note !== '' ? { note: decision.note } : {};
+  return { is, title: `${word}${by}${how}`, at: event.at, ...note };
 }
 
 function isRecord(value: unknown): value is { readonly [key: string]: unknown } {

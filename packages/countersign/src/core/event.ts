@@ -27,6 +27,9 @@ export type Interrupt = {
   readonly risk?: 'low' | 'medium' | 'high';
 };
 
+/** Who decides when nobody has decided in time. */
+export const DEADLINE = 'deadline';
+
 /** Who made a decision, through which channel, and what they noted beside it. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 

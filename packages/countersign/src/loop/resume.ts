@@ -2,11 +2,13 @@
 import type { Call } from '../core/call.ts';
 import { type DecisionFault, type Leaf, type Matched, matchDecisions, type Resume } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
-import { type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
+import { DEADLINE, type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
 import { toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
 import type { Run } from './run.ts';
 import type { ToolDefinition } from './tool.ts';
+
+export { DEADLINE } from '../core/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
@@ -23,9 +25,6 @@ export async function checkResume(
   if (all.length > 0) throw invalidResume(all);
   return matched;
 }
-
-/** Who decides when nobody has decided in time. */
-export const DEADLINE = 'deadline';
 
 /** Records the decisions; those that end a call settle it. */
 export function applyDecisions(run: Run, decisions: readonly Matched[], metadata: unknown): void {

@@ -34,8 +34,18 @@ export type RunRecord = {
 /** A run with its events, or with those that were asked for. */
 export type LoadedRun = { readonly run: RunRecord; readonly events: readonly StoredEvent[] };
 
+/** Which of its events are read with a run; all of them unless given. */
+export type ReadOptions = { readonly after?: number; readonly limit?: number };
+
 /** How much is at stake, as the one who asks sees it. */
 export type Risk = 'low' | 'medium' | 'high';
+
+/**
+ * What became of a question. Each settled one is `approved` (also with changes, or restarted), `rejected`, `answered` or
+ * `cancelled`, which are also those that were withdrawn. Among them, `edited` are those approved with changes, and
+ * `expired` those that nobody decided in time.
+ */
+export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
 /** A question that waits, or waited, for a person. It never changes but for its settlement. */
 export type InterruptRecord = {
@@ -131,6 +141,8 @@ export type RunQuery = {
 export type InterruptQuery = {
   /** Those that wait, unless given. */
   readonly settled?: boolean;
+  /** Only settled ones have one: of those that wait, none is found. */
+  readonly outcome?: InterruptOutcome;
   readonly runId?: string;
   readonly agent?: string;
   readonly tool?: string;
@@ -163,8 +175,11 @@ export type InterruptQuery = {
 export interface Store {
   /** Resolves once everything is durable. Never retries. */
   append(append: Append): Promise<Appended>;
-  /** The run and its events, those after the first `after` only. Undefined if there is no such run. */
-  read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined>;
+  /**
+   * The run and its events, those after the first `after` only, and at most `limit` of these. What it costs does not grow
+   * with the events that are left out. Undefined if there is no such run.
+   */
+  read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
   /** Takes the claim and reads the run at one moment. Undefined if there is no such run or another token holds it. */
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
   /** False if the claim is no longer held. */

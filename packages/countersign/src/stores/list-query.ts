@@ -1,10 +1,11 @@
 // The list of interrupts as SQL that both SQL stores understand: keyset pages, walked along one index.
 import type { InterruptQuery } from '../runs/store.ts';
+import { outcomeSql, type SettlementSql } from './outcomes.ts';
 import { readPageRequest } from './page.ts';
 
 export type Sql = { readonly text: string; readonly values: readonly (string | number)[] };
 
-export type Dialect = {
+export type Dialect = SettlementSql & {
   /** The columns of an interrupt `i`, as `InterruptRow` names them. */
   readonly columns: string;
   readonly interrupts: string;
@@ -12,8 +13,6 @@ export type Dialect = {
   /** How the value number `index`, from 1 on, is written. */
   readonly value: (index: number) => string;
   readonly waiting: (isWaiting: boolean) => string;
-  /** The type of the decision on the interrupt `i`; null if it was withdrawn. */
-  readonly decision: string;
   /** That the interrupt `i` has the label. */
   readonly hasLabel: (label: string) => string;
   /** False only if the word, in small letters of ASCII, is nowhere in the interrupt `i`. */
@@ -33,6 +32,12 @@ export function filtersOf(query: InterruptQuery, value: (given: string) => strin
     const wanted = query[column];
     return wanted === undefined ? [] : [`coalesce(i.${column} = ${value(wanted)}, false)`];
   });
+}
+
+/** What became of the interrupt `i`. What waits has not become anything, and need not be looked at. */
+export function outcomesOf({ outcome, settled }: InterruptQuery, dialect: Dialect): string[] {
+  if (outcome === undefined) return [];
+  return [settled === true ? outcomeSql(outcome, dialect) : 'FALSE'];
 }
 
 /** Where in the list, whose order is in an index of the table. */
@@ -62,7 +67,7 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
   const places = (createdAt: string, seq: string): string[] => placesOf(query, createdAt, seq, value);
 
   function filters(): string[] {
-    const asked = filtersOf(query, value);
+    const asked = [...filtersOf(query, value), ...outcomesOf(query, dialect)];
     // Those of one person have an index of their own once it is prepared: `Store.prepareSearch`.
     if (query.startedBy !== undefined) asked.push(`i.started_by = ${value(query.startedBy)}`);
     return query.runId === undefined ? asked : [...asked, dialect.ofRun(value(query.runId))];

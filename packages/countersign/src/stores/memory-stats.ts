@@ -1,6 +1,6 @@
 // The statistics of what is in memory, as the rows that the SQL stores get.
-import { isObject } from '../core/json.ts';
 import type { InterruptRecord } from '../runs/store.ts';
+import { decisionType } from './outcomes.ts';
 import { DAY_MS, type StatsRequest, type StatsRow } from './stats-query.ts';
 
 /** `interrupts` are all there are. */
@@ -28,11 +28,11 @@ export function memoryStats(interrupts: Iterable<InterruptRecord>, request: Stat
 
 function summaryOf(part: StatsRow['part'], of: readonly InterruptRecord[]): Omit<StatsRow, 'part' | 'tool' | 'day'> {
   const waits = part === 'waiting';
-  const types = waits ? [] : of.map(decisionType);
+  const types = waits ? [] : of.map(({ settlement }) => decisionType(settlement));
   const count = (...wanted: readonly string[]): number => types.filter((type) => wanted.includes(type ?? '')).length;
   const [approved, rejected, answered] = [count('approve', 'restart'), count('reject'), count('respond')];
   const took = of
-    .filter((interrupt) => decisionType(interrupt) !== undefined)
+    .filter(({ settlement }) => decisionType(settlement) !== undefined)
     .map(({ settledAt, createdAt }) => Math.max(0, (settledAt ?? 0) - createdAt))
     .sort((a, b) => a - b);
   const timed = part === 'tool' || part === 'all';
@@ -44,9 +44,4 @@ function summaryOf(part: StatsRow['part'], of: readonly InterruptRecord[]): Omit
     median_ms: timed ? (took[Math.ceil(took.length / 2) - 1] ?? null) : null,
     p95_ms: timed ? (took[Math.ceil(took.length * 0.95) - 1] ?? null) : null,
   };
-}
-
-function decisionType({ settlement }: InterruptRecord): string | undefined {
-  const decision = isObject(settlement) ? settlement.decision : undefined;
-  return isObject(decision) && typeof decision.type === 'string' ? decision.type : undefined;
 }

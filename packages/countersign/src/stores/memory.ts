@@ -9,6 +9,7 @@ import type {
   InterruptRecord,
   LoadedRun,
   Page,
+  ReadOptions,
   RunQuery,
   RunRecord,
   Store,
@@ -19,7 +20,8 @@ import { monotoneClock } from './clock.ts';
 import { dueAfter } from './due.ts';
 import { MemoryNotes } from './memory-notes.ts';
 import { memoryStats } from './memory-stats.ts';
-import { makePage, type Order, type Place, readPageRequest } from './page.ts';
+import { hasOutcome } from './outcomes.ts';
+import { makePage, type Order, type Place, readLimit, readPageRequest } from './page.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { MOST_DOUBLINGS } from './reminders.ts';
 import { SortedList } from './sorted-list.ts';
@@ -101,9 +103,10 @@ class MemoryStore implements Store {
     return { claimed: claim !== undefined && run.claim?.token === claim.token };
   }
 
-  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
+  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     const run = this.#runs.get(runId);
-    return run === undefined ? undefined : load(run, options?.after ?? 0);
+    if (limit !== undefined) readLimit(limit);
+    return run === undefined ? undefined : load(run, after, limit);
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
@@ -264,8 +267,9 @@ function lease(token: string, now: number, leaseMs: number): Claim {
   return { token, until: now + leaseMs };
 }
 
-function load({ record, events }: KeptRun, after: number): LoadedRun {
-  return { run: copy(record), events: events.slice(after).map((text): StoredEvent => JSON.parse(text)) };
+function load({ record, events }: KeptRun, after: number, limit = events.length): LoadedRun {
+  const asked = events.slice(after, after + limit);
+  return { run: copy(record), events: asked.map((text): StoredEvent => JSON.parse(text)) };
 }
 
 /** One more than a page holds, so that it is known whether another page follows. */
@@ -289,7 +293,7 @@ function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boo
 }
 
 function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): boolean {
-  const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label } = query;
+  const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label, outcome } = query;
   return (
     fits(interrupt.runId, query.runId) &&
     fits(interrupt.agent, query.agent) &&
@@ -297,6 +301,7 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     fits(interrupt.kind, query.kind) &&
     fits(interrupt.risk, query.risk) &&
     fits(interrupt.startedBy, query.startedBy) &&
+    (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(interrupt.settlement, outcome))) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter

@@ -1,7 +1,7 @@
 // Searching on PostgreSQL by the index of `postgres-search-schema.ts`, once it is there.
 import { createHash } from 'node:crypto';
 import type { InterruptQuery } from '../runs/store.ts';
-import { type Dialect, filtersOf, placesOf, type Sql } from './list-query.ts';
+import { type Dialect, filtersOf, outcomesOf, placesOf, type Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
 import type { Tables } from './postgres-schema.ts';
 import { wordsOf } from './postgres-search-schema.ts';
@@ -24,6 +24,7 @@ export function postgresSearchSql(
     'i.settled_at IS NULL',
     ...placesOf(query, 'i.created_at', 'i.seq', value),
     ...filtersOf(query, value),
+    ...outcomesOf(query, dialect),
   ];
   if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));
   if (query.startedBy !== undefined) conditions.push(`coalesce(i.started_by = ${value(query.startedBy)}, false)`);

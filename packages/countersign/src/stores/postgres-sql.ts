@@ -11,6 +11,7 @@ import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
 type Name =
   | 'read'
   | 'readSeveral'
+  | 'readPart'
   | 'claim'
   | 'renew'
   | 'release'
@@ -34,6 +35,11 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
     readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
       FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
       WHERE ${asOneRow('g.after')}`),
+    readPart: statement(`SELECT ${RUN_FIELDS}, p.batches, p.until FROM ${run} r, LATERAL (
+        SELECT string_agg(e.events, E'\\n' ORDER BY e.version) AS batches, max(e.version) AS until
+        FROM (SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > $2::int
+          ORDER BY version LIMIT $3::int) e
+      ) p WHERE r.id = $1`),
     claim: statement(`WITH r AS (
         UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
         WHERE r.id = $1 AND ${mayTake('$2')} RETURNING r.*
@@ -72,7 +78,9 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       labels: label,
       value: (index) => `$${index}`,
       waiting: (isWaiting) => `${isWaiting}`,
-      decision: DECISION_TYPE,
+      decision: `${SETTLEMENT} #>> '{decision,type}'`,
+      settled: (name) => `${SETTLEMENT} ->> '${name}'`,
+      isSettledWith: (...path) => `${SETTLEMENT} #> '{${path.join(',')}}' IS NOT NULL`,
       hasLabel: (label) => `coalesce(${label} = ANY (i.labels), false)`,
       mayHave: (word) => `strpos(${TEXTS}, ${word}) > 0`,
       ofRun: (runId) => `i.id IN (
@@ -102,8 +110,8 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
 const TEXTS = `lower(concat_ws(' ', i.agent, i.tool, i.labels::text, i.card) COLLATE "C")`;
 
 /** PostgreSQL reads no JSON with a zero character or half of a surrogate pair, both of which are escaped in ours. */
-const DECISION_TYPE = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
-  ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json #>> '{decision,type}'`;
+const SETTLEMENT = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
+  ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json`;
 
 /** No run has the empty id, and this time never comes: the row says that the others are complete. */
 const NEVER = '9223372036854775807';

@@ -10,13 +10,14 @@ import type {
   InterruptRecord,
   LoadedRun,
   Page,
+  ReadOptions,
   RunQuery,
   RunRecord,
   Store,
   TakenReminder,
 } from '../runs/store.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
-import { makePage } from './page.ts';
+import { makePage, readLimit } from './page.ts';
 import {
   type AppendedRow,
   appendStatements,
@@ -34,7 +35,17 @@ import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type ReminderRow, remindersOf } from './reminders.ts';
-import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import {
+  type InterruptRow,
+  interruptOf,
+  type LoadedRow,
+  loadedOf,
+  type PartRow,
+  partOf,
+  placeOf,
+  type RunRow,
+  runOf,
+} from './rows.ts';
 import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
@@ -122,8 +133,11 @@ class PostgresStore implements Store {
     return { claimed: row.claimed };
   }
 
-  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
-    const after = options?.after ?? 0;
+  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    if (limit !== undefined) {
+      const [part] = await this.#rows<PartRow>(this.#sql.readPart, [runId, after, readLimit(limit)]);
+      return part === undefined ? undefined : partOf(part, after, limit);
+    }
     const row = await this.#read({ runId, after }).catch((error: unknown) => {
       throw postgresFailure(error);
     });

@@ -19,6 +19,9 @@ export type RunRow = {
 /** `batches`: the JSON arrays of the events, one a line, oldest first; null if there are none. */
 export type LoadedRow = RunRow & { readonly batches: string | null };
 
+/** `until`: the version of the run at the end of the last of the batches; null if there are none. */
+export type PartRow = LoadedRow & { readonly until: number | null };
+
 export type InterruptRow = {
   readonly seq: number;
   readonly id: string;
@@ -70,6 +73,13 @@ export function placeOf(row: { readonly created_at: number; readonly seq: number
 export function loadedOf(row: LoadedRow, after: number): LoadedRun {
   const run = runOf(row);
   return { run, events: after >= run.version ? [] : eventsOf(row.batches).slice(after - run.version) };
+}
+
+/** As many events after the first `after`. The row has that many batches at most, and none of them is empty. */
+export function partOf(row: PartRow, after: number, limit: number): LoadedRun {
+  const events = eventsOf(row.batches);
+  const first = (row.until ?? 0) - events.length;
+  return { run: runOf(row), events: events.slice(Math.max(0, after - first)).slice(0, limit) };
 }
 
 export function eventsOf(batches: string | null): readonly StoredEvent[] {

@@ -1,7 +1,7 @@
 // A search along the first part of the list, as SQL that both SQL stores understand: it soon has a page of words that
 // many questions have. An index of words, which finds few soon, would have to go through all of them.
 import type { InterruptQuery } from '../runs/store.ts';
-import { type Dialect, filtersOf, placesOf, type Sql } from './list-query.ts';
+import { type Dialect, filtersOf, outcomesOf, placesOf, type Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
 import { type InterruptRow, interruptOf } from './rows.ts';
 import { hasAll, wordsOf } from './words.ts';
@@ -30,7 +30,7 @@ function searchListSql(query: InterruptQuery, words: readonly string[], dialect:
   const walked = `SELECT * FROM ${dialect.interrupts} i
     WHERE ${['i.settled_at IS NULL', ...placesOf(query, 'i.created_at', 'i.seq', value)].join(' AND ')}
     ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT ${WALKED}`;
-  const conditions = ['TRUE', ...filtersOf(query, value)];
+  const conditions = ['TRUE', ...filtersOf(query, value), ...outcomesOf(query, dialect)];
   if (query.startedBy !== undefined) conditions.push(`coalesce(i.started_by = ${value(query.startedBy)}, false)`);
   if (query.runId !== undefined) conditions.push(`coalesce(i.run_id = ${value(query.runId)}, false)`);
   if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));

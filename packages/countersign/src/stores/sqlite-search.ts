@@ -1,6 +1,6 @@
 // Searching on SQLite: an index of the words of the questions that wait, kept up by triggers once it is prepared.
 import type { InterruptQuery } from '../runs/store.ts';
-import { type Dialect, filtersOf, type Sql } from './list-query.ts';
+import { type Dialect, filtersOf, outcomesOf, type Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
 import type { Job } from './sqlite-connection.ts';
 import { namedWords, tagsOf } from './words.ts';
@@ -36,7 +36,7 @@ export function sqliteSearchSql(query: InterruptQuery, words: readonly string[],
   if (after !== undefined) conditions.push(`s.rowid ${newest ? '<' : '>'} ${place(after.createdAt, after.seq)}`);
   if (query.createdBefore !== undefined) conditions.push(`i.created_at < ${value(query.createdBefore)}`);
   if (query.createdAfter !== undefined) conditions.push(`i.created_at > ${value(query.createdAfter)}`);
-  conditions.push(...filtersOf(query, value));
+  conditions.push(...filtersOf(query, value), ...outcomesOf(query, dialect));
   if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));
   if (query.runId !== undefined) conditions.push(`i.run_id = ${value(query.runId)}`);
   // A CROSS JOIN is done in the order in which it is written.

@@ -8,6 +8,7 @@ import type {
   InterruptRecord,
   LoadedRun,
   Page,
+  ReadOptions,
   RunQuery,
   RunRecord,
   Store,
@@ -15,7 +16,7 @@ import type {
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
-import { makePage, readPageRequest } from './page.ts';
+import { makePage, readLimit, readPageRequest } from './page.ts';
 import { checkAppend } from './refusals.ts';
 import {
   INTERRUPT_COLUMNS,
@@ -23,6 +24,8 @@ import {
   interruptOf,
   type LoadedRow,
   loadedOf,
+  type PartRow,
+  partOf,
   placeOf,
   RUN_COLUMNS,
   type RunRow,
@@ -80,9 +83,13 @@ class SqliteStore implements Store {
     return appended;
   }
 
-  async read(runId: string, options?: { readonly after?: number }): Promise<LoadedRun | undefined> {
-    const after = options?.after ?? 0;
+  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    if (limit !== undefined) readLimit(limit);
     return this.#connection.read((prepare) => {
+      if (limit !== undefined) {
+        const part = prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined;
+        return part === undefined ? undefined : partOf(part, after, limit);
+      }
       const row = prepare(READ).get(after, runId) as LoadedRow | undefined;
       return row === undefined ? undefined : loadedOf(row, after);
     });
@@ -204,6 +211,13 @@ const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
   ) AS batches
   FROM countersign_run r WHERE id = ?`;
 
+const PART = `FROM (SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ?
+    ORDER BY version LIMIT ?)`;
+
+const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')},
+    (SELECT group_concat(events, char(10) ORDER BY version) ${PART}) AS batches, (SELECT max(version) ${PART}) AS until
+  FROM countersign_run r WHERE id = ?`;
+
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
   WHERE id = ? AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)`;
 
@@ -231,6 +245,8 @@ export const SQLITE_DIALECT = {
   mayHave: (word: string) =>
     `instr(lower(i.agent || ' ' || i.tool || ' ' || coalesce(i.labels, '') || ' ' || i.card), ${word}) > 0`,
   decision: "i.settlement ->> '$.decision.type'",
+  settled: (name: string) => `i.settlement ->> '$.${name}'`,
+  isSettledWith: (...path: readonly string[]) => `json_type(i.settlement, '$.${path.join('.')}') IS NOT NULL`,
 };
 
 function runsSql(query: RunQuery): Sql {

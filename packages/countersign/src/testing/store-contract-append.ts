@@ -52,7 +52,14 @@ export function appendContract(check: Check): void {
       const loaded = await store.read('run', { after });
       deepStrictEqual(loaded?.events, steps.slice(after), `after ${after}`);
       strictEqual(loaded?.run.version, 6);
+      for (const limit of [1, 2, 3, 5, 99]) {
+        const part = await store.read('run', { after, limit });
+        deepStrictEqual(part?.events, steps.slice(after, after + limit), `${limit} after ${after}`);
+        deepStrictEqual(part?.run, loaded?.run);
+      }
     }
+    for (const limit of [0, -1, 1.5, Number.NaN]) await refused(store.read('run', { limit }), 'invalid-options');
+    strictEqual(await store.read('none', { limit: 1 }), undefined);
   });
 
   check('what is not there is undefined', async ({ store }) => {

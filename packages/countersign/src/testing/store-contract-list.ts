@@ -1,6 +1,15 @@
 // The store contract: lists in pages, each item once, whatever is asked for.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import type { InterruptQuery, InterruptRecord, Page, RunQuery, RunRecord, Store } from '../runs/store.ts';
+import type { Json } from '../core/json.ts';
+import type {
+  InterruptOutcome,
+  InterruptQuery,
+  InterruptRecord,
+  Page,
+  RunQuery,
+  RunRecord,
+  Store,
+} from '../runs/store.ts';
 import {
   addition,
   type Check,
@@ -141,6 +150,56 @@ export function listContract(check: Check): void {
       const of = (names: readonly string[]) => found.filter((id) => names.includes(id));
       deepStrictEqual(await interrupts(store, query, 1), of(['c', 'd']), JSON.stringify(query));
       deepStrictEqual(await interrupts(store, { ...query, settled: true }, 1), of(['a', 'b']), JSON.stringify(query));
+    }
+  });
+
+  check('settled interrupts are found by what became of them', async ({ store }) => {
+    const by = (decision: Json, given: object = {}): Json => ({
+      ...{ decision, by: 'ann', channel: 'inbox', note: null, at: 1, ...given },
+    });
+    const strange = '\u0000 \ud800 \\u0000 "edit": 1 deadline';
+    const late = { by: 'deadline', channel: null, note: strange };
+    const settlements: Readonly<Record<string, Json>> = {
+      approved: by({ type: 'approve' }, { note: strange }),
+      restarted: by({ type: 'restart', resumed: { edit: strange } }),
+      edited: by({ type: 'approve', edit: { a: strange } }),
+      editedToNull: by({ type: 'approve', edit: null }),
+      replaced: by({ type: 'restart', resumed: true, replaceInput: false }),
+      rejected: by({ type: 'reject', reason: strange }),
+      answered: by({ type: 'respond', output: { type: 'reject', edit: strange } }),
+      cancelled: by({ type: 'cancel' }),
+      withdrawn: { withdrawn: true, at: 1, note: strange },
+      unsaid: null,
+      late: by({ type: 'reject' }, late),
+      lateApproved: by({ type: 'approve' }, late),
+      namesake: by({ type: 'reject' }, { by: 'deadline' }),
+    };
+    const names = Object.keys(settlements);
+    const opened = names.map((id, createdAt) => interrupt(id, 'run', { createdAt, labels: ['all'] }));
+    await pausedRun(store, 'run', [...opened, interrupt('waits', 'run', { createdAt: 99, labels: ['all'] })]);
+    const settled = names.map((id) => ({ id, settlement: settlements[id] ?? null }));
+    await store.append(addition('run', 1, { settled }));
+    const outcomes: Readonly<Record<InterruptOutcome, readonly string[]>> = {
+      approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
+      edited: ['edited', 'editedToNull', 'replaced'],
+      rejected: ['rejected', 'late', 'namesake'],
+      answered: ['answered'],
+      cancelled: ['cancelled', 'withdrawn', 'unsaid'],
+      expired: ['late', 'lateApproved'],
+    };
+    const queries = [{}, { label: 'all' }, { runId: 'run' }, { search: 'tool' }, { tool: 'none' }] as const;
+    for (const prepare of [false, true]) {
+      if (prepare) await store.prepareSearch();
+      for (const [outcome, found] of Object.entries(outcomes) as [InterruptOutcome, readonly string[]][]) {
+        for (const query of queries) {
+          const expected = 'tool' in query ? [] : found;
+          const asked = { ...query, outcome };
+          deepStrictEqual(await interrupts(store, { ...asked, settled: true }, 2), expected, JSON.stringify(asked));
+          deepStrictEqual(await interrupts(store, asked), [], `waiting: ${JSON.stringify(asked)}`);
+        }
+        const newest = await interrupts(store, { outcome, settled: true, order: 'newest' }, 1);
+        deepStrictEqual(newest, [...found].reverse());
+      }
     }
   });
 

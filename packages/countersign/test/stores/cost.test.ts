@@ -31,6 +31,10 @@ const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
   { createdAfter: 900 },
   { after: Buffer.from('[700,700]').toString('base64url') },
   { settled: true },
+  { settled: true, outcome: 'approved' },
+  { settled: true, outcome: 'edited', order: 'newest' },
+  { settled: true, outcome: 'expired', tool: 'tool' },
+  { outcome: 'rejected' },
 ];
 
 describe.runIf(postgres)('on PostgreSQL', () => {
@@ -167,6 +171,22 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     expect((await onServer(url, counts))[0].read).toBeLessThan(100_000);
   });
 
+  test('the first event of a long run costs no more than that of a short one', async () => {
+    const url = await freshDatabase();
+    await fillPostgres(url, 100);
+    await onServer(
+      url,
+      `INSERT INTO countersign_event (run_seq, version, events)
+        SELECT 1, n, '["' || repeat('x', 500) || '"]' FROM generate_series(2, 20000) n`,
+    );
+    const { text } = postgresSql(tablesIn(undefined)).readPart;
+    for (const analysed of [false, true]) {
+      if (analysed) await onServer(url, 'ANALYZE');
+      expect(await blocksRead(url, text, ['run-1', 0, 1])).toBeLessThanOrEqual(10);
+      expect(await blocksRead(url, text, ['run-1', 10_000, 1])).toBeLessThanOrEqual(10);
+    }
+  });
+
   test('a first page reads as little of 100,000 interrupts that wait as of 1,000', { timeout: 60_000 }, async () => {
     const { dialect } = postgresSql(tablesIn(undefined));
     const lists = [
@@ -217,6 +237,9 @@ async function position(url: string): Promise<number> {
   return (await onServer(url, text))[0].bytes;
 }
 
+/** Everything that became of all settled ones: approved, edited, and expired. */
+const APPROVED_LATE = JSON.stringify({ decision: { type: 'approve', edit: {} }, by: 'deadline', channel: null });
+
 /** As many runs, each with an interrupt that waits and one that is settled, the settled ones older. */
 async function fillPostgres(url: string, count: number): Promise<void> {
   const store = postgresStore(url);
@@ -235,7 +258,7 @@ async function fillPostgres(url: string, count: number): Promise<void> {
       SELECT n, 'i-' || n, 'run-' || n, 'agent', 'tool', 'approval', NULL, 'digest', repeat('x', 100), NULL, NULL
       FROM generate_series(1, ${count}) n;
     INSERT INTO countersign_interrupt (${columns})
-      SELECT created_at - ${count}, 's-' || created_at, run_id, agent, tool, kind, NULL, digest, card, 0, 'null'
+      SELECT created_at - ${count}, 's-' || created_at, run_id, agent, tool, kind, NULL, digest, card, 0, '${APPROVED_LATE}'
       FROM countersign_interrupt WHERE digest = 'digest';
     INSERT INTO countersign_label SELECT 'common', settled_at IS NULL, created_at, seq, id FROM countersign_interrupt
       WHERE digest = 'digest';

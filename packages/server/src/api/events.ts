@@ -39,7 +39,8 @@ export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services
         const from = lastEventId(request) ?? after;
         if (follow === '1' || wantsStream(request))
           return eventStream((signal) => runEvents.follow(runId, from, signal), request, streams);
-        const events = (await ai.runs.find(runId, { after: from }))?.events ?? [];
+        // One more than the page holds: then another page follows.
+        const events = (await ai.runs.store.read(runId, { after: from, limit: limit + 1 }))?.events ?? [];
         const items = events.slice(0, limit).map((event, index) => ({ ...event, seq: from + index + 1 }));
         return json({ items, cursor: events.length > limit ? String(from + limit) : null });
       },

@@ -56,7 +56,7 @@ export function interruptEndpoints({ ai, access, hub }: Services) {
         const only = access.ownOnly(person, 'interrupts') ?? (mine === '1' ? person.id : undefined);
         const given = {
           ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)),
-          settled: status === 'settled',
+          settled: status === undefined ? filters.outcome !== undefined : status === 'settled',
           ...(only !== undefined && { startedBy: only }),
         };
         return json(

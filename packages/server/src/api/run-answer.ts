@@ -4,9 +4,11 @@ import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
 import type { Run, RunSummary } from '../shapes/run.ts';
 import { claimsOf } from './claims.ts';
+import { titleOf } from './run-titles.ts';
 
-export function summaryOf({ id, agent, status, startedBy, createdAt, updatedAt, version }: RunRecord): RunSummary {
-  return { id, agent, status, startedBy, createdAt, updatedAt, version };
+export function summaryOf(run: RunRecord, title: string | null): RunSummary {
+  const { id, agent, status, startedBy, createdAt, updatedAt, version } = run;
+  return { id, agent, title, status, startedBy, createdAt, updatedAt, version };
 }
 
 /** The whole run, as this person sees it. */
@@ -25,7 +27,7 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
     .toSorted((left, right) => (left.createdAt ?? 0) - (right.createdAt ?? 0))
     .slice(0, 200);
   const { messages, text, error, finishReason, pending } = view;
-  return { ...summaryOf(view), messages, text, error, finishReason, pending, interrupts: cards };
+  return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts: cards };
 }
 
 export const unknownAgent = (agent: string): UsageError =>

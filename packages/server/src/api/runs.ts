@@ -6,12 +6,14 @@ import { endpoint, json } from '../http/endpoint.ts';
 import { pageOf, runIdShape } from '../shapes/page.ts';
 import { CancelShape, RunQueryShape, RunShape, RunSummaryShape, VerifiedShape } from '../shapes/run.ts';
 import { runAnswer, summaryOf } from './run-answer.ts';
+import { RunTitles } from './run-titles.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ runId: runIdShape });
 const tag = 'Runs';
 
 export function runEndpoints({ ai, access, log }: Services) {
+  const titles = new RunTitles(ai.runs.store);
   return [
     endpoint(
       {
@@ -39,7 +41,11 @@ export function runEndpoints({ ai, access, log }: Services) {
             (page) => ai.runs.list({ ...given, ...page }),
             { cursor, limit },
             (runs: readonly RunRecord[]) =>
-              runs.map((run) => (access.mayRead(run, person) ? summaryOf(run) : undefined)),
+              Promise.all(
+                runs.map(async (run) =>
+                  access.mayRead(run, person) ? summaryOf(run, await titles.of(run)) : undefined,
+                ),
+              ),
           ),
         );
       },

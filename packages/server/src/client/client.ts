@@ -1,5 +1,5 @@
 // The API as functions: each route once, with its types.
-import type { Message, StoredEvent } from 'countersign';
+import type { InterruptOutcome, Message, StoredEvent } from 'countersign';
 import type { Claim, Interrupt } from '../shapes/interrupt.ts';
 import type { AgentInfo, Me } from '../shapes/person.ts';
 import type { Run, RunSummary } from '../shapes/run.ts';
@@ -51,6 +51,8 @@ export type RunFilters = Paging & {
 
 export type InterruptFilters = Paging & {
   readonly status?: 'pending' | 'settled';
+  /** What became of it; only settled ones have one. */
+  readonly outcome?: InterruptOutcome;
   readonly runId?: string;
   readonly agent?: string;
   readonly tool?: string;

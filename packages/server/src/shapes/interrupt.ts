@@ -5,6 +5,7 @@ import { MessageShape } from './message.ts';
 import { nameShape, pageQuery, runIdShape, timeShape } from './page.ts';
 
 export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable'] as const;
+export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
 export const ClaimShape = z
@@ -77,6 +78,14 @@ export const interruptIdShape = z
 
 export const InterruptQueryShape = z.strictObject({
   status: z.enum(['pending', 'settled']).optional().openapi({ default: 'pending' }),
+  outcome: z
+    .enum(OUTCOMES)
+    .optional()
+    .openapi({
+      description:
+        'What became of it; only settled ones have one, so it asks for these unless `status` is given. `approved` are also ' +
+        'those approved with changes, which are `edited`. `expired`: nobody decided in time.',
+    }),
   runId: runIdShape.optional(),
   agent: nameShape.optional(),
   tool: nameShape.optional(),

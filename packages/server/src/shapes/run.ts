@@ -11,6 +11,7 @@ export const RunSummaryShape = z
   .object({
     id: z.string(),
     agent: z.string(),
+    title: z.string().nullable().openapi({ description: 'The first words that the user said in it.' }),
     status: z.enum(STATUSES),
     startedBy: z.string().nullable(),
     createdAt: z.number(),

@@ -127,7 +127,7 @@ test('the help lists the keys, and switches them off', async () => {
   const page = await browse(desk, 'ada');
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('?');
-  const help = page.getByRole('dialog', { name: 'Keyboard' });
+  const help = page.getByRole('dialog', { name: 'Help' });
   await help.getByText('Reject, with a reason').waitFor();
   await page.keyboard.press('j');
   expect(page.url()).toBe(`${desk.url}/`);

@@ -91,7 +91,7 @@ test('forms, the filter and the help are free of what axe finds too', async () =
   expect(await violations(page)).toEqual([]);
   await page.getByRole('button', { name: 'Filter' }).click();
   expect(await violations(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await page.getByRole('button', { name: 'Help' }).click();
   expect(await violations(page)).toEqual([]);
 });
 
@@ -122,6 +122,66 @@ test('on a phone there is one pane at a time, and the decisions stay in reach', 
   await card(page)
     .getByText(/Approved by ada/)
     .waitFor();
+});
+
+test('on a phone a long choice has its own line, and short ones share one', async () => {
+  const desk = await openDesk();
+  const long = 'A choice with a rather long text that goes on for more than one line on a phone';
+  const runId = await desk.start([['choose', { question: 'Which?', choices: ['Small', 'Large', long] }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id), { viewport: PHONE, hasTouch: true });
+  const box = (name: string) => card(page).getByRole('button', { name }).boundingBox();
+  const [small, large, longer] = [await box('Small'), await box('Large'), await box(long)];
+  expect(small?.y).toBe(large?.y);
+  expect(longer?.y).toBeGreaterThan(small?.y ?? Number.POSITIVE_INFINITY);
+  expect(longer?.width).toBeGreaterThan(300);
+  expect((longer?.x ?? 0) + (longer?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+});
+
+test('where nobody knows what happened, running it again does not stand out', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  const change = { kind: 'unknown-outcome', allows: ['respond', 'approve', 'cancel'] };
+  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ json: { ...(await answer.json()), ...change } });
+  });
+  await page.goto(`${desk.url}${cardPath(id)}`);
+  await card(page).getByRole('heading', { name: 'Outcome unknown: pay' }).waitFor();
+  const look = (verb: string) => {
+    const style = `getComputedStyle(document.querySelector('#card button[data-countersign="${verb}"]'))`;
+    return page.evaluate<readonly string[]>(`[${style}.backgroundColor, ${style}.color]`);
+  };
+  const again = await look('approve');
+  expect(again.join()).toContain('rgb');
+  expect(again).toEqual(await look('respond'));
+});
+
+test('the help says on a phone who one is and what is built in, and nothing of keys that a phone lacks', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
+  await page.getByRole('button', { name: 'Help' }).tap();
+  const help = page.getByRole('dialog', { name: 'Help' });
+  await help.getByText('Signed in as').waitFor();
+  expect(await help.textContent()).toContain('ada');
+  expect(await help.getByText('Reject, with a reason').isVisible()).toBe(false);
+  const box = await help.boundingBox();
+  expect(box && [box.x >= 0, box.x + box.width <= PHONE.width]).toEqual([true, true]);
+  const [licences] = await Promise.all([
+    page.context().waitForEvent('page'),
+    help.getByRole('link', { name: 'Licences of what is built in' }).tap(),
+  ]);
+  await licences.waitForLoadState();
+  const text = (await licences.textContent('body')) ?? '';
+  // Of modules, of what came with them, and of the styles; each with its text.
+  for (const name of ['react', 'react-dom', 'scheduler', '@tanstack/query-core', 'lucide-react', 'tailwindcss', 'ai'])
+    expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\([\\w.-]+\\)$`, 'm'));
+  expect(text).toContain('Apache License');
+  expect(text).toContain('Copyright (c) Meta Platforms, Inc. and affiliates.');
+  await help.getByRole('button', { name: 'Close' }).tap();
+  await help.waitFor({ state: 'hidden' });
 });
 
 test('light and dark follow the system until one is chosen', async () => {

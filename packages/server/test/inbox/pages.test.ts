@@ -1,6 +1,6 @@
 // The other pages: history, runs, dashboard, chat.
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, type Desk, list, openDesk, PATIENT, withBrowser } from './desk.ts';
+import { browse, card, cardPath, type Desk, list, openDesk, PATIENT, PHONE, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -34,6 +34,46 @@ test('the history shows who decided what, newest first, and can be filtered', as
   await history.getByText('1 decided').waitFor();
 });
 
+test('the history is filtered by what became of the questions', async () => {
+  const desk = await openDesk();
+  const pay = (to: string) => desk.start([['pay', { to, amount: 500 }]]);
+  await decide(desk, await pay('Northwind'), { type: 'approve' });
+  await decide(desk, await pay('Lantern'), { type: 'approve', edit: { to: 'Lantern', amount: 450 } });
+  await decide(desk, await pay('Birch'), { type: 'reject' });
+  const choice = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
+  await decide(desk, choice, { type: 'respond', output: 'Large' });
+  await desk.ai.runs.cancel(await pay('Larch'));
+  const page = await browse(desk, 'ada', '/history');
+  const history = page.getByRole('region', { name: 'History' });
+  await history.getByText('5 decided').waitFor();
+  await page.getByRole('button', { name: 'Filter' }).click();
+  const shows = (...names: readonly RegExp[]) =>
+    expect
+      .poll(async () => {
+        const texts = await history.getByRole('link').allTextContents();
+        return texts.length === names.length && names.every((name, index) => name.test(texts[index] ?? ''));
+      }, PATIENT)
+      .toBe(true);
+  for (const [outcome, names] of [
+    ['approved', [/Lantern.*Approved with changes by grace/, /Northwind.*Approved by grace/]],
+    ['edited', [/Lantern/]],
+    ['rejected', [/Birch.*Rejected by grace/]],
+    ['answered', [/Which size.*Answered by grace/]],
+    ['cancelled', [/Larch.*Cancelled/]],
+  ] as const) {
+    await page.getByLabel('Outcome').selectOption(outcome);
+    await shows(...names);
+    expect(new URL(page.url()).searchParams.get('outcome')).toBe(outcome);
+  }
+  await page.getByLabel('Outcome').selectOption('expired');
+  await history.getByText('Nothing fits the filters').waitFor();
+  // What waits has no outcome to be filtered by.
+  await page.goto(desk.url);
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByLabel('Agent').waitFor();
+  expect(await page.getByLabel('Outcome').count()).toBe(0);
+});
+
 test('a run shows its picture with durations, its conversation and its record', async () => {
   const desk = await openDesk();
   const runId = await desk.start([
@@ -41,8 +81,11 @@ test('a run shows its picture with durations, its conversation and its record', 
     ['pay', { to: 'Northwind', amount: 500 }],
   ]);
   const page = await browse(desk, 'ada', '/runs');
-  await page.getByRole('link', { name: new RegExp(runId) }).click();
-  await page.getByRole('heading', { name: 'clerk' }).waitFor();
+  const row = page.getByRole('link', { name: new RegExp(runId) });
+  // What it is about, not only what it is called.
+  expect(await row.textContent()).toMatch(/^\[\["look",\{\}\],\["pay".*Northwind.*Waiting.*clerk.*by ada/);
+  await row.click();
+  await page.getByRole('heading', { level: 1, name: /Northwind/ }).waitFor();
   await page.getByText('Waits for a person').first().waitFor();
   const picture = page.getByRole('figure', { name: 'Timeline of the run' });
   await picture.waitFor();
@@ -78,7 +121,13 @@ test('a run that waits can be cancelled, and is found by its status', async () =
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const page = await browse(desk, 'ada', `/runs/${runId}`);
+  // A click too many, or one by mistake, ends nothing.
+  await page.getByRole('button', { name: 'Cancel run' }).dblclick();
   await page.getByRole('button', { name: 'Cancel run' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  expect(await desk.waiting(runId)).toHaveLength(1);
+  await page.getByRole('button', { name: 'Cancel run' }).click();
+  await page.getByRole('button', { name: 'Cancel for good' }).click();
   await page.getByText('Cancelled', { exact: true }).first().waitFor();
   expect(desk.done).toEqual([]);
   await page.getByRole('link', { name: 'All runs' }).click();
@@ -107,7 +156,7 @@ test('the dashboard counts what the server counts', async () => {
   expect(await tile('Approved', 'of approved')).toBe('75 %');
   expect(await tile('Time to decide', 'median')).toMatch(/^[\d.]+ m?s$/);
   expect(await tile('Time to decide', '95th')).toMatch(/^[\d.]+ m?s$/);
-  expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 % 3100?0/);
+  expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 %3 of 41000?/);
   await page.getByText('As a table').click();
   const today = new Date().toISOString().slice(0, 10);
   expect(await page.getByRole('row', { name: new RegExp(`^${today}`) }).textContent()).toBe(`${today}3110`);
@@ -130,10 +179,43 @@ test('a chat pauses for an approval and goes on after it', async () => {
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
   expect(desk.done[0]?.input).toMatchObject({ to: 'ACME', amount: 950 });
 
-  await page.reload();
-  await page.getByText('Pay ACME 950 euros for invoice 7').waitFor();
+  // The chat that was new a moment ago leads to its run, and the run back to it.
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Pay ACME 950 euros for invoice 7' }).waitFor();
+  await page.getByRole('link', { name: 'Chat', exact: true }).last().click();
+  await page.getByRole('log').getByText('Pay ACME 950 euros for invoice 7').waitFor();
   await page.getByText('Approved: payInvoice').waitFor();
   expect(desk.done).toHaveLength(1);
+});
+
+test('the demo can be tried without knowing what to say', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada', '/');
+  await page.getByRole('link', { name: 'Start a chat with an agent' }).click();
+  await page.getByRole('button', { name: /^assistant/ }).click();
+  await page.getByRole('button', { name: 'Pay the open invoices' }).click();
+  await page.getByRole('article', { name: 'Approval needed: payInvoice' }).nth(1).waitFor();
+});
+
+test('a card shows what was said last, and the rest when asked', async () => {
+  const desk = await openDesk();
+  const say = async (id: string, text: string) => {
+    const messages = [{ id, role: 'user', parts: [{ type: 'text', text }] }];
+    await desk.as('ada')('POST', '/api/v1/chat/clerk', { id: 'talk', trigger: 'submit-message', messages });
+    await desk.ai.runs.wait('talk');
+  };
+  for (let turn = 1; turn <= 3; turn += 1) await say(`m${turn}`, `[["look", { "turn": ${turn} }]]`);
+  await say('m4', '[["pay", { "to": "Northwind", "amount": 500 }]]');
+  const [id = ''] = await desk.waiting('talk');
+  const page = await browse(desk, 'ada', cardPath(id));
+  const lines = card(page).locator('ol').last().locator(':scope > li');
+  await lines.nth(7).waitFor();
+  // Of four words for each of three turns, the question, and the call that waits.
+  expect(await lines.count()).toBe(8);
+  expect(await lines.last().textContent()).toContain('Northwind');
+  await card(page).getByRole('button', { name: 'Show earlier (6 more)' }).click();
+  await expect.poll(() => lines.count(), PATIENT).toBe(14);
+  expect(await lines.first().textContent()).toContain('"turn": 1');
 });
 
 test('what is decided in the inbox goes on in the chat at once', async () => {
@@ -153,6 +235,20 @@ test('what is decided in the inbox goes on in the chat at once', async () => {
   await chat.getByText('Approved: payInvoice').waitFor();
   expect(await chat.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   expect(desk.done).toHaveLength(1);
+});
+
+test('on a phone the name of a run has room beside what can be done with it', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada', `/runs/${runId}`, { viewport: PHONE });
+  const heading = page.getByRole('heading', { level: 1 });
+  await page.getByRole('button', { name: 'Cancel run' }).waitFor();
+  expect((await heading.boundingBox())?.width).toBeGreaterThan(280);
+  await page.goto(`${desk.url}/runs`);
+  await page.getByRole('link', { name: /Northwind/ }).waitFor();
+  const [status, agent] = [await page.getByLabel('Status').boundingBox(), await page.getByLabel('Agent').boundingBox()];
+  expect(status?.y).toBe(agent?.y);
+  expect(Math.round((status?.width ?? 0) - (agent?.width ?? 1))).toBe(0);
 });
 
 test('an address that names nothing says so', async () => {

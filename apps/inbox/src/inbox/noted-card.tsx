@@ -1,0 +1,81 @@
+// A card with a place for a note: what the decider wants others to know. It goes with whatever is decided.
+import { ApprovalCard, type ApprovalCardProps, type UseInterrupts } from '@countersign/react';
+import { NotebookPen } from 'lucide-react';
+import { useEffect, useId, useRef, useState } from 'react';
+
+/** What the server takes at most. */
+const LONGEST = 10_000;
+
+export function NotedCard(props: Omit<ApprovalCardProps, 'children'>) {
+  const { interrupt, actions } = props;
+  const [note, setNote] = useState('');
+  const takesNote = interrupt.status === 'pending' && interrupt.mayDecide;
+  return (
+    <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
+      {takesNote && <NoteField note={note} onChange={setNote} isSending={actions.deciding.has(interrupt.id)} />}
+    </ApprovalCard>
+  );
+}
+
+type NoteFieldProps = {
+  readonly note: string;
+  readonly onChange: (note: string) => void;
+  readonly isSending: boolean;
+};
+
+/** A button until somebody wants to write: most decisions need no note. */
+function NoteField({ note, onChange, isSending }: NoteFieldProps) {
+  const [isOpen, setOpen] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const id = useId();
+  useEffect(() => {
+    if (isOpen) field.current?.focus();
+  }, [isOpen]);
+  if (!isOpen)
+    return (
+      <div>
+        <button
+          type="button"
+          data-note
+          className="inline-flex min-h-8 items-center gap-1.5 rounded-md text-muted hover:text-ink"
+          title="Add a note (n)"
+          onClick={() => setOpen(true)}
+        >
+          <NotebookPen aria-hidden="true" className="size-4" />
+          Add a note
+        </button>
+      </div>
+    );
+  return (
+    <div className="flex flex-col gap-1">
+      <label htmlFor={id} className="text-xs text-muted">
+        Note, kept with your decision for other people. The model is not told.
+      </label>
+      <textarea
+        ref={field}
+        id={id}
+        data-note
+        rows={2}
+        maxLength={LONGEST}
+        readOnly={isSending}
+        value={note}
+        onChange={({ target }) => onChange(target.value)}
+        className="field-sizing-content max-h-48 min-h-16 w-full rounded-md border border-edge/70 bg-surface px-2.5 py-1.5"
+      />
+    </div>
+  );
+}
+
+/** The same actions, each of which sends the note as well. */
+function withNote(actions: UseInterrupts<any>, note: string): UseInterrupts<any> {
+  if (note === '') return actions;
+  return {
+    ...actions,
+    approve: (card, options) => actions.approve(card, { ...options, note }),
+    edit: (card, input, options) => actions.edit(card, input, { ...options, note }),
+    reject: (card, reason, options) => actions.reject(card, reason, { ...options, note }),
+    respond: (card, output, options) => actions.respond(card, output, { ...options, note }),
+    restart: (card, options) => actions.restart(card, { ...options, note }),
+    cancel: (card, reason, options) => actions.cancel(card, reason, { ...options, note }),
+  };
+}

@@ -1,0 +1,41 @@
+// What a run is about: the first words that the user said in it.
+import type { Message, RunRecord, Store } from 'countersign';
+
+const LONGEST = 120;
+/** How many titles are remembered; the oldest are forgotten. */
+const MOST = 10_000;
+
+/** The first words on one line, or null if there are none. */
+export function titleOf(messages: readonly Message[]): string | null {
+  const said = messages.find(({ role }) => role === 'user')?.content ?? [];
+  const text = said.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join(' ');
+  const words = text.replaceAll(/\s+/g, ' ').trim();
+  // Cut between characters, never inside one.
+  const start = [...words.slice(0, 2 * LONGEST)];
+  if (start.length === 0) return null;
+  return start.length > LONGEST ? `${start.slice(0, LONGEST).join('').trimEnd()}…` : words;
+}
+
+/** Reads the first event of each run, once: it never changes. */
+export class RunTitles {
+  readonly #store: Store;
+  readonly #known = new Map<string, string | null>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async of({ id }: Pick<RunRecord, 'id'>): Promise<string | null> {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const first = (await this.#store.read(id, { limit: 1 }))?.events[0];
+    if (first === undefined) return null;
+    const title = first.type === 'user-spoke' ? titleOf(first.messages) : null;
+    if (this.#known.size >= MOST) {
+      const [oldest] = this.#known.keys();
+      if (oldest !== undefined) this.#known.delete(oldest);
+    }
+    this.#known.set(id, title);
+    return title;
+  }
+}

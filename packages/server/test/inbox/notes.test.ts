@@ -1,0 +1,145 @@
+// A note beside a decision: written where one decides, kept with it, and shown wherever the decision is.
+import { expect, test } from 'vitest';
+import { browse, card, cardPath, type Desk, openDesk, PHONE, withBrowser } from './desk.ts';
+
+withBrowser();
+
+const recorded = async (desk: Desk, id: string) =>
+  (await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`)).body.decision;
+
+test('whatever is decided, the note goes with it, and is shown in the card, the history and the timeline', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([
+    ['pay', { to: 'Northwind', amount: 500 }],
+    ['pay', { to: 'Lantern', amount: 600 }],
+    ['pay', { to: 'Birch', amount: 700 }],
+    ['choose', { question: 'Which size?', choices: ['Small', 'Large'] }],
+  ]);
+  const [approved = '', edited = '', rejected = '', answered = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  const open = async (id: string, note: string) => {
+    await page.goto(`${desk.url}${cardPath(id)}`);
+    await card(page).getByRole('button', { name: 'Add a note' }).click();
+    await card(page).getByLabel(/^Note/).fill(note);
+  };
+  const button = (name: string) => card(page).getByRole('button', { name });
+
+  await open(approved, '  Asked Grace first.\n');
+  await button('Approve').click();
+  await card(page).getByText('Note: Asked Grace first.').waitFor();
+  expect(await card(page).getByLabel(/^Note/).count()).toBe(0);
+
+  await open(edited, 'Their new price.');
+  await button('Edit').click();
+  await card(page).getByLabel('amount').fill('550');
+  await button('Approve with these changes').click();
+  await card(page).getByText('Note: Their new price.').waitFor();
+
+  await open(rejected, 'Paid in March.');
+  await button('Reject').click();
+  await card(page).getByLabel('Reason (optional)').fill('Paid already.');
+  await button('Reject').click();
+  await card(page).getByText('Note: Paid in March.').waitFor();
+  await card(page).getByText('Reason: Paid already.').waitFor();
+
+  await open(answered, 'She said so.');
+  await button('Large').click();
+  await card(page).getByText('Note: She said so.').waitFor();
+
+  expect(await recorded(desk, approved)).toMatchObject({ type: 'approve', note: 'Asked Grace first.' });
+  expect(await recorded(desk, edited)).toMatchObject({ edit: { amount: 550 }, note: 'Their new price.' });
+  expect(await recorded(desk, rejected)).toMatchObject({ reason: 'Paid already.', note: 'Paid in March.' });
+  expect(await recorded(desk, answered)).toMatchObject({ output: 'Large', note: 'She said so.' });
+  const run = await desk.ai.runs.wait(runId, { until: 'end' });
+  // The reason is for the model, the note is not.
+  const told = JSON.stringify(run.messages.flatMap(({ content }) => content.map(({ metadata: _, ...part }) => part)));
+  expect(told).toContain('Paid already.');
+  expect(told).not.toContain('Paid in March.');
+
+  await page.goto(`${desk.url}/history`);
+  const rows = page.getByRole('region', { name: 'History' }).getByRole('link');
+  await rows.nth(3).waitFor();
+  expect((await rows.allTextContents()).join('\n')).toMatch(/Paid in March\.[^\n]*Rejected by ada/);
+
+  await page.goto(`${desk.url}/runs/${runId}`);
+  const picture = page.getByRole('figure', { name: 'Timeline of the run' });
+  await picture.getByText('Rejected by ada: Paid in March.').waitFor();
+  expect(await picture.getByText(/^(Approved|Answered) by ada.*: /).count()).toBe(3);
+  await page.getByText('As a table').click();
+  await page.getByRole('row', { name: /Answered by ada\s*She said so/ }).waitFor();
+});
+
+test('without a note none is recorded, and a note of spaces is none', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Add a note' }).click();
+  await card(page).getByLabel(/^Note/).fill(' \n ');
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  expect((await recorded(desk, id)).note).toBeNull();
+});
+
+test('a note is written with the keyboard alone, and Escape leaves it without leaving the card', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  await page.keyboard.press('n');
+  await page.keyboard.type('jar: fine');
+  expect(await card(page).getByLabel(/^Note/).inputValue()).toBe('jar: fine');
+  await page.keyboard.press('Escape');
+  expect(page.url()).toContain('/interrupts/');
+  await page.keyboard.press('r');
+  await page.keyboard.type('No');
+  // From the note, too, the open form is sent.
+  await card(page).getByLabel(/^Note/).focus();
+  await page.keyboard.press('Control+Enter');
+  await card(page).getByText('Note: jar: fine').waitFor();
+  expect(await recorded(desk, id)).toMatchObject({ type: 'reject', reason: 'No', note: 'jar: fine' });
+});
+
+test('Escape in an answer of several lines leaves the field, not the card', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['askAddress', { question: 'Where shall it be sent?' }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  // Without a schema the answer is written as JSON.
+  await page.route(/\/api\/v1\/interrupts\/[^/?]+$/, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ json: { ...(await answer.json()), answerSchema: {} } });
+  });
+  await page.goto(`${desk.url}${cardPath(id)}`);
+  const field = card(page).locator('form textarea');
+  await field.fill('{ "street": "Elm Street 5" }');
+  await page.keyboard.press('Escape');
+  expect(await field.inputValue()).toContain('Elm Street 5');
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.url()).toBe(`${desk.url}/`);
+});
+
+test('a note can be written on a phone, and in a chat', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([
+    ['pay', { to: 'Northwind', amount: 500 }],
+    ['pay', { to: 'Lantern', amount: 600 }],
+  ]);
+  const [first = '', second = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(first), { viewport: PHONE, hasTouch: true });
+  await card(page).getByRole('button', { name: 'Add a note' }).tap();
+  await card(page).getByLabel(/^Note/).fill('From the train.');
+  await card(page).getByRole('button', { name: 'Approve' }).tap();
+  await card(page).getByText('Note: From the train.').waitFor();
+
+  await page.goto(`${desk.url}/chat/clerk/${runId}`);
+  const waiting = page.getByRole('article', { name: 'Approval needed: pay' });
+  await waiting.getByRole('button', { name: 'Add a note' }).tap();
+  await waiting.getByLabel(/^Note/).fill('From the chat.');
+  await waiting.getByRole('button', { name: 'Approve' }).tap();
+  await desk.ai.runs.wait(runId, { until: 'end' });
+  expect(await recorded(desk, second)).toMatchObject({ type: 'approve', note: 'From the chat.' });
+});
