@@ -150,8 +150,9 @@ test('no more streams than allowed are open', async () => {
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');
   for (let open = 0; open < 3; open++) await follow(server, token, '/api/v1/changes');
-  const { status, body } = await ask('GET', '/api/v1/changes');
+  const { status, body, headers } = await ask('GET', '/api/v1/changes');
   expect([status, body.code]).toEqual([503, 'too-many-streams']);
+  expect(headers.get('content-type')).toBe('application/problem+json');
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
 });
 

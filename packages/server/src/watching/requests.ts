@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { UsageError } from 'countersign';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { problemOf } from '../http/problem.ts';
+import { problemResponse } from '../http/problem.ts';
 import type { Log } from './log.ts';
 import type { Measures } from './measures.ts';
 
@@ -36,8 +36,7 @@ export function watchRequests({ log, measures, maxStreams }: RequestWatch): Midd
     try {
       context.res = counted(context.res);
     } catch (error) {
-      const problem = problemOf(error);
-      context.res = Response.json(problem, { status: problem.status });
+      context.res = problemResponse(error);
     }
     const { status, headers } = context.res;
     headers.set('x-request-id', requestId);
