@@ -6,7 +6,7 @@ export { interruptCard } from './cards.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export { nodeHandler } from './node.ts';
 export { problemsOf } from './posted-decisions.ts';
-export { problemResponse } from './problem.ts';
+export { type HttpProblem, problemOf, problemResponse } from './problem.ts';
 export { APPROVAL } from './recipe.ts';
 export { runResponse, type StreamResponseOptions, streamResponse } from './responses.ts';
 export { type ChatRoute, chatRoute } from './route.ts';
