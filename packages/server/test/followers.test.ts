@@ -90,6 +90,31 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   }
 }, 30_000);
 
+test('200 who watch a chat cost one watch, one look at what has changed, and nothing while it rests', async () => {
+  const counted = countingStore();
+  // Signs of life that come later than a look once a second would.
+  const server = await startServer({ store: counted.store, worker: false, keepAliveMs: 1_200 });
+  const ask = await server.as('ann');
+  const token = await server.tokenFor('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const [watchesBefore, readsBefore] = [counted.watches(), counted.reads()];
+  const watching = await Promise.all(
+    Array.from({ length: 200 }, () => follow(server, token, `/api/v1/chat/teller/${run.id}/watch`)),
+  );
+  await Promise.all(watching.map((one) => one.hears('"status":"waiting"')));
+  expect(counted.watches() - watchesBefore).toBe(1);
+  // Whether they may is asked for each, of the record alone; what happened is read once.
+  expect(counted.reads() - readsBefore).toBeLessThan(215);
+  const atRest = counted.reads();
+  await Promise.all(watching.map((one) => one.hears(': keep-alive')));
+  expect(counted.reads() - atRest).toBe(0);
+  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, {
+    decision: { type: 'respond', output: 'now' },
+  });
+  await Promise.all(watching.map((one) => one.hears('"status":"done"')));
+  expect(counted.reads() - atRest).toBeLessThan(15);
+}, 30_000);
+
 test('whoever comes back with the last id misses nothing and gets nothing twice', async () => {
   const server = await startServer();
   const ask = await server.as('ann');

@@ -12,6 +12,7 @@ export { runResponse, type StreamResponseOptions, streamResponse } from './respo
 export { type ChatRoute, chatRoute } from './route.ts';
 export type { SealKey, SealKeys } from './seal.ts';
 export { type SseOptions, sseResponse } from './sse.ts';
-export type { ChatStanding, LoadedChat } from './stored-chat.ts';
+export type { ChatStanding } from './standings.ts';
+export type { LoadedChat } from './stored-chat.ts';
 export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './ui-message.ts';
 export type { ClientVersion } from './writer.ts';

@@ -54,8 +54,10 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       const chat = new StoredChat(chats.options, chatId, person);
       if (what === 'chat') return Response.json(await chat.load(), { headers: { 'cache-control': 'no-store' } });
       if (what === 'watch') {
-        await chat.load();
-        return sseResponse(chat.watch(request.signal), stream);
+        // Not every platform aborts the request of a client that has left.
+        const left = new AbortController();
+        const standings = await chat.watch(AbortSignal.any([request.signal, left.signal]));
+        return sseResponse(standings, { ...stream, onLeft: () => left.abort() });
       }
       const chunks = await chat.replay(request.signal);
       return chunks ? sseResponse(chunks, uiStream) : new Response(null, { status: 204 });
