@@ -15,6 +15,7 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
+import { ClaimWatch } from './live/claim-watch.ts';
 import { Hub } from './live/hub.ts';
 import { RunEvents } from './live/run-events.ts';
 import type { AppOptions } from './options.ts';
@@ -63,6 +64,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     ai,
     access: new Access(ai, options),
     hub,
+    // The id of a question begins with that of its run.
+    claims: new ClaimWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
     runEvents: new RunEvents(ai.runs, hub),
     measures,
     log,

@@ -2,27 +2,30 @@
 import { connect } from 'node:net';
 import { createToken, revokeToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
-import { memoryStore, type Store } from 'countersign';
+import { memoryStore } from 'countersign';
 import { expect, onTestFinished, test } from 'vitest';
 import { begin, startServer, type TestServer } from './server.ts';
 
-/** The store, and how often it was read. */
-function countingStore(): { readonly store: Store; readonly reads: () => number; readonly watches: () => number } {
+/** The store, and how often it was asked for what. */
+function countingStore() {
+  const counts = { read: 0, watch: 0, list: 0 };
+  const counting = <T extends object>(real: T): T =>
+    new Proxy(real, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (name === 'read' || name === 'watch' || name === 'list') counts[name] += 1;
+          return Reflect.apply(value, target, given);
+        };
+      },
+    });
   const real = memoryStore();
-  let reads = 0;
-  let watches = 0;
-  const store = new Proxy(real, {
-    get(target, name) {
-      const value = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return (...given: unknown[]) => {
-        if (name === 'read') reads += 1;
-        if (name === 'watch') watches += 1;
-        return Reflect.apply(value, target, given);
-      };
-    },
+  const notes = counting(real.notes);
+  const store = new Proxy(counting(real), {
+    get: (target, name) => (name === 'notes' ? notes : Reflect.get(target, name, target)),
   });
-  return { store, reads: () => reads, watches: () => watches };
+  return { store, reads: () => counts.read, watches: () => counts.watch, noteLists: () => counts.list };
 }
 
 /** Follows, and tells how many events have come. */
@@ -67,6 +70,7 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   const run = await begin(ask, server.ai, 'ask when?');
   const other = await begin(ask, server.ai, 'ask where?');
   const watchesBefore = counted.watches();
+  const startedAt = performance.now();
   const everything = await Promise.all(Array.from({ length: 100 }, () => follow(server, token, '/api/v1/changes')));
   const same = await Promise.all(
     Array.from({ length: 99 }, () => follow(server, token, `/api/v1/runs/${run.id}/events`)),
@@ -83,6 +87,9 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   await Promise.all(everything.map((one) => one.hears(run.id)));
   // The request itself and the drive read a few times; the followers share theirs.
   expect(counted.reads() - before).toBeLessThan(15);
+  // Who works on what is looked at once a second, and when it was changed here.
+  expect(counted.noteLists()).toBeGreaterThan(0);
+  expect(counted.noteLists()).toBeLessThan((performance.now() - startedAt) / 1_000 + 3);
   expect(elsewhere.text).not.toContain(run.id);
   for (const one of same) {
     const seqs = [...one.text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));

@@ -9,7 +9,7 @@ import { dropClaim } from './claims.ts';
 import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
 
-export function decideEndpoints({ ai, access, measures, log, logInputs }: Services) {
+export function decideEndpoints({ ai, access, claims, measures, log, logInputs }: Services) {
   const { runs } = ai;
   return [
     endpoint(
@@ -74,6 +74,7 @@ export function decideEndpoints({ ai, access, measures, log, logInputs }: Servic
             ...(logInputs && { input: seen.input, decision, note }),
           });
           await dropClaim(runs.notes, interruptId);
+          claims.look();
         }
         return json(decided);
       },

@@ -16,7 +16,8 @@ const LastEventHeaders = z.object({
     .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `after`.' }),
 });
 
-export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services) {
+export function eventEndpoints(services: Services) {
+  const { ai, access, runEvents, streams } = services;
   return [
     endpoint(
       {
@@ -56,7 +57,7 @@ export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services
         scope: 'read',
         answers: { 200: { description: 'A stream that does not end.', shape: z.string(), type: 'text/event-stream' } },
       },
-      ({ person, request }) => eventStream((signal) => changesFor(hub, access, person, signal), request, streams),
+      ({ person, request }) => eventStream((signal) => changesFor(services, person, signal), request, streams),
     ),
   ];
 }

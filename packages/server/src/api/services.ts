@@ -1,6 +1,7 @@
 // What the endpoints work with.
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
+import type { ClaimWatch } from '../live/claim-watch.ts';
 import type { StreamOptions } from '../live/event-stream.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
@@ -11,6 +12,7 @@ export type Services = {
   readonly ai: Countersign;
   readonly access: Access;
   readonly hub: Hub;
+  readonly claims: ClaimWatch;
   readonly runEvents: RunEvents;
   readonly measures: Measures;
   readonly log: Log;
