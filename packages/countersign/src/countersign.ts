@@ -28,6 +28,7 @@ import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './r
 import { Runs } from './runs/runs.ts';
 import type { Store } from './runs/store.ts';
 import { converse, startRun } from './runs/stored.ts';
+import { type AppendListener, Appends, toldStore } from './runs/told-store.ts';
 
 /** What an instance brings to everything that is defined on it. */
 export type CountersignOptions = {
@@ -73,6 +74,7 @@ export class Countersign {
   readonly #promptDir: string | undefined;
   readonly #agents = new Map<string, AgentPort>();
   readonly #defined = new Map<string, Agent>();
+  readonly #appends = new Appends();
   readonly #runs: Runs | undefined;
   #folder: Promise<PromptFolder> | undefined;
 
@@ -179,6 +181,14 @@ export class Countersign {
     throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
   }
 
+  /**
+   * Hears of everything that this process appends to stored runs, whoever made it do so, once it is durable. An append of
+   * which nobody knows whether it was written, because the store went away, may be left out. Returns how to stop.
+   */
+  onAppend(listener: AppendListener): () => void {
+    return this.#appends.listen(listener);
+  }
+
   /** Defines a prompt from a template or a function; it can be found again with `prompt(name)`. */
   definePrompt<I extends SchemaInput = any, O extends SchemaInput = any>(
     config: PromptConfig<I, O>,
@@ -205,7 +215,8 @@ export class Countersign {
 
   #openRuns(store: Store, options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'clock'>): Runs {
     const { newId } = this.#settings;
-    return new Runs(store, new Drives({ store, agents: this.#agents, newId, sleep, ...options }));
+    const told = toldStore(store, this.#appends);
+    return new Runs(store, new Drives({ store: told, agents: this.#agents, newId, sleep, ...options }));
   }
 
   #port(name: string): AgentPort {

@@ -89,12 +89,14 @@ export type {
   NewRun,
   Page,
   Risk,
+  RunCounts,
   RunQuery,
   RunRecord,
   RunStatus,
   Store,
   StoredEvent,
 } from './runs/store.ts';
+export type { AppendListener } from './runs/told-store.ts';
 export type { RunInterrupt, RunView } from './runs/view.ts';
 export type { Worker, WorkerOptions } from './runs/worker.ts';
 export { memoryStore } from './stores/memory.ts';

@@ -16,6 +16,7 @@ type Name =
   | 'due'
   | 'completeDue'
   | 'interrupt'
+  | 'countRuns'
   | 'now'
   | 'refusal';
 
@@ -48,6 +49,7 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
     completeDue: statement(`INSERT INTO ${due} (run_id, due_at)
       SELECT id, due_at FROM ${run} WHERE due_at IS NOT NULL UNION ALL SELECT '', ${NEVER} ON CONFLICT DO NOTHING`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
+    countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
     refusal:
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(

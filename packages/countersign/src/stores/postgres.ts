@@ -10,6 +10,7 @@ import type {
   InterruptRecord,
   LoadedRun,
   Page,
+  RunCounts,
   RunQuery,
   RunRecord,
   Store,
@@ -32,7 +33,17 @@ import { preparePostgresSearch, searchPreparedSql } from './postgres-search-sche
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
-import { type InterruptRow, interruptOf, type LoadedRow, loadedOf, placeOf, type RunRow, runOf } from './rows.ts';
+import {
+  type CountRow,
+  countsOf,
+  type InterruptRow,
+  interruptOf,
+  type LoadedRow,
+  loadedOf,
+  placeOf,
+  type RunRow,
+  runOf,
+} from './rows.ts';
 import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
@@ -175,6 +186,10 @@ class PostgresStore implements Store {
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
     const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
     return row === undefined ? undefined : interruptOf(row);
+  }
+
+  async countRuns(): Promise<RunCounts> {
+    return countsOf(await this.#rows<CountRow>(this.#sql.countRuns, []));
   }
 
   async stats(query: StatsQuery): Promise<Stats> {
