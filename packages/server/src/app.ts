@@ -26,6 +26,7 @@ import { login, logout } from './pages/login.ts';
 import { mountHealth } from './watching/health.ts';
 import { createLog, type Log } from './watching/log.ts';
 import { Measures } from './watching/measures.ts';
+import { watchRecords } from './watching/records.ts';
 import { watchRequests } from './watching/requests.ts';
 
 /** A server without a socket. */
@@ -41,6 +42,8 @@ export type App = {
   retire(): void;
   /** Ends every open stream. */
   close(): void;
+  /** What runs of `ai` record is neither counted nor logged from now on: the last thing to call. */
+  end(): void;
 };
 
 const BASE = '/api/v1';
@@ -67,12 +70,11 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     // The id of a question begins with that of its run.
     claims: new ClaimWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
     runEvents: new RunEvents(ai.runs, hub),
-    measures,
     log,
-    logInputs: options.logInputs ?? false,
     streams: { keepAliveMs: options.keepAliveMs ?? 15_000, lifetimeMs: options.streamLifetimeMs ?? 3_600_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
   };
+  const stopRecords = watchRecords(ai, { measures, log, logInputs: options.logInputs ?? false });
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const state = { retired: false };
@@ -142,6 +144,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
       state.retired = true;
     },
     close: () => hub.close(),
+    end: stopRecords,
   };
 }
 

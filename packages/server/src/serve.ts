@@ -147,6 +147,7 @@ async function stop(
   // A request that came in last may have begun something.
   await ai.runs.stop();
   app.log('info', 'stopped');
+  app.end();
 }
 
 function onSignals(app: App, close: () => Promise<void>): () => void {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createClient } from '@countersign/server/client';
 import { onTestFinished } from 'vitest';
 
+/** With metrics that anybody may read. */
 export type ServerProcess = { readonly url: string; readonly client: ReturnType<typeof createClient> };
 
 /** A server on the store at this place, and a client of somebody who sees everything. */
