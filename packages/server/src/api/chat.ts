@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { type Agent, type Countersign, type Context as ToolContext, UsageError } from 'countersign';
 import { type ChatRoute, chatRoute } from 'countersign/ui';
 import type { RunReference } from '../access.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { endpoint, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import { nameShape, runIdShape } from '../shapes/page.ts';
 import { unknownAgent } from './run-answer.ts';
@@ -117,7 +117,7 @@ export function chatEndpoints(services: Services) {
         method: 'post',
         path: '/chat/{agent}',
         summary: 'Say something, or decide, in a chat',
-        description: 'Saying something needs the scope `start`, deciding the scope `decide`.',
+        description: 'Saying something needs the scope `start`, deciding the scopes `decide` and `read`.',
         tag,
         scope: null,
         params: agentParam,
@@ -127,6 +127,8 @@ export function chatEndpoints(services: Services) {
       },
       async ({ params: { agent }, body, person, request }) => {
         const route = routeOf(agent);
+        // Whoever speaks is answered; everybody else is shown the conversation.
+        if (lastRole(body) !== 'user') requireScope(person, 'read');
         const post = new Request(request.url, {
           method: 'POST',
           headers: headersOf(request),
@@ -150,13 +152,19 @@ export function chatEndpoints(services: Services) {
   ];
 }
 
+/** Who speaks last, as the chat reads it: what a browser posts as the system is not heard. */
+function lastRole({ messages = [] }: z.output<typeof PostShape>): string | undefined {
+  return messages.findLast(({ role }) => role !== 'system')?.role;
+}
+
 /** Those who may only decide may not speak in the name of the one who asked, nor have a failed run tried again. */
 async function refuseSpeaking(
   ai: Countersign,
   run: RunReference | undefined,
-  { id, trigger, messages = [], decisions = [] }: z.output<typeof PostShape>,
+  body: z.output<typeof PostShape>,
 ): Promise<void> {
-  const last = messages.at(-1)?.role;
+  const { id, trigger, decisions = [] } = body;
+  const last = lastRole(body);
   const decides = trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
   if (run && decides && (await ai.runs.get(run.id)).status !== 'failed') return;
   throw new UsageError('not-allowed', { status: 403, runId: id }, 'You may decide in this chat, but not speak in it.');

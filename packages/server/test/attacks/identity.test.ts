@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import { headerIdentity, jwtIdentity, listTokens, revokeToken } from '@countersign/server';
 import { exportJWK, exportSPKI, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { asking, raw, startServer } from '../server.ts';
+import { asking, begin, raw, startServer } from '../server.ts';
 
 test('a token is not in the store, only its hash; revoked, it is refused at once', async () => {
   const { ai, url, tokenFor } = await startServer();
@@ -103,6 +103,40 @@ test('scopes are kept to', async () => {
     ).status,
   ).toBe(403);
   expect((await decider('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(200);
+});
+
+test('what one may not read is in no answer, whatever else one may do', async () => {
+  const { as, ai } = await startServer();
+  const run = await begin(await as('ann'), ai, 'pay SECRET 500');
+  const starter = await as('ann', { scopes: ['start'] });
+  const decider = await as('ann', { scopes: ['decide'] });
+  const assistant = [{ id: 'a', role: 'assistant', parts: [] }];
+  const approved = {
+    ...{ type: 'tool-pay', toolCallId: 'x', state: 'approval-responded', input: {} },
+    approval: { id: run.pending[0], approved: true },
+  };
+  const decide = [{ interruptId: run.pending[0], decision: { type: 'approve' } }];
+  // Nothing is said: the answer would be the conversation.
+  for (const ask of [starter, decider])
+    for (const post of [
+      { id: run.id, messages: assistant },
+      { id: run.id, messages: [...assistant, { id: 's', role: 'system', parts: [] }] },
+      { id: run.id, messages: [{ id: 'a', role: 'assistant', parts: [approved] }] },
+      { id: run.id, decisions: decide },
+      { id: run.id },
+    ]) {
+      const { status, body } = await ask('POST', '/api/v1/chat/teller', post);
+      expect([status, body.code], JSON.stringify(post)).toEqual([403, 'not-allowed']);
+    }
+  const driven = await starter('POST', `/api/v1/runs/${run.id}/drive`);
+  expect(driven.body).toMatchObject({ id: run.id, status: 'waiting', messages: [], text: '', interrupts: [] });
+  const started = await starter('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'SECRET' });
+  expect([started.status, JSON.stringify(started.body).includes('SECRET')]).toEqual([201, false]);
+  const cancelled = await starter('POST', `/api/v1/runs/${run.id}/cancel`, {});
+  expect([cancelled.body.status, JSON.stringify(cancelled.body).includes('SECRET')]).toEqual(['cancelled', false]);
+  // Whoever speaks is answered.
+  const said = { id: 'new', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
+  expect((await starter('POST', '/api/v1/chat/parrot', said)).body).toContain('hello');
 });
 
 test('a one-time link works once, also when two come at the same moment; signing out ends the session', async () => {
