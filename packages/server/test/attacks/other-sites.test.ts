@@ -64,10 +64,22 @@ test('a form of another site cannot post, even where no origin is told: it canno
     'multipart/form-data; boundary=x',
     'text/plain',
     'text/json',
+    'application/json+form',
+    'application/jsonp',
+    'application/json-patch+json',
+    'application/json, text/plain',
+    'application/json; charset=utf-16',
+    'application/json; charset=utf-8; charset=utf-16',
   ]) {
     const { status } = await ask('POST', '/api/v1/runs', '{"agent":"parrot","prompt":"x"}', { 'content-type': type });
     expect(status, type).toBe(415);
   }
+  const packed = { 'content-encoding': 'gzip' };
+  expect((await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }, packed)).status).toBe(415);
+  for (const type of ['application/json', 'Application/JSON ; Charset="UTF-8"', 'application/json;charset=utf-8'])
+    expect((await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }, { 'content-type': type })).status).toBe(
+      201,
+    );
 });
 
 test('no other origin may read: there is no CORS', async () => {
