@@ -33,7 +33,7 @@ import { watchRequests } from './watching/requests.ts';
 export type App = {
   /** Answers a request. `env` may carry Node's `incoming`, from which the address of the client is read. */
   fetch(request: Request, env?: unknown): Promise<Response>;
-  /** The Hono app, to mount in another: `host.route('/approvals', app.hono)`. */
+  /** The Hono app, to mount in another: `host.route('/approvals', app.hono)`, with `basePath: '/approvals'`. */
   readonly hono: OpenAPIHono;
   readonly log: Log;
   /** The path of a link that signs this person in, once and within ten minutes. */
@@ -103,12 +103,15 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   });
   hono.use('*', async (context, next) => {
     refuseOtherHosts(new URL(context.req.url), hostNames(options, publicAddress));
-    // A HEAD would open streams that nobody reads.
-    if (context.req.method === 'HEAD' && context.req.path.startsWith('/api/')) throw methodNotAllowed('HEAD', ['GET']);
     await next();
   });
 
   const api = new OpenAPIHono();
+  // A HEAD would open streams that nobody reads.
+  api.use('*', async (context, next) => {
+    if (context.req.method === 'HEAD') throw methodNotAllowed('HEAD', ['GET']);
+    await next();
+  });
   const endpoints = apiEndpoints(services);
   const limits = { maxBodyBytes: options.maxBodyBytes ?? 1_000_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000 };
   for (const endpoint of endpoints) mountEndpoint(api, endpoint, { caller, ...limits });
@@ -120,6 +123,9 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   mountHealth(hono, { ai, hub, measures, metrics: options.metrics ?? 'token', caller, isRetired: () => state.retired });
   hono.get('/login', async (context) => {
+    // Nor may it use up a link.
+    if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)
+      throw methodNotAllowed('HEAD', ['GET']);
     const answer = await login(notes, cookieFor(context), new URL(context.req.url), basePath);
     return answer ?? inbox(context.req.path, context.req.raw);
   });
@@ -129,11 +135,16 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   });
 
   const inbox = createInbox(options.inboxDir, basePath);
-  hono.all('*', ({ req }) => {
-    if (req.path === '/api' || req.path.startsWith('/api/'))
-      throw notFound(req.method, req.path, allowedMethods(hono.routes, req.path));
-    return inbox(req.path, req.raw);
-  });
+  const nothing = ({ req }: Context): never => {
+    // The app may be mounted below another path, of which its own routes do not know.
+    const path = req.path.slice(Math.max(0, req.path.lastIndexOf(`${BASE}/`)));
+    throw notFound(req.method, req.path, allowedMethods(hono.routes, path));
+  };
+  hono.all('/api', nothing);
+  hono.all('/api/*', nothing);
+  // Mounted in another Hono app, the path is still that of the whole.
+  const isBelow = (path: string): boolean => basePath !== '' && path.startsWith(`${basePath}/`);
+  hono.all('*', ({ req }) => inbox(isBelow(req.path) ? req.path.slice(basePath.length) : req.path, req.raw));
 
   return {
     fetch: async (request, env) => hono.fetch(request, env as object),

@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createApp, createToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { countersign, memoryStore } from 'countersign';
@@ -39,9 +42,37 @@ test('it is mounted below a path, by itself or in another app', async () => {
   expect(document.servers).toEqual([{ url: '/approvals/api/v1' }]);
   expect((await app.fetch(new Request('http://host.test/api/v1/me'))).status).toBe(404);
   expect((await app.fetch(new Request('http://host.test/approvalsx/api/v1/me'))).status).toBe(404);
-  const mounted = new Hono().route('/inner', (await embedded({})).app.hono);
+  const { app: innerApp, token: innerToken } = await embedded({});
+  const mounted = new Hono().route('/inner', innerApp.hono);
   expect((await mounted.fetch(new Request('http://host.test/inner/healthz'))).status).toBe(200);
   expect((await mounted.fetch(new Request('http://host.test/inner/api/v1/me'))).status).toBe(401);
+  // What is wrong is told as below any other path.
+  const answer = async (method: string, path: string) => {
+    const headers = { authorization: `Bearer ${innerToken}` };
+    const response = await mounted.fetch(new Request(`http://host.test/inner/api${path}`, { method, headers }));
+    return [response.status, response.headers.get('content-type'), response.headers.get('allow')];
+  };
+  const problem = 'application/problem+json';
+  expect(await answer('GET', '/v1/nothing')).toEqual([404, problem, null]);
+  expect(await answer('GET', '/v2/me')).toEqual([404, problem, null]);
+  expect(await answer('PUT', '/v1/runs')).toEqual([405, problem, 'POST, GET']);
+  expect(await answer('HEAD', '/v1/changes')).toEqual([405, problem, 'GET']);
+});
+
+test('its pages and their files are found wherever it is mounted, in either way', async () => {
+  const inboxDir = mkdtempSync(join(tmpdir(), 'countersign-inbox-'));
+  onTestFinished(() => rmSync(inboxDir, { recursive: true }));
+  mkdirSync(join(inboxDir, 'assets'));
+  writeFileSync(join(inboxDir, 'index.html'), '<!doctype html><script src="./assets/app-1.js"></script>INBOX');
+  writeFileSync(join(inboxDir, 'assets', 'app-1.js'), 'export const app = 1;');
+  const { app } = await embedded({ basePath: '/approvals', inboxDir });
+  const passedOn = new Hono().all('/approvals/*', (context) => app.fetch(context.req.raw));
+  const mounted = new Hono().route('/approvals', app.hono);
+  for (const host of [passedOn, mounted]) {
+    const text = async (path: string) => (await host.fetch(new Request(`http://host.test/approvals${path}`))).text();
+    expect(await text('/runs/run_1')).toContain('src="/approvals/assets/app-1.js"');
+    expect(await text('/assets/app-1.js')).toBe('export const app = 1;');
+  }
 });
 
 test('without a store there is no server', () => {

@@ -155,6 +155,14 @@ test('a one-time link works once, also when two come at the same moment; signing
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
 });
 
+test('who only asks whether the link is there does not use it up', async () => {
+  const { server, url } = await startServer({ dev: true });
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const asked = await fetch(`${url}${pathname}${search}`, { method: 'HEAD', redirect: 'manual' });
+  expect([asked.status, asked.headers.get('set-cookie')]).toEqual([405, null]);
+  expect((await fetch(`${url}${pathname}${search}`, { redirect: 'manual' })).status).toBe(303);
+});
+
 test('a link is used up after ten minutes, and without `dev` there is none', async () => {
   const { server } = await startServer();
   expect(server.loginUrl).toBeNull();
