@@ -26,6 +26,7 @@ import { login, logout } from './pages/login.ts';
 import { mountHealth } from './watching/health.ts';
 import { createLog, type Log } from './watching/log.ts';
 import { Measures } from './watching/measures.ts';
+import { OpenStreams } from './watching/open-streams.ts';
 import { watchRecords } from './watching/records.ts';
 import { watchRequests } from './watching/requests.ts';
 
@@ -81,10 +82,14 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
     const identification = { notes, cookie: cookieFor(context), identify: options.identify };
-    const caller = await callerOf(identification, context.req.raw, originOf(context));
+    const ask = () => callerOf(identification, context.req.raw, originOf(context));
+    const caller = await ask();
     const own = publicAddress ?? new URL(context.req.url);
     refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
-    if (caller) context.set('person', caller.person.id);
+    if (caller) {
+      context.set('person', caller.person.id);
+      context.set('stillKnown', () => isStill(caller, ask));
+    }
     return caller;
   }
 
@@ -96,7 +101,12 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   const hono = new OpenAPIHono({ getPath: (request) => pathBelow(basePath, new URL(request.url).pathname) });
   hono.onError((error) => problemResponse(error));
-  hono.use('*', watchRequests({ log, measures, maxStreams: options.maxStreams ?? 2_000 }));
+  const streams = new OpenStreams({
+    measures,
+    most: options.maxStreams ?? 2_000,
+    checkMs: options.streamCheckMs ?? 30_000,
+  });
+  hono.use('*', watchRequests({ log, measures, streams }));
   hono.use('*', async (context, next) => {
     await next();
     addSecurityHeaders(context.res.headers, publicAddress?.protocol === 'https:');
@@ -183,6 +193,17 @@ function hostNames({ hosts }: AppOptions, publicAddress: URL | undefined): HostN
   if (hosts === undefined) return undefined;
   const names = hosts === 'loopback' ? ['localhost', '127.0.0.1', '[::1]'] : hosts;
   return new Set([...names, ...(publicAddress ? [publicAddress.hostname] : [])]);
+}
+
+/** Whether the same is found again, and may do no less. Throws where that cannot be known. */
+async function isStill({ person }: Caller, ask: () => Promise<Caller | undefined>): Promise<boolean> {
+  try {
+    const now = (await ask())?.person;
+    return now?.id === person.id && person.scopes.every((scope) => now.scopes.includes(scope));
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
 }
 
 /** Only Node tells where a connection comes from. */

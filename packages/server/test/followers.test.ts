@@ -188,6 +188,42 @@ test('no more streams than allowed are open', async () => {
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
 });
 
+test('whoever is revoked, signed out or no longer known to the login follows nothing any more', async () => {
+  const known = new Set(['eve']);
+  const server = await startServer({
+    dev: true,
+    streamCheckMs: 50,
+    identify: (request) => {
+      const id = request.headers.get('x-user');
+      return id !== null && known.has(id) ? { id } : null;
+    },
+  });
+  const ask = await server.as('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const { token, record } = await createToken(server.ai.runs.notes, { person: 'ann' });
+  const signedIn = await fetch(server.server.loginUrl ?? '', { redirect: 'manual' });
+  const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const open = (path: string, headers: Record<string, string>) => fetch(`${server.url}/api/v1${path}`, { headers });
+  const [bearer, session, hook] = [{ authorization: `Bearer ${token}` }, { cookie }, { 'x-user': 'eve' }];
+  const streams = await Promise.all([
+    open('/changes', bearer),
+    open(`/runs/${run.id}/events?follow=1`, bearer),
+    open(`/chat/teller/${run.id}/watch`, bearer),
+    open('/changes', session),
+    open('/changes', hook),
+  ]);
+  expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  const stays = await follow(server, await server.tokenFor('ann'), '/api/v1/changes');
+  await revokeToken(server.ai.runs.notes, record.id);
+  await fetch(`${server.url}/logout`, { method: 'POST', headers: { cookie, origin: server.url } });
+  known.clear();
+  // Each ends by itself.
+  await Promise.all(streams.map((stream) => stream.text()));
+  // Who is still known still follows.
+  const more = await begin(ask, server.ai, 'hello');
+  await stays.hears(more.id);
+}, 10_000);
+
 test('a token that is revoked ends what it follows, at the latest when the stream is asked for anew', async () => {
   const server = await startServer({ streamLifetimeMs: 200 });
   const ask = await server.as('ann');
