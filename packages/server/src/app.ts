@@ -24,6 +24,7 @@ import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
 import { login, logout } from './pages/login.ts';
 import { mountHealth } from './watching/health.ts';
+import { documentHealth } from './watching/health-document.ts';
 import { createLog, type Log } from './watching/log.ts';
 import { Measures } from './watching/measures.ts';
 import { OpenStreams } from './watching/open-streams.ts';
@@ -125,13 +126,15 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   const endpoints = apiEndpoints(services);
   const limits = { maxBodyBytes: options.maxBodyBytes ?? 1_000_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000 };
   for (const endpoint of endpoints) mountEndpoint(api, endpoint, { caller, ...limits });
+  const metrics = options.metrics ?? 'token';
+  documentHealth(api.openAPIRegistry, basePath === '' ? '/' : basePath, metrics);
   const document = documentOf(api, `${basePath}${BASE}`);
   api.get('/openapi.json', () => Response.json(document));
   api.get('/docs', () => htmlResponse(docsPage(document, 'docs.css')));
   api.get('/docs.css', () => new Response(DOCS_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }));
   hono.route(BASE, api);
 
-  mountHealth(hono, { ai, hub, measures, metrics: options.metrics ?? 'token', caller, isRetired: () => state.retired });
+  mountHealth(hono, { ai, hub, measures, metrics, caller, isRetired: () => state.retired });
   hono.get('/login', async (context) => {
     // Nor may it use up a link.
     if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)

@@ -90,11 +90,20 @@ test('the document describes every route, and the page shows every one of them',
     Object.keys(methods as object).map((method) => [method, path]),
   );
   expect(routes.length).toBeGreaterThan(18);
-  for (const [, path] of routes) expect(page).toContain(`/api/v1${path}`);
+  const atRoot = ['/healthz', '/readyz', '/metrics'];
+  expect(routes.map(([, path]) => path)).toEqual(expect.arrayContaining(atRoot));
+  for (const [, path = ''] of routes)
+    expect(page).toContain(`<code>${atRoot.includes(path) ? '' : '/api/v1'}${path}</code>`);
   for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="${name}"`);
-  for (const [, methods] of Object.entries(document.paths))
+  for (const [path, methods] of Object.entries(document.paths))
     for (const operation of Object.values(methods as Record<string, any>)) {
       expect(operation.summary).toBeTruthy();
-      expect(operation.responses['401']).toBeDefined();
+      if (path !== '/healthz' && path !== '/readyz') expect(operation.responses['401'], path).toBeDefined();
+      expect(operation.responses.default.content['application/problem+json'], path).toBeDefined();
+      // A path names its parameters, each once, and they are required.
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const inPath = (operation.parameters ?? []).filter((parameter: any) => parameter.in === 'path');
+      expect(inPath.map(({ name }: any) => name).toSorted(), path).toEqual(named.toSorted());
+      expect(inPath.every(({ required }: any) => required === true)).toBe(true);
     }
 });

@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 const LastEventHeaders = z.object({
   'last-event-id': z
     .string()
-    .regex(/^\d{1,10}$/)
+    .regex(/^\d{1,9}$/)
     .optional()
     .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `after`.' }),
 });
@@ -32,7 +32,13 @@ export function eventEndpoints(services: Services) {
         params: z.object({ runId: runIdShape }),
         query: EventQueryShape,
         headers: LastEventHeaders,
-        answers: { 200: { description: 'A page of events.', shape: pageOf(EventShape) } },
+        answers: {
+          200: {
+            description: 'A page of events, or a stream of them.',
+            shape: pageOf(EventShape),
+            also: ['text/event-stream'],
+          },
+        },
         problems: [404],
       },
       async ({ params: { runId }, query: { after = 0, limit = 50, follow }, person, request }) => {
