@@ -1,5 +1,6 @@
 // Somebody who is signed in, and looks for what is not theirs.
 import { createClient } from '@countersign/server/client';
+import { memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
 import { type Ask, begin, startServer } from '../server.ts';
 
@@ -93,6 +94,43 @@ test('a cursor of another leads nowhere else', async () => {
   expect(stolen.body.items).toEqual([]);
   const forged = await mallory('GET', '/api/v1/interrupts?cursor=%7B%22x%22%3A1%7D');
   expect(forged.status).toBeLessThan(500);
+});
+
+test('a list that a policy looks through costs few looks, and its pages leave nothing out', async () => {
+  const real = memoryStore();
+  let looks = 0;
+  const store = new Proxy(real, {
+    get(target, name) {
+      if (name === 'listInterrupts') looks += 1;
+      const value = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const isSevenths = (input: unknown) => (input as { amount: number }).amount % 7 === 0;
+  const { as, ai } = await startServer({
+    store,
+    mayDecide: ({ input }, person) => person.id === 'boss' && isSevenths(input),
+  });
+  const teller = ai.agents.get('teller');
+  for (let amount = 201; amount <= 500; amount++) await teller?.start(`pay SECRET ${amount}`, { by: 'ann' });
+  await ai.runs.settled();
+  const [boss, mallory] = [await as('boss'), await as('mallory')];
+  looks = 0;
+  expect((await mallory('GET', '/api/v1/interrupts?limit=1')).body).toEqual({ items: [], cursor: null });
+  expect(looks).toBeLessThan(20);
+  for (const limit of [1, 3, 50, 200]) {
+    const seen: number[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const { body } = await boss('GET', `/api/v1/interrupts?limit=${limit}${from}`);
+      expect(body.items.length).toBeLessThanOrEqual(limit);
+      seen.push(...body.items.map(({ input }: any) => input.amount));
+      cursor = body.cursor;
+    }
+    const sevenths = Array.from({ length: 300 }, (_, index) => 201 + index).filter((amount) => amount % 7 === 0);
+    expect(seen, `limit ${limit}`).toEqual(sevenths);
+  }
 });
 
 test('changes of runs of others are not told', async () => {
