@@ -47,7 +47,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   }
 
   return {
-    GET: answering(async (request) => {
+    GET: answering(options.onFault, async (request) => {
       const { chatId, what } = readPath(new URL(request.url).pathname);
       const person = await personOf(request, chatId);
       if (chats.type === 'sealed') return new Response(null, { status: 204 });
@@ -62,7 +62,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       const chunks = await chat.replay(request.signal);
       return chunks ? sseResponse(chunks, uiStream) : new Response(null, { status: 204 });
     }),
-    POST: answering(async (request) => {
+    POST: answering(options.onFault, async (request) => {
       refuseOtherOrigins(request, options.allowedOrigins ?? []);
       const body = await readJson(request, limits);
       const post = readPost(body);
@@ -118,12 +118,18 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
 }
 
 /** Whatever goes wrong becomes an answer. */
-function answering(handle: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+function answering(
+  onFault: ChatRouteOptions['onFault'],
+  handle: (request: Request) => Promise<Response>,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
       return await handle(request);
     } catch (error) {
-      return error instanceof Response ? error : problemResponse(error);
+      if (error instanceof Response) return error;
+      const answer = problemResponse(error);
+      if (answer.status >= 500) onFault?.(error, request);
+      return answer;
     }
   };
 }

@@ -41,6 +41,7 @@ export function chatEndpoints(services: Services) {
   const { ai, access } = services;
   const chatters = new WeakMap<Request, Chatter>();
   const routes = new Map<Agent, ChatRoute>();
+  const faults = new WeakMap<Request, unknown>();
 
   function routeOf(name: string): ChatRoute {
     const agent = ai.agents.get(name);
@@ -56,6 +57,7 @@ export function chatEndpoints(services: Services) {
         return access.mayDecide({ ...card, runId, agent: name, startedBy, claim: null }, person);
       },
       keepAliveMs: services.streams.keepAliveMs,
+      onFault: (error, request) => faults.set(request, error),
     });
     routes.set(agent, made);
     return made;
@@ -79,6 +81,13 @@ export function chatEndpoints(services: Services) {
       sees,
     });
     return sees ? run : run ? 'hidden' : 'none';
+  }
+
+  /** What went wrong here is told and logged as everywhere in the server. */
+  async function ask(request: Request, answering: Promise<Response>): Promise<Response> {
+    const answer = await answering;
+    if (faults.has(request)) throw faults.get(request);
+    return answer;
   }
 
   /** What is followed ends with the client, with the server, and after its time. */
@@ -107,7 +116,7 @@ export function chatEndpoints(services: Services) {
         const found = await enter(request, agent, chatId, person);
         // As for a chat that nobody has begun.
         if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
-        return route.GET(request);
+        return ask(request, route.GET(request));
       },
     );
 
@@ -139,7 +148,7 @@ export function chatEndpoints(services: Services) {
         const run = found === 'none' ? { id: body.id, agent, startedBy: person.id } : found;
         if (run !== 'hidden' && !access.maySteer(run, person))
           await refuseSpeaking(ai, found === 'none' ? undefined : run, body);
-        return route.POST(post);
+        return ask(post, route.POST(post));
       },
     ),
     look('', 'A chat, to begin `useChat` with', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),

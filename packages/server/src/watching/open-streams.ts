@@ -12,6 +12,12 @@ export type OpenStreamsOptions = {
 /** Whether whoever asked is still who they were: tokens are revoked, sessions end. */
 export type StillKnown = () => Promise<boolean>;
 
+export type Holding = {
+  readonly stillKnown: StillKnown | undefined;
+  /** Told why a stream broke off, if it was for something here. */
+  readonly failed: (error: unknown) => void;
+};
+
 type OpenStream = { readonly stillKnown: StillKnown | undefined; readonly end: () => void };
 
 export class OpenStreams {
@@ -24,7 +30,7 @@ export class OpenStreams {
   }
 
   /** The same answer, held until it ends. Throws `too-many-streams`. */
-  hold(response: Response, stillKnown: StillKnown | undefined): Response {
+  hold(response: Response, { stillKnown, failed }: Holding): Response {
     const { body, status, headers } = response;
     if (!body || !(headers.get('content-type') ?? '').startsWith('text/event-stream')) return response;
     const { most, measures } = this.#options;
@@ -32,7 +38,7 @@ export class OpenStreams {
       void body.cancel().catch(() => undefined);
       throw new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
     }
-    const { stream, end } = tapped(body, () => this.#ended(held));
+    const { stream, end } = tapped(body, () => this.#ended(held), failed);
     const held: OpenStream = { stillKnown, end };
     this.#open.add(held);
     measures.stream(1);
@@ -66,6 +72,7 @@ export class OpenStreams {
 function tapped(
   body: ReadableStream<Uint8Array>,
   ended: () => void,
+  failed: (error: unknown) => void,
 ): { readonly stream: ReadableStream<Uint8Array>; readonly end: () => void } {
   const reader = body.getReader();
   const stream = new ReadableStream<Uint8Array>(
@@ -78,7 +85,9 @@ function tapped(
           controller.close();
         } catch (error) {
           ended();
-          controller.error(error);
+          failed(error);
+          // Whoever carries the stream may print why it broke off, or send it.
+          controller.error(new Error('The stream broke off.'));
         }
       },
       async cancel(reason) {

@@ -14,24 +14,25 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
     const startedAt = performance.now();
     const requestId = requestIdOf(context.req.raw);
     await next();
+    const person: unknown = context.get('person');
+    const route = routeOf(context);
+    const about = { requestId, method: context.req.method, route, ...(typeof person === 'string' && { person }) };
     try {
-      context.res = streams.hold(context.res, context.get('stillKnown'));
+      context.res = streams.hold(context.res, {
+        stillKnown: context.get('stillKnown'),
+        failed: (error) => log('error', 'stream', { ...about, error }),
+      });
     } catch (error) {
       context.res = problemResponse(error);
     }
     const { status, headers } = context.res;
     headers.set('x-request-id', requestId);
     const ms = performance.now() - startedAt;
-    const route = routeOf(context);
     measures.request(methodOf(context.req.method), route, status, ms / 1000);
-    const person: unknown = context.get('person');
     log(status >= 500 ? 'error' : 'info', 'request', {
-      requestId,
-      method: context.req.method,
-      route,
+      ...about,
       status,
       ms: Math.round(ms * 10) / 10,
-      ...(typeof person === 'string' && { person }),
       ...(context.error && status >= 500 && { error: context.error }),
     });
   };
