@@ -5,17 +5,17 @@ import { type ChatRoute, chatRoute } from 'countersign/ui';
 import type { RunReference } from '../access.ts';
 import { endpoint, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { nameShape, runIdShape } from '../shapes/page.ts';
+import { chatIdShape, nameShape } from '../shapes/page.ts';
 import { unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
 const tag = 'Chat';
 const agentParam = z.object({ agent: nameShape });
-const chatParams = z.object({ agent: nameShape, chatId: runIdShape });
+const chatParams = z.object({ agent: nameShape, chatId: chatIdShape });
 
 const PostShape = z
   .looseObject({
-    id: runIdShape.openapi({ description: 'The chat: the id of its run.' }),
+    id: chatIdShape.openapi({ description: 'The chat: the id of its run.' }),
     trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
     messages: z
       .array(
@@ -31,10 +31,14 @@ const stream = { description: 'The UI message stream of the AI SDK.', shape: z.s
 /** Who chats, as `chatRoute` is told: with what is known of the chat already. */
 type Chatter = {
   readonly id: string;
+  /** The chat that was looked at; nothing of this is said of another. */
+  readonly chatId: string;
   readonly context?: ToolContext;
   readonly person: Person;
   readonly startedBy: string | null;
   readonly sees: boolean;
+  /** There was none yet. */
+  readonly isNew: boolean;
 };
 
 export function chatEndpoints(services: Services) {
@@ -50,7 +54,12 @@ export function chatEndpoints(services: Services) {
     if (known) return known;
     const made = chatRoute(agent, {
       authorize: (request) => chatters.get(request),
-      mayRead: (run, chatter) => (chatter as Chatter).sees || access.mayRead(run, (chatter as Chatter).person),
+      mayRead: (run, chatter) => {
+        const { chatId, isNew, sees, person } = chatter as Chatter;
+        // Somebody else has begun it meanwhile: what was looked at was a chat of one's own.
+        if (run.id !== chatId || (isNew && run.startedBy !== person.id)) return false;
+        return sees || access.mayRead(run, person);
+      },
       mayDecide: (card, chatter) => {
         const { person, startedBy } = chatter as Chatter;
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
@@ -75,10 +84,12 @@ export function chatEndpoints(services: Services) {
     const isOwn = !run || run.startedBy === person.id;
     chatters.set(request, {
       id: person.id,
+      chatId,
       ...(isOwn && person.context && { context: person.context }),
       person,
       startedBy: run ? run.startedBy : person.id,
       sees,
+      isNew: run === undefined,
     });
     return sees ? run : run ? 'hidden' : 'none';
   }
