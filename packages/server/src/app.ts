@@ -76,7 +76,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     streams: { keepAliveMs: options.keepAliveMs ?? 15_000, lifetimeMs: options.streamLifetimeMs ?? 3_600_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
   };
-  const stopRecords = watchRecords(ai, { measures, log, logInputs: options.logInputs ?? false });
+  const stopRecords = watchRecords(ai, { measures, log: options.log && log, logInputs: options.logInputs ?? false });
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const state = { retired: false };

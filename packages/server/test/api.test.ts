@@ -9,6 +9,7 @@ test('nobody is let in without a token', async () => {
   const response = await fetch(`${url}/api/v1/me`);
   expect(response.status).toBe(401);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('www-authenticate')).toBe('Bearer');
   expect(await response.json()).toMatchObject({ code: 'not-authorized', status: 401 });
 });
 

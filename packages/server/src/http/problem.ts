@@ -20,7 +20,11 @@ export function problemResponse(error: unknown): Response {
   const problem = problemOf(error);
   return new Response(JSON.stringify(problem), {
     status: problem.status,
-    headers: { 'content-type': 'application/problem+json', ...allowHeader(error) },
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(problem.status === 401 && { 'www-authenticate': 'Bearer' }),
+      ...allowHeader(error),
+    },
   });
 }
 

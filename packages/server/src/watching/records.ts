@@ -3,7 +3,12 @@ import type { Append, Countersign } from 'countersign';
 import type { Log } from './log.ts';
 import type { Measures } from './measures.ts';
 
-export type RecordWatch = { readonly measures: Measures; readonly log: Log; readonly logInputs: boolean };
+export type RecordWatch = {
+  readonly measures: Measures;
+  /** Undefined where nobody keeps a log: then nothing is read for it. */
+  readonly log: Log | undefined;
+  readonly logInputs: boolean;
+};
 
 /** What is kept of a decision; a question that was withdrawn has none. */
 type Settlement = {
@@ -19,7 +24,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     if (!create) return;
     measures.runStarted(create.agent);
     const said = events.find((event) => event.type === 'user-spoke');
-    log('info', 'started', {
+    log?.('info', 'started', {
       runId: create.id,
       agent: create.agent,
       by: create.startedBy,
@@ -33,6 +38,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     if (typeof outcome !== 'string') return;
     const channel = channelOf(settlement);
     measures.decided(outcome, channel);
+    if (!log) return;
     // The decision alone does not say on what it was made.
     const { agent, tool, input } = await ai.runs.interrupt(interruptId);
     log('info', 'decided', {
@@ -45,7 +51,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     started(append);
     for (const { id, settlement } of append.settled)
       decided(append.runId, id, (settlement ?? {}) as Settlement).catch((error: unknown) =>
-        log('warn', 'decided', { interruptId: id, runId: append.runId, error }),
+        log?.('warn', 'decided', { interruptId: id, runId: append.runId, error }),
       );
   });
 }

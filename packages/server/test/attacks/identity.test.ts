@@ -155,6 +155,26 @@ test('a one-time link works once, also when two come at the same moment; signing
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
 });
 
+test('a session ends after a week, and what is no session of this server never was one', async () => {
+  let now = Date.now();
+  const { memoryStore } = await import('countersign');
+  const { server, url } = await startServer({ dev: true, store: memoryStore({ now: () => now }) });
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const response = await fetch(`${url}${pathname}${search}`, { redirect: 'manual' });
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const [name = '', secret = ''] = cookie.split('=');
+  const status = async (sent: string) => (await asking(url, { cookie: sent })('GET', '/api/v1/me')).status;
+  expect(await status(cookie)).toBe(200);
+  const flipped = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
+  for (const wrong of [`${name}=${flipped}`, `${name}=`, `${name}x=${secret}`, `${name}="${secret}"`, `${name}=%`])
+    expect(await status(wrong), wrong).toBe(401);
+  // The token of the link is no session, and a session no token.
+  expect(await status(`${name}=${search.replace('?token=', '')}`)).toBe(401);
+  expect((await asking(url, { authorization: `Bearer ${secret}` })('GET', '/api/v1/me')).status).toBe(401);
+  now += 7 * 24 * 3_600_000 + 60_000;
+  expect(await status(cookie)).toBe(401);
+});
+
 test('who only asks whether the link is there does not use it up', async () => {
   const { server, url } = await startServer({ dev: true });
   const { pathname, search } = new URL(server.loginUrl ?? '');
