@@ -53,25 +53,22 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       if (chats.type === 'sealed') return new Response(null, { status: 204 });
       const chat = new StoredChat(chats.options, chatId, person);
       if (what === 'chat') return Response.json(await chat.load(), { headers: { 'cache-control': 'no-store' } });
-      if (what === 'watch') {
-        // Not every platform aborts the request of a client that has left.
-        const left = new AbortController();
-        const standings = await chat.watch(AbortSignal.any([request.signal, left.signal]));
-        return sseResponse(standings, { ...stream, onLeft: () => left.abort() });
-      }
-      const chunks = await chat.replay(request.signal);
-      return chunks ? sseResponse(chunks, uiStream) : new Response(null, { status: 204 });
+      const { signal, onLeft } = untilLeft(request);
+      if (what === 'watch') return sseResponse(await chat.watch(signal), { ...stream, onLeft });
+      const chunks = await chat.replay(signal);
+      return chunks ? sseResponse(chunks, { ...uiStream, onLeft }) : new Response(null, { status: 204 });
     }),
     POST: answering(options.onFault, async (request) => {
       refuseOtherOrigins(request, options.allowedOrigins ?? []);
       const body = await readJson(request, limits);
       const post = readPost(body);
       const person = await personOf(request, post.chatId);
+      const { signal, onLeft } = untilLeft(request);
       const chunks: AsyncGenerator<ChatChunk> =
         chats.type === 'stored'
-          ? await new StoredChat(chats.options, post.chatId, person).take(post, request.signal)
-          : new SealedChat(chats.options, post.chatId, person).take(post, request.signal);
-      return sseResponse(chunks, uiStream);
+          ? await new StoredChat(chats.options, post.chatId, person).take(post, signal)
+          : new SealedChat(chats.options, post.chatId, person).take(post, signal);
+      return sseResponse(chunks, { ...uiStream, onLeft });
     }),
   };
 }
@@ -132,6 +129,12 @@ function answering(
       return answer;
     }
   };
+}
+
+/** Not every platform aborts the request of a client that has left. */
+function untilLeft({ signal }: Request): { readonly signal: AbortSignal; readonly onLeft: () => void } {
+  const left = new AbortController();
+  return { signal: AbortSignal.any([signal, left.signal]), onLeft: () => left.abort() };
 }
 
 function readPath(path: string): { readonly chatId: string; readonly what: 'chat' | 'stream' | 'watch' } {

@@ -216,6 +216,10 @@ export class StoredChat {
     const done = new AbortController();
     const until = AbortSignal.any([signal, done.signal]);
     const following = this.#follow(live, until);
+    // Nobody reads any more: what comes is waited for in vain.
+    const close = () => live.close();
+    signal.addEventListener('abort', close, { once: true });
+    if (signal.aborted) close();
     try {
       let picture: Picture | undefined;
       let writer: ChatWriter | undefined;
@@ -250,6 +254,7 @@ export class StoredChat {
       }
     } finally {
       stop();
+      signal.removeEventListener('abort', close);
       done.abort();
       live.close();
       await following;

@@ -180,6 +180,35 @@ test('whoever leaves a watch is forgotten, also where nobody says so but the str
   expect(watching).toBe(0);
 });
 
+test('a stream ends at once when it is told to, also while the model thinks', async () => {
+  const mayReply = Promise.withResolvers<void>();
+  const model = {
+    name: 'slow',
+    async reply() {
+      await mayReply.promise;
+      return { content: [{ text: 'Hello.' }], finishReason: 'stop' as const };
+    },
+  };
+  const ai = countersign({ model, store: memoryStore() });
+  const agent = ai.defineAgent({ name: 'greeter' });
+  await agent.start('Hi', { runId: 'chat-1', by: 'ada' });
+  const { GET } = chatRoute(agent, { authorize: () => ({ id: 'ada' }) });
+  const over = new AbortController();
+  const url = 'http://localhost/chat/chat-1/stream';
+  const [told, left] = await Promise.all([GET(new Request(url, { signal: over.signal })), GET(new Request(url))]);
+  const readers = [told, left].map((response) => response.body?.getReader());
+  for (const reader of readers) expect((await reader?.read())?.done).toBe(false);
+  // Both wait for more.
+  const more = readers.map((reader) => reader?.read());
+  await new Promise((resolve) => setImmediate(resolve));
+  over.abort();
+  expect(new TextDecoder().decode((await more[0])?.value)).toBe('data: [DONE]\n\n');
+  await readers[1]?.cancel();
+  expect((await more[1])?.done).toBe(true);
+  mayReply.resolve();
+  await ai.runs.settled();
+});
+
 test('the same words posted again are said once', async () => {
   const { url, ai } = await serveChat({ script: () => 'Hello.' });
   const body = { id: 'chat-1', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
