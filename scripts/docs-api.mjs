@@ -38,7 +38,8 @@ ${Object.entries(schemas)
 
 function section(tag, operations) {
   const own = operations.filter(({ tags }) => tags[0] === tag);
-  return `## ${tag}\n\n${own.map(operationText).join('\n')}`;
+  const where = own.some(({ servers }) => servers) ? 'At the root of the server, not below the base.\n\n' : '';
+  return `## ${tag}\n\n${where}${own.map(operationText).join('\n')}`;
 }
 
 function operationText({ method, path, summary, description = '', parameters = [], requestBody, responses }) {
@@ -53,7 +54,7 @@ function operationText({ method, path, summary, description = '', parameters = [
   });
   return `### ${method.toUpperCase()} ${path}
 
-${summary}. ${description}
+${[`${summary}.`, description].filter(Boolean).join(' ')}
 ${rows.length > 0 ? `\n| parameter | in | type | |\n|---|---|---|---|\n${rows.join('\n')}\n` : ''}${body ? `\nBody: ${typeText(body)}${requestBody.required ? '' : ', which may be left out'}\n` : ''}
 | status | body | |
 |---|---|---|

@@ -24,6 +24,7 @@ import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
+import { type AppendListener, Appends } from './runs/appends.ts';
 import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './runs/drives.ts';
 import { LEASES_PER_REMINDER, type OnReminder } from './runs/reminders.ts';
 import { Runs } from './runs/runs.ts';
@@ -79,6 +80,7 @@ export class Countersign {
   readonly #promptDir: string | undefined;
   readonly #agents = new Map<string, AgentPort>();
   readonly #defined = new Map<string, Agent>();
+  readonly #appends = new Appends();
   readonly #runs: Runs | undefined;
   #folder: Promise<PromptFolder> | undefined;
 
@@ -186,6 +188,14 @@ export class Countersign {
     throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
   }
 
+  /**
+   * Hears of everything that this process appends to stored runs, whoever made it do so, once it is durable. An append of
+   * which nobody knows whether it was written, because the store went away, may be left out. Returns how to stop.
+   */
+  onAppend(listener: AppendListener): () => void {
+    return this.#appends.listen(listener);
+  }
+
   /** Defines a prompt from a template or a function; it can be found again with `prompt(name)`. */
   definePrompt<I extends SchemaInput = any, O extends SchemaInput = any>(
     config: PromptConfig<I, O>,
@@ -216,7 +226,8 @@ export class Countersign {
     onReminder: OnReminder | undefined,
   ): Runs {
     const { newId } = this.#settings;
-    const drives = new Drives({ store, agents: this.#agents, newId, sleep, ...options });
+    const { tell } = this.#appends;
+    const drives = new Drives({ store, agents: this.#agents, newId, sleep, onAppended: tell, ...options });
     return new Runs(store, drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
   }
 

@@ -66,6 +66,7 @@ export type { AiSdkProvider, ModelInput, Providers } from './models/resolve.ts';
 export type { RetryPolicy } from './models/retry.ts';
 export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable.ts';
 export type { PromptTemplate } from './prompts/definition.ts';
+export type { AppendListener } from './runs/appends.ts';
 export type { DecisionInput, Settlement } from './runs/decision.ts';
 export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
@@ -92,6 +93,7 @@ export type {
   Page,
   ReadOptions,
   Risk,
+  RunCounts,
   RunQuery,
   RunRecord,
   RunStatus,

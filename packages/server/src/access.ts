@@ -17,7 +17,7 @@ export type Policies = {
   readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean;
 };
 
-/** How many questions of one run a policy looks at. */
+/** How many a policy looks at in one go. */
 const LOOK = 200;
 /** How long such a look is good for. */
 const LOOK_MS = 100;
@@ -137,13 +137,23 @@ export async function keptPage<T, Kept>(
 ): Promise<Page<Kept>> {
   const kept: Kept[] = [];
   let from = cursor;
+  let size = limit;
   for (let looked = 0; looked < MOST; ) {
-    // No more than there is room for: the cursor belongs to the last of a page.
-    const page = await load({ limit: limit - kept.length, ...(from !== undefined && { cursor: from }) });
+    const room = limit - kept.length;
+    let [page, found] = await look(Math.max(size, room), from);
+    // The cursor belongs to the last of a page: of one that has too many, only so many are taken as there is room for.
+    if (found.length > room) [page, found] = await look(room, from);
+    // Where little is let through, more is looked at in one go.
+    size = Math.min(LOOK, size * 2);
     looked += Math.max(1, page.items.length);
-    for (const item of await keep(page.items)) if (item !== undefined) kept.push(item);
+    kept.push(...found);
     if (page.cursor === null || kept.length >= limit) return { items: kept, cursor: page.cursor };
     from = page.cursor;
   }
   return { items: kept, cursor: from ?? null };
+
+  async function look(most: number, after: string | undefined): Promise<readonly [Page<T>, readonly Kept[]]> {
+    const page = await load({ limit: most, ...(after !== undefined && { cursor: after }) });
+    return [page, (await keep(page.items)).filter((item) => item !== undefined)];
+  }
 }

@@ -15,6 +15,7 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
+import { ClaimWatch } from './live/claim-watch.ts';
 import { Hub } from './live/hub.ts';
 import { RunEvents } from './live/run-events.ts';
 import type { AppOptions } from './options.ts';
@@ -23,15 +24,18 @@ import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
 import { login, logout } from './pages/login.ts';
 import { mountHealth } from './watching/health.ts';
+import { documentHealth } from './watching/health-document.ts';
 import { createLog, type Log } from './watching/log.ts';
 import { Measures } from './watching/measures.ts';
+import { OpenStreams } from './watching/open-streams.ts';
+import { watchRecords } from './watching/records.ts';
 import { watchRequests } from './watching/requests.ts';
 
 /** A server without a socket. */
 export type App = {
   /** Answers a request. `env` may carry Node's `incoming`, from which the address of the client is read. */
   fetch(request: Request, env?: unknown): Promise<Response>;
-  /** The Hono app, to mount in another: `host.route('/approvals', app.hono)`. */
+  /** The Hono app, to mount in another: `host.route('/approvals', app.hono)`, with `basePath: '/approvals'`. */
   readonly hono: OpenAPIHono;
   readonly log: Log;
   /** The path of a link that signs this person in, once and within ten minutes. */
@@ -40,6 +44,8 @@ export type App = {
   retire(): void;
   /** Ends every open stream. */
   close(): void;
+  /** What runs of `ai` record is neither counted nor logged from now on: the last thing to call. */
+  end(): void;
 };
 
 const BASE = '/api/v1';
@@ -63,23 +69,28 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     ai,
     access: new Access(ai, options),
     hub,
+    // The id of a question begins with that of its run.
+    claims: new ClaimWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
     runEvents: new RunEvents(ai.runs, hub),
-    measures,
     log,
-    logInputs: options.logInputs ?? false,
     streams: { keepAliveMs: options.keepAliveMs ?? 15_000, lifetimeMs: options.streamLifetimeMs ?? 3_600_000 },
     model: options.model ?? { name: 'unnamed', demo: false },
   };
+  const stopRecords = watchRecords(ai, { measures, log: options.log && log, logInputs: options.logInputs ?? false });
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const state = { retired: false };
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
     const identification = { notes, cookie: cookieFor(context), identify: options.identify };
-    const caller = await callerOf(identification, context.req.raw, originOf(context));
+    const ask = () => callerOf(identification, context.req.raw, originOf(context));
+    const caller = await ask();
     const own = publicAddress ?? new URL(context.req.url);
     refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
-    if (caller) context.set('person', caller.person.id);
+    if (caller) {
+      context.set('person', caller.person.id);
+      context.set('stillKnown', () => isStill(caller, ask));
+    }
     return caller;
   }
 
@@ -91,30 +102,43 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   const hono = new OpenAPIHono({ getPath: (request) => pathBelow(basePath, new URL(request.url).pathname) });
   hono.onError((error) => problemResponse(error));
-  hono.use('*', watchRequests({ log, measures, maxStreams: options.maxStreams ?? 2_000 }));
+  const streams = new OpenStreams({
+    measures,
+    most: options.maxStreams ?? 2_000,
+    checkMs: options.streamCheckMs ?? 30_000,
+  });
+  hono.use('*', watchRequests({ log, measures, streams }));
   hono.use('*', async (context, next) => {
     await next();
     addSecurityHeaders(context.res.headers, publicAddress?.protocol === 'https:');
   });
   hono.use('*', async (context, next) => {
     refuseOtherHosts(new URL(context.req.url), hostNames(options, publicAddress));
-    // A HEAD would open streams that nobody reads.
-    if (context.req.method === 'HEAD' && context.req.path.startsWith('/api/')) throw methodNotAllowed('HEAD', ['GET']);
     await next();
   });
 
   const api = new OpenAPIHono();
+  // A HEAD would open streams that nobody reads.
+  api.use('*', async (context, next) => {
+    if (context.req.method === 'HEAD') throw methodNotAllowed('HEAD', ['GET']);
+    await next();
+  });
   const endpoints = apiEndpoints(services);
   const limits = { maxBodyBytes: options.maxBodyBytes ?? 1_000_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000 };
   for (const endpoint of endpoints) mountEndpoint(api, endpoint, { caller, ...limits });
+  const metrics = options.metrics ?? 'token';
+  documentHealth(api.openAPIRegistry, basePath === '' ? '/' : basePath, metrics);
   const document = documentOf(api, `${basePath}${BASE}`);
   api.get('/openapi.json', () => Response.json(document));
   api.get('/docs', () => htmlResponse(docsPage(document, 'docs.css')));
   api.get('/docs.css', () => new Response(DOCS_STYLE, { headers: { 'content-type': 'text/css; charset=utf-8' } }));
   hono.route(BASE, api);
 
-  mountHealth(hono, { ai, hub, measures, metrics: options.metrics ?? 'token', caller, isRetired: () => state.retired });
+  mountHealth(hono, { ai, hub, measures, metrics, caller, isRetired: () => state.retired });
   hono.get('/login', async (context) => {
+    // Nor may it use up a link.
+    if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)
+      throw methodNotAllowed('HEAD', ['GET']);
     const answer = await login(notes, cookieFor(context), new URL(context.req.url), basePath);
     return answer ?? inbox(context.req.path, context.req.raw);
   });
@@ -124,11 +148,16 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   });
 
   const inbox = createInbox(options.inboxDir, basePath);
-  hono.all('*', ({ req }) => {
-    if (req.path === '/api' || req.path.startsWith('/api/'))
-      throw notFound(req.method, req.path, allowedMethods(hono.routes, req.path));
-    return inbox(req.path, req.raw);
-  });
+  const nothing = ({ req }: Context): never => {
+    // The app may be mounted below another path, of which its own routes do not know.
+    const path = req.path.slice(Math.max(0, req.path.lastIndexOf(`${BASE}/`)));
+    throw notFound(req.method, req.path, allowedMethods(hono.routes, path));
+  };
+  hono.all('/api', nothing);
+  hono.all('/api/*', nothing);
+  // Mounted in another Hono app, the path is still that of the whole.
+  const isBelow = (path: string): boolean => basePath !== '' && path.startsWith(`${basePath}/`);
+  hono.all('*', ({ req }) => inbox(isBelow(req.path) ? req.path.slice(basePath.length) : req.path, req.raw));
 
   return {
     fetch: async (request, env) => hono.fetch(request, env as object),
@@ -139,6 +168,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
       state.retired = true;
     },
     close: () => hub.close(),
+    end: stopRecords,
   };
 }
 
@@ -166,6 +196,17 @@ function hostNames({ hosts }: AppOptions, publicAddress: URL | undefined): HostN
   if (hosts === undefined) return undefined;
   const names = hosts === 'loopback' ? ['localhost', '127.0.0.1', '[::1]'] : hosts;
   return new Set([...names, ...(publicAddress ? [publicAddress.hostname] : [])]);
+}
+
+/** Whether the same is found again, and may do no less. Throws where that cannot be known. */
+async function isStill({ person }: Caller, ask: () => Promise<Caller | undefined>): Promise<boolean> {
+  try {
+    const now = (await ask())?.person;
+    return now?.id === person.id && person.scopes.every((scope) => now.scopes.includes(scope));
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
 }
 
 /** Only Node tells where a connection comes from. */

@@ -33,6 +33,8 @@ export type AppOptions = Policies & {
   readonly keepAliveMs?: number;
   /** How long a stream stays open before its client has to ask anew; an hour unless given. */
   readonly streamLifetimeMs?: number;
+  /** How often it is looked whether those who follow are still known and may; 30 seconds unless given. */
+  readonly streamCheckMs?: number;
   /** How many streams may be open at once; 2,000 unless given. */
   readonly maxStreams?: number;
 };

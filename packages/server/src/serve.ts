@@ -1,7 +1,7 @@
 // The app on a socket of Node: bound to this machine unless told otherwise, stopped without losing anything.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { type Countersign, UsageError, type Worker, type WorkerOptions } from 'countersign';
 import { type App, createApp } from './app.ts';
 import { isLoopback } from './http/host-check.ts';
@@ -72,7 +72,10 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
       connectionsCheckingInterval: 2_000,
       keepAliveTimeout: 5_000,
     },
-    getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: unreadable }),
+    getRequestListener((request, env) => (hasOneHost(env) ? app.fetch(request, env) : unreadable()), {
+      overrideGlobalObjects: false,
+      errorHandler: unreadable,
+    }),
   );
   // Streams give signs of life more often than this; only who does not read them falls silent.
   server.timeout = options.patienceMs ?? 60_000;
@@ -96,6 +99,11 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   };
   const letGo = options.handleSignals ? onSignals(app, close) : () => undefined;
   return { app, port: bound, url, loginUrl, close };
+}
+
+/** Of several, Node takes the first, and whoever stands in front may have taken another. */
+function hasOneHost({ incoming }: HttpBindings | Http2Bindings): boolean {
+  return !('headersDistinct' in incoming) || (incoming.headersDistinct.host?.length ?? 1) === 1;
 }
 
 /** What is no request that can be read never reaches the app. */
@@ -147,6 +155,7 @@ async function stop(
   // A request that came in last may have begun something.
   await ai.runs.stop();
   app.log('info', 'stopped');
+  app.end();
 }
 
 function onSignals(app: App, close: () => Promise<void>): () => void {

@@ -1,3 +1,6 @@
+import type { LogEntry } from '@countersign/server';
+import { z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { begin, startServer } from './server.ts';
 
@@ -6,6 +9,7 @@ test('nobody is let in without a token', async () => {
   const response = await fetch(`${url}/api/v1/me`);
   expect(response.status).toBe(401);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('www-authenticate')).toBe('Bearer');
   expect(await response.json()).toMatchObject({ code: 'not-authorized', status: 401 });
 });
 
@@ -262,6 +266,80 @@ test('health, readiness and numbers', async () => {
   expect(body).toMatch(
     /countersign_http_request_duration_seconds_bucket\{method="POST",route="\/api\/v1\/runs",le="\+Inf"\} 2/,
   );
+});
+
+/** The value of one line of the metrics. */
+const measured = (text: string, line: string): number | undefined =>
+  text
+    .split('\n')
+    .filter((each) => each.startsWith(`${line} `))
+    .map((each) => Number(each.slice(line.length)))[0];
+
+test('every decision and every start in this process is counted and logged, however it was made', async () => {
+  const entries: LogEntry[] = [];
+  const { as, ai } = await startServer({ log: (entry) => entries.push(entry) });
+  const ask = await as('root', { reach: 'all' });
+  const byApi = await begin(ask, ai, 'pay bob 500');
+  await ask('POST', `/api/v1/interrupts/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
+  // The same again is no other decision.
+  await ask('POST', `/api/v1/interrupts/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
+  const said = { id: 'chat-1', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay bob 500' }] }] };
+  await ask('POST', '/api/v1/chat/teller', said);
+  const [inChat] = (await ai.runs.get('chat-1')).pending;
+  const decisions = [{ interruptId: inChat, decision: { type: 'reject', reason: 'no' } }];
+  await ask('POST', '/api/v1/chat/teller', { id: 'chat-1', decisions });
+  const byCode = await begin(ask, ai, 'ask when?');
+  await ai.runs.decide(byCode.pending[0], { type: 'respond', output: 'now' }, { by: 'a program' });
+  const withdrawn = await begin(ask, ai, 'ask where?');
+  await ask('POST', `/api/v1/runs/${withdrawn.id}/cancel`, {});
+  await ai.runs.settled();
+  const { body } = await ask('GET', '/metrics');
+  expect(body.match(/^countersign_decisions_total.*/gm).toSorted()).toEqual([
+    'countersign_decisions_total{outcome="approve",channel="api"} 1',
+    'countersign_decisions_total{outcome="reject",channel="chat"} 1',
+    'countersign_decisions_total{outcome="respond",channel="none"} 1',
+  ]);
+  expect(measured(body, 'countersign_runs_started_total{agent="teller"}')).toBe(4);
+  const logged = entries.filter(({ event }) => event === 'decided');
+  expect(logged.map(({ tool, outcome, by, channel }) => [tool, outcome, by, channel])).toEqual([
+    ['pay', 'approve', 'root', 'api'],
+    ['pay', 'reject', 'root', 'chat'],
+    ['ask', 'respond', 'a program', 'none'],
+  ]);
+});
+
+test('a deadline that decides is counted as one', async () => {
+  const { as, ai } = await startServer({ worker: { pollMs: 20 } });
+  const ask = await as('root', { reach: 'all' });
+  const hurry = ai.defineTool(
+    { name: 'hurry', description: '', inputSchema: z.object({}), needsApproval: () => ({ expiresIn: 50 }) },
+    async () => 'done',
+  );
+  const model = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? 'Too late.' : { calls: [{ name: 'hurry' }] },
+  );
+  ai.defineAgent({ name: 'hasty', model, tools: [hurry] });
+  const { body } = await ask('POST', '/api/v1/runs', { agent: 'hasty', prompt: 'go' });
+  await ai.runs.wait(body.id, { until: 'end' });
+  const metrics = (await ask('GET', '/metrics')).body;
+  expect(measured(metrics, 'countersign_decisions_total{outcome="reject",channel="deadline"}')).toBe(1);
+});
+
+test('runs are counted by their status, as the store has them', async () => {
+  const { as, ai } = await startServer();
+  const ask = await as('root', { reach: 'all' });
+  await begin(ask, ai, 'pay bob 500');
+  await begin(ask, ai, 'ask when?');
+  await begin(ask, ai, 'hello');
+  await begin(ask, ai, 'fail');
+  const { body } = await ask('GET', '/metrics');
+  expect(body.match(/^countersign_runs\{.*/gm)).toEqual([
+    'countersign_runs{status="running"} 0',
+    'countersign_runs{status="waiting"} 2',
+    'countersign_runs{status="done"} 1',
+    'countersign_runs{status="failed"} 1',
+    'countersign_runs{status="cancelled"} 0',
+  ]);
 });
 
 test('statistics are of the own runs, and of all for those who see all', async () => {

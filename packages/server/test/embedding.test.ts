@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createApp, createToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { countersign, memoryStore } from 'countersign';
@@ -39,9 +42,37 @@ test('it is mounted below a path, by itself or in another app', async () => {
   expect(document.servers).toEqual([{ url: '/approvals/api/v1' }]);
   expect((await app.fetch(new Request('http://host.test/api/v1/me'))).status).toBe(404);
   expect((await app.fetch(new Request('http://host.test/approvalsx/api/v1/me'))).status).toBe(404);
-  const mounted = new Hono().route('/inner', (await embedded({})).app.hono);
+  const { app: innerApp, token: innerToken } = await embedded({});
+  const mounted = new Hono().route('/inner', innerApp.hono);
   expect((await mounted.fetch(new Request('http://host.test/inner/healthz'))).status).toBe(200);
   expect((await mounted.fetch(new Request('http://host.test/inner/api/v1/me'))).status).toBe(401);
+  // What is wrong is told as below any other path.
+  const answer = async (method: string, path: string) => {
+    const headers = { authorization: `Bearer ${innerToken}` };
+    const response = await mounted.fetch(new Request(`http://host.test/inner/api${path}`, { method, headers }));
+    return [response.status, response.headers.get('content-type'), response.headers.get('allow')];
+  };
+  const problem = 'application/problem+json';
+  expect(await answer('GET', '/v1/nothing')).toEqual([404, problem, null]);
+  expect(await answer('GET', '/v2/me')).toEqual([404, problem, null]);
+  expect(await answer('PUT', '/v1/runs')).toEqual([405, problem, 'POST, GET']);
+  expect(await answer('HEAD', '/v1/changes')).toEqual([405, problem, 'GET']);
+});
+
+test('its pages and their files are found wherever it is mounted, in either way', async () => {
+  const inboxDir = mkdtempSync(join(tmpdir(), 'countersign-inbox-'));
+  onTestFinished(() => rmSync(inboxDir, { recursive: true }));
+  mkdirSync(join(inboxDir, 'assets'));
+  writeFileSync(join(inboxDir, 'index.html'), '<!doctype html><script src="./assets/app-1.js"></script>INBOX');
+  writeFileSync(join(inboxDir, 'assets', 'app-1.js'), 'export const app = 1;');
+  const { app } = await embedded({ basePath: '/approvals', inboxDir });
+  const passedOn = new Hono().all('/approvals/*', (context) => app.fetch(context.req.raw));
+  const mounted = new Hono().route('/approvals', app.hono);
+  for (const host of [passedOn, mounted]) {
+    const text = async (path: string) => (await host.fetch(new Request(`http://host.test/approvals${path}`))).text();
+    expect(await text('/runs/run_1')).toContain('src="/approvals/assets/app-1.js"');
+    expect(await text('/assets/app-1.js')).toBe('export const app = 1;');
+  }
 });
 
 test('without a store there is no server', () => {
@@ -59,11 +90,20 @@ test('the document describes every route, and the page shows every one of them',
     Object.keys(methods as object).map((method) => [method, path]),
   );
   expect(routes.length).toBeGreaterThan(18);
-  for (const [, path] of routes) expect(page).toContain(`/api/v1${path}`);
+  const atRoot = ['/healthz', '/readyz', '/metrics'];
+  expect(routes.map(([, path]) => path)).toEqual(expect.arrayContaining(atRoot));
+  for (const [, path = ''] of routes)
+    expect(page).toContain(`<code>${atRoot.includes(path) ? '' : '/api/v1'}${path}</code>`);
   for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="${name}"`);
-  for (const [, methods] of Object.entries(document.paths))
+  for (const [path, methods] of Object.entries(document.paths))
     for (const operation of Object.values(methods as Record<string, any>)) {
       expect(operation.summary).toBeTruthy();
-      expect(operation.responses['401']).toBeDefined();
+      if (path !== '/healthz' && path !== '/readyz') expect(operation.responses['401'], path).toBeDefined();
+      expect(operation.responses.default.content['application/problem+json'], path).toBeDefined();
+      // A path names its parameters, each once, and they are required.
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const inPath = (operation.parameters ?? []).filter((parameter: any) => parameter.in === 'path');
+      expect(inPath.map(({ name }: any) => name).toSorted(), path).toEqual(named.toSorted());
+      expect(inPath.every(({ required }: any) => required === true)).toBe(true);
     }
 });

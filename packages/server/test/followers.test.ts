@@ -2,27 +2,30 @@
 import { connect } from 'node:net';
 import { createToken, revokeToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
-import { memoryStore, type Store } from 'countersign';
+import { memoryStore } from 'countersign';
 import { expect, onTestFinished, test } from 'vitest';
 import { begin, startServer, type TestServer } from './server.ts';
 
-/** The store, and how often it was read. */
-function countingStore(): { readonly store: Store; readonly reads: () => number; readonly watches: () => number } {
+/** The store, and how often it was asked for what. */
+function countingStore() {
+  const counts = { read: 0, watch: 0, list: 0 };
+  const counting = <T extends object>(real: T): T =>
+    new Proxy(real, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (name === 'read' || name === 'watch' || name === 'list') counts[name] += 1;
+          return Reflect.apply(value, target, given);
+        };
+      },
+    });
   const real = memoryStore();
-  let reads = 0;
-  let watches = 0;
-  const store = new Proxy(real, {
-    get(target, name) {
-      const value = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return (...given: unknown[]) => {
-        if (name === 'read') reads += 1;
-        if (name === 'watch') watches += 1;
-        return Reflect.apply(value, target, given);
-      };
-    },
+  const notes = counting(real.notes);
+  const store = new Proxy(counting(real), {
+    get: (target, name) => (name === 'notes' ? notes : Reflect.get(target, name, target)),
   });
-  return { store, reads: () => reads, watches: () => watches };
+  return { store, reads: () => counts.read, watches: () => counts.watch, noteLists: () => counts.list };
 }
 
 /** Follows, and tells how many events have come. */
@@ -67,6 +70,7 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   const run = await begin(ask, server.ai, 'ask when?');
   const other = await begin(ask, server.ai, 'ask where?');
   const watchesBefore = counted.watches();
+  const startedAt = performance.now();
   const everything = await Promise.all(Array.from({ length: 100 }, () => follow(server, token, '/api/v1/changes')));
   const same = await Promise.all(
     Array.from({ length: 99 }, () => follow(server, token, `/api/v1/runs/${run.id}/events`)),
@@ -83,11 +87,39 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   await Promise.all(everything.map((one) => one.hears(run.id)));
   // The request itself and the drive read a few times; the followers share theirs.
   expect(counted.reads() - before).toBeLessThan(15);
+  // Who works on what is looked at once a second, and when it was changed here.
+  expect(counted.noteLists()).toBeGreaterThan(0);
+  expect(counted.noteLists()).toBeLessThan((performance.now() - startedAt) / 1_000 + 3);
   expect(elsewhere.text).not.toContain(run.id);
   for (const one of same) {
     const seqs = [...one.text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
   }
+}, 30_000);
+
+test('200 who watch a chat cost one watch, one look at what has changed, and nothing while it rests', async () => {
+  const counted = countingStore();
+  // Signs of life that come later than a look once a second would.
+  const server = await startServer({ store: counted.store, worker: false, keepAliveMs: 1_200 });
+  const ask = await server.as('ann');
+  const token = await server.tokenFor('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const [watchesBefore, readsBefore] = [counted.watches(), counted.reads()];
+  const watching = await Promise.all(
+    Array.from({ length: 200 }, () => follow(server, token, `/api/v1/chat/teller/${run.id}/watch`)),
+  );
+  await Promise.all(watching.map((one) => one.hears('"status":"waiting"')));
+  expect(counted.watches() - watchesBefore).toBe(1);
+  // Whether they may is asked for each, of the record alone; what happened is read once.
+  expect(counted.reads() - readsBefore).toBeLessThan(215);
+  const atRest = counted.reads();
+  await Promise.all(watching.map((one) => one.hears(': keep-alive')));
+  expect(counted.reads() - atRest).toBe(0);
+  await ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, {
+    decision: { type: 'respond', output: 'now' },
+  });
+  await Promise.all(watching.map((one) => one.hears('"status":"done"')));
+  expect(counted.reads() - atRest).toBeLessThan(15);
 }, 30_000);
 
 test('whoever comes back with the last id misses nothing and gets nothing twice', async () => {
@@ -150,10 +182,47 @@ test('no more streams than allowed are open', async () => {
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');
   for (let open = 0; open < 3; open++) await follow(server, token, '/api/v1/changes');
-  const { status, body } = await ask('GET', '/api/v1/changes');
+  const { status, body, headers } = await ask('GET', '/api/v1/changes');
   expect([status, body.code]).toEqual([503, 'too-many-streams']);
+  expect(headers.get('content-type')).toBe('application/problem+json');
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
 });
+
+test('whoever is revoked, signed out or no longer known to the login follows nothing any more', async () => {
+  const known = new Set(['eve']);
+  const server = await startServer({
+    dev: true,
+    streamCheckMs: 50,
+    identify: (request) => {
+      const id = request.headers.get('x-user');
+      return id !== null && known.has(id) ? { id } : null;
+    },
+  });
+  const ask = await server.as('ann');
+  const run = await begin(ask, server.ai, 'ask when?');
+  const { token, record } = await createToken(server.ai.runs.notes, { person: 'ann' });
+  const signedIn = await fetch(server.server.loginUrl ?? '', { redirect: 'manual' });
+  const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const open = (path: string, headers: Record<string, string>) => fetch(`${server.url}/api/v1${path}`, { headers });
+  const [bearer, session, hook] = [{ authorization: `Bearer ${token}` }, { cookie }, { 'x-user': 'eve' }];
+  const streams = await Promise.all([
+    open('/changes', bearer),
+    open(`/runs/${run.id}/events?follow=1`, bearer),
+    open(`/chat/teller/${run.id}/watch`, bearer),
+    open('/changes', session),
+    open('/changes', hook),
+  ]);
+  expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  const stays = await follow(server, await server.tokenFor('ann'), '/api/v1/changes');
+  await revokeToken(server.ai.runs.notes, record.id);
+  await fetch(`${server.url}/logout`, { method: 'POST', headers: { cookie, origin: server.url } });
+  known.clear();
+  // Each ends by itself.
+  await Promise.all(streams.map((stream) => stream.text()));
+  // Who is still known still follows.
+  const more = await begin(ask, server.ai, 'hello');
+  await stays.hears(more.id);
+}, 10_000);
 
 test('a token that is revoked ends what it follows, at the latest when the stream is asked for anew', async () => {
   const server = await startServer({ streamLifetimeMs: 200 });

@@ -1,7 +1,8 @@
 import type { LogEntry } from '@countersign/server';
+import { countersign, memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
 import { redacted } from '../src/watching/log.ts';
-import { begin, startServer } from './server.ts';
+import { begin, defineTeller, obedientModel, startServer } from './server.ts';
 
 async function logged(logInputs: boolean): Promise<{ readonly entries: readonly LogEntry[]; readonly token: string }> {
   const entries: LogEntry[] = [];
@@ -34,6 +35,49 @@ test('every request is a line that says who did what and how long it took, not w
   );
   const text = JSON.stringify(entries);
   for (const secret of ['SECRETIVE', 'a note', token, 'token=']) expect(text).not.toContain(secret);
+});
+
+test('what goes wrong here is in the log with its reason, in the chat and in streams as well', async () => {
+  const real = memoryStore();
+  const broken = { now: false };
+  const store = new Proxy(real, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        if (name === 'read' && broken.now) return Promise.reject(new Error('The disk is gone.'));
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+  const entries: LogEntry[] = [];
+  const server = await startServer({ store, worker: false, log: (entry) => entries.push(entry) });
+  const ask = await server.as('ann');
+  const token = await server.tokenFor('ann');
+  const { id } = await begin(ask, server.ai, 'ask when?');
+  const open = (path: string) =>
+    fetch(`${server.url}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const streams = await Promise.all([open(`/runs/${id}/events?follow=1`), open(`/chat/teller/${id}/watch`)]);
+  // Both have told what there is.
+  await Promise.all(streams.map(async (stream) => expect((await stream.body?.getReader().read())?.done).toBe(false)));
+  broken.now = true;
+  // Somebody elsewhere decides: those who follow look, and cannot.
+  const [interruptId = ''] = (await real.listInterrupts({ limit: 1 })).items.map((item) => item.id);
+  const elsewhere = countersign({ model: obedientModel(), store: real });
+  defineTeller(elsewhere);
+  await elsewhere.runs.decide(interruptId, { type: 'respond', output: 'now' });
+  expect((await ask('GET', `/api/v1/chat/teller/${id}`)).status).toBe(500);
+  expect((await ask('GET', `/api/v1/runs/${id}`)).status).toBe(500);
+  const failures = () => entries.filter(({ error }) => (error as Error | undefined)?.message === 'The disk is gone.');
+  const routes = () => new Set(failures().map(({ event, route }) => `${event} ${route}`));
+  while (routes().size < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect([...routes()].toSorted()).toEqual([
+    'request /api/v1/chat/:agent/:chatId',
+    'request /api/v1/runs/:runId',
+    'stream /api/v1/chat/:agent/:chatId/watch',
+    'stream /api/v1/runs/:runId/events',
+  ]);
+  expect(failures().every(({ requestId }) => typeof requestId === 'string')).toBe(true);
 });
 
 test('inputs are logged when asked for, and secrets still are not', async () => {

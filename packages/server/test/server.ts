@@ -115,7 +115,7 @@ export async function begin(ask: Ask, ai: Countersign, prompt: string): Promise<
 /** A request as `fetch` does not send it: the path, the host and the headers are taken as they are. */
 export function raw(
   port: number,
-  options: { method?: string; path: string; headers?: Record<string, string | string[]>; body?: string },
+  options: { method?: string; path: string; headers?: Record<string, string | string[]>; body?: string | Uint8Array },
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { method = 'GET', path, headers = {}, body } = options;

@@ -46,6 +46,7 @@ export type DrivesOptions = {
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly leaseMs: number;
+  readonly onAppended: JournalOptions['onAppended'];
 };
 
 /** How a run stands when this process rests with it. */
@@ -125,7 +126,7 @@ export class Drives {
       readonly enter?: true;
     },
   ): Journal {
-    const { store, newId, leaseMs, sleep } = this.#options;
+    const { store, newId, leaseMs, sleep, onAppended } = this.#options;
     return new Journal({
       store,
       run,
@@ -136,6 +137,7 @@ export class Drives {
       limits: agent.limits,
       clock: this.clock,
       sleep,
+      onAppended,
       onStale: how.onStale ?? 'absorb',
       claim: how.enter ? 'enter' : how.held === undefined ? 'take' : 'hold',
     });

@@ -34,6 +34,8 @@ export type JournalOptions = {
    * is refused if somebody else has it.
    */
   readonly claim: 'hold' | 'take' | 'enter';
+  /** Hears of each append that is known to be durable. */
+  readonly onAppended: (append: Append) => void;
 };
 
 /** What the run is said to have come to, where its events do not say it. */
@@ -300,7 +302,8 @@ export class Journal implements Sink {
     }
   }
 
-  #appended({ events, hash }: Append, after: State, claimed: boolean, asked: number): void {
+  #appended(append: Append, after: State, claimed: boolean, asked: number): void {
+    const { events, hash } = append;
     this.#durable = after;
     this.#version += events.length;
     this.#hash = hash;
@@ -311,6 +314,7 @@ export class Journal implements Sink {
     this.#onStale = 'absorb';
     this.#holds = claimed;
     this.#heldUntil = asked + this.#options.leaseMs;
+    this.#options.onAppended(append);
   }
 
   /** Takes in what others recorded since; what waits to be written comes after it. */

@@ -10,6 +10,9 @@ export type { Page } from './page.ts';
 /** `running`: there is something to do. `waiting`: for a person or a time. The rest have ended. */
 export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
 
+/** How many runs there are in each status. */
+export type RunCounts = Readonly<Record<RunStatus, number>>;
+
 /** An event with the time of the store at which it was recorded, in milliseconds. */
 export type StoredEvent = RunEvent & { readonly at: number };
 
@@ -201,10 +204,12 @@ export interface Store {
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;
+  /** How many runs there are in each status, all at one moment. */
+  countRuns(): Promise<RunCounts>;
   /** How deciding goes: what waits, what was decided since, and how long it took. */
   stats(query: StatsQuery): Promise<Stats>;
   /**
-   * Makes what lists with `search` or `startedBy`, and `stats`, need to be fast among many questions, once and for all.
+   * Makes what lists with `search` or `startedBy`, `stats` and `countRuns` need to be fast among many, once and for all.
    * They work without it as well, but every question is looked at. Afterwards each question costs some more to write, so
    * this is for those who show lists to people. Safe to be called again, and by several at once.
    */

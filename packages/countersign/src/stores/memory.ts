@@ -10,6 +10,7 @@ import type {
   LoadedRun,
   Page,
   ReadOptions,
+  RunCounts,
   RunQuery,
   RunRecord,
   Store,
@@ -172,6 +173,12 @@ class MemoryStore implements Store {
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
     const interrupt = this.#interrupts.get(id);
     return interrupt === undefined ? undefined : recordOf(interrupt);
+  }
+
+  async countRuns(): Promise<RunCounts> {
+    const counts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+    for (const { record } of this.#runs.values()) counts[record.status] += 1;
+    return counts;
   }
 
   async stats(query: StatsQuery): Promise<Stats> {

@@ -20,6 +20,7 @@ type Name =
   | 'takeReminders'
   | 'reminded'
   | 'interrupt'
+  | 'countRuns'
   | 'now'
   | 'refusal';
 
@@ -66,6 +67,7 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
       )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
     reminded: statement(`UPDATE ${interrupt} SET reminded_at = ${NOW} WHERE id = $1 AND ${REMINDER_WAITS}`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
+    countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
     refusal:
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(

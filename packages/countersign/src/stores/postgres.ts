@@ -11,6 +11,7 @@ import type {
   LoadedRun,
   Page,
   ReadOptions,
+  RunCounts,
   RunQuery,
   RunRecord,
   Store,
@@ -36,6 +37,8 @@ import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
 import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type ReminderRow, remindersOf } from './reminders.ts';
 import {
+  type CountRow,
+  countsOf,
   type InterruptRow,
   interruptOf,
   type LoadedRow,
@@ -199,6 +202,10 @@ class PostgresStore implements Store {
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
     const [row] = await this.#rows<InterruptRow>(this.#sql.interrupt, [id]);
     return row === undefined ? undefined : interruptOf(row);
+  }
+
+  async countRuns(): Promise<RunCounts> {
+    return countsOf(await this.#rows<CountRow>(this.#sql.countRuns, []));
   }
 
   async stats(query: StatsQuery): Promise<Stats> {

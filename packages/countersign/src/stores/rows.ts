@@ -1,5 +1,5 @@
 // The rows that both SQL stores have, and the records they stand for. JSON is kept as text, byte for byte.
-import type { InterruptRecord, LoadedRun, Risk, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
+import type { InterruptRecord, LoadedRun, Risk, RunCounts, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
 import type { Place } from './page.ts';
 
 export type RunRow = {
@@ -63,6 +63,14 @@ export function runOf(row: RunRow): RunRecord {
     wakeAt: row.wake_at,
     outcome: JSON.parse(row.outcome),
   };
+}
+
+/** How many runs have this status. */
+export type CountRow = { readonly status: RunStatus; readonly count: number };
+
+export function countsOf(rows: readonly CountRow[]): RunCounts {
+  const none: RunCounts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+  return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) };
 }
 
 export function placeOf(row: { readonly created_at: number; readonly seq: number }): Place {

@@ -9,6 +9,7 @@ import type {
   LoadedRun,
   Page,
   ReadOptions,
+  RunCounts,
   RunQuery,
   RunRecord,
   Store,
@@ -35,6 +36,7 @@ import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
+import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
 import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
@@ -158,13 +160,20 @@ class SqliteStore implements Store {
     });
   }
 
+  async countRuns(): Promise<RunCounts> {
+    return this.#connection.read(countSqliteRuns);
+  }
+
   async stats(query: StatsQuery): Promise<Stats> {
     const request = readStatsQuery(query, this.#now());
     return statsOf(await this.#connection.read(allOf<StatsRow>(statsSql(request, SQLITE_DIALECT))), request);
   }
 
   async prepareSearch(): Promise<void> {
-    await this.#connection.write(prepareSqliteSearch);
+    await this.#connection.write((prepare) => {
+      prepareSqliteSearch(prepare);
+      prepareSqliteCounts(prepare);
+    });
   }
 
   async now(): Promise<number> {

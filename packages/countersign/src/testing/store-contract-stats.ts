@@ -24,6 +24,27 @@ export function statsContract(check: Check): void {
     ]);
   });
 
+  check('runs are counted by their status, wherever they come from and go to', async ({ store }) => {
+    const none = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+    deepStrictEqual(await store.countRuns(), none);
+    await store.append(creation('a', { status: 'running' }));
+    await store.append(creation('b', { status: 'running' }));
+    await store.append(creation('c', { status: 'done' }));
+    deepStrictEqual(await store.countRuns(), { ...none, running: 2, done: 1 });
+    await store.append(addition('a', 1, { status: 'waiting' }));
+    await store.append(addition('b', 1, { status: 'running' }));
+    // A conversation that goes on, and one that fails for good.
+    await store.append(addition('c', 1, { status: 'running' }));
+    await store.append(addition('b', 2, { status: 'failed' }));
+    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1 });
+    // What is prepared later counts what is there already.
+    await store.prepareSearch();
+    await store.append(addition('a', 2, { status: 'cancelled' }));
+    await store.append(creation('d', { status: 'waiting' }));
+    await refused(store.append(creation('d', { status: 'done' })), 'run-exists');
+    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1, cancelled: 1 });
+  });
+
   check('what waits is counted by tool, with the oldest', async ({ store }) => {
     const opened = [
       interrupt('a', 'run', { tool: 'pay', createdAt: 5_000 }),

@@ -7,6 +7,9 @@ export type BodyLimits = {
   readonly timeoutMs: number;
 };
 
+/** In UTF-8, whether it says so or not. */
+const JSON_TYPE = /^application\/json *(; *charset *= *("utf-?8"|utf-?8) *)?$/i;
+
 /** How deep JSON may be nested. */
 const MAX_DEPTH = 200;
 
@@ -14,8 +17,10 @@ const MAX_DEPTH = 200;
 export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
   // A form of another site can post anything but this without asking first.
-  if (!/^application\/json\b/i.test(type))
+  if (!JSON_TYPE.test(type))
     throw invalid(415, `The body must be application/json, not ${type === '' ? 'unnamed' : JSON.stringify(type)}.`);
+  const encoding = request.headers.get('content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') throw invalid(415, 'The body must not be compressed.');
   const text = decode(await readBytes(request, limits));
   refuseDeep(text);
   try {

@@ -44,6 +44,8 @@ export type ChatRouteOptions = {
   readonly clock?: () => number;
   /** 15 seconds unless given. */
   readonly keepAliveMs?: number;
+  /** Hears of what went wrong here before an answer began, and is told to nobody else: for a log. */
+  readonly onFault?: (error: unknown, request: Request) => void;
   /** What the browser is told when the model or the network failed. */
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
 };

@@ -50,8 +50,12 @@ export function readPost(body: unknown): Post {
   };
 }
 
+/** Dots alone lead elsewhere in an address, and these stand behind the id of a chat there. */
+const NO_IDS: ReadonlySet<string> = new Set(['.', '..', 'stream', 'watch']);
+
 /** The id of a chat is the id of its run. */
 export function checkChatId(id: unknown, where: string): string {
+  if (typeof id === 'string' && NO_IDS.has(id)) throw invalid(where, `must not be ${JSON.stringify(id)}`);
   if (typeof id === 'string' && /^[\w.-]{1,128}$/.test(id)) return id;
   throw invalid(where, 'must be a text of 1 to 128 letters, digits, "_", "." or "-"');
 }

@@ -1,6 +1,15 @@
 // Errors as HTTP says them: problem+json with our codes, and never more than the caller may know.
 import { ConflictError, CountersignError, ProviderError, UsageError } from '../core/errors.ts';
 
+/** What every error looks like on the wire. */
+export type HttpProblem = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+};
+
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',
   401: 'Not signed in',
@@ -11,35 +20,48 @@ const TITLES: Readonly<Record<number, string>> = {
   409: 'Conflict',
   413: 'Too large',
   415: 'Unsupported media type',
+  421: 'Wrong host',
   422: 'Does not fit',
   500: 'Internal error',
   502: 'The model failed',
   503: 'Not available now',
 };
 
+const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent']);
+/** What is wrong with the decision itself, and can be mended. */
+const MISFITS: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
+
 export function problemResponse(error: unknown): Response {
+  const problem = problemOf(error);
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
+  });
+}
+
+/** The error as an answer tells it, for those who answer in their own way. */
+export function problemOf(error: unknown): HttpProblem {
   const known = error instanceof CountersignError ? error : undefined;
   const status = statusOf(known);
-  const body = {
-    type: `urn:countersign:${known?.code ?? 'invariant'}`,
+  const code = known?.code ?? 'invariant';
+  return {
+    type: `urn:countersign:${code}`,
     title: TITLES[status] ?? 'Error',
     status,
-    code: known?.code ?? 'invariant',
+    code,
     // What is no error of ours may say things that are nobody's business.
     detail: known && status < 500 ? known.message : 'Something went wrong on the server.',
   };
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
-  });
 }
 
 function statusOf(error: CountersignError | undefined): number {
   if (!error) return 500;
   const said = error.details.status;
   if (typeof said === 'number') return said;
-  if (error.code === 'unknown-run' || error.code === 'unknown-interrupt') return 404;
+  if (UNKNOWN.has(error.code)) return 404;
+  if (error.code === 'not-authorized') return 401;
   if (error instanceof ConflictError) return 409;
   if (error instanceof ProviderError) return error.code === 'store-failed' ? 503 : 502;
+  if (MISFITS.has(error.code)) return 422;
   return error instanceof UsageError ? 400 : 500;
 }

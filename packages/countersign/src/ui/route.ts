@@ -47,29 +47,28 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   }
 
   return {
-    GET: answering(async (request) => {
+    GET: answering(options.onFault, async (request) => {
       const { chatId, what } = readPath(new URL(request.url).pathname);
       const person = await personOf(request, chatId);
       if (chats.type === 'sealed') return new Response(null, { status: 204 });
       const chat = new StoredChat(chats.options, chatId, person);
       if (what === 'chat') return Response.json(await chat.load(), { headers: { 'cache-control': 'no-store' } });
-      if (what === 'watch') {
-        await chat.load();
-        return sseResponse(chat.watch(request.signal), stream);
-      }
-      const chunks = await chat.replay(request.signal);
-      return chunks ? sseResponse(chunks, uiStream) : new Response(null, { status: 204 });
+      const { signal, onLeft } = untilLeft(request);
+      if (what === 'watch') return sseResponse(await chat.watch(signal), { ...stream, onLeft });
+      const chunks = await chat.replay(signal);
+      return chunks ? sseResponse(chunks, { ...uiStream, onLeft }) : new Response(null, { status: 204 });
     }),
-    POST: answering(async (request) => {
+    POST: answering(options.onFault, async (request) => {
       refuseOtherOrigins(request, options.allowedOrigins ?? []);
       const body = await readJson(request, limits);
       const post = readPost(body);
       const person = await personOf(request, post.chatId);
+      const { signal, onLeft } = untilLeft(request);
       const chunks: AsyncGenerator<ChatChunk> =
         chats.type === 'stored'
-          ? await new StoredChat(chats.options, post.chatId, person).take(post, request.signal)
-          : new SealedChat(chats.options, post.chatId, person).take(post, request.signal);
-      return sseResponse(chunks, uiStream);
+          ? await new StoredChat(chats.options, post.chatId, person).take(post, signal)
+          : new SealedChat(chats.options, post.chatId, person).take(post, signal);
+      return sseResponse(chunks, { ...uiStream, onLeft });
     }),
   };
 }
@@ -116,14 +115,26 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
 }
 
 /** Whatever goes wrong becomes an answer. */
-function answering(handle: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+function answering(
+  onFault: ChatRouteOptions['onFault'],
+  handle: (request: Request) => Promise<Response>,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
       return await handle(request);
     } catch (error) {
-      return error instanceof Response ? error : problemResponse(error);
+      if (error instanceof Response) return error;
+      const answer = problemResponse(error);
+      if (answer.status >= 500) onFault?.(error, request);
+      return answer;
     }
   };
+}
+
+/** Not every platform aborts the request of a client that has left. */
+function untilLeft({ signal }: Request): { readonly signal: AbortSignal; readonly onLeft: () => void } {
+  const left = new AbortController();
+  return { signal: AbortSignal.any([signal, left.signal]), onLeft: () => left.abort() };
 }
 
 function readPath(path: string): { readonly chatId: string; readonly what: 'chat' | 'stream' | 'watch' } {

@@ -13,10 +13,15 @@ export type SseOptions = {
   readonly last?: string;
   /** A sign of life is sent when nothing else was for so long. */
   readonly keepAliveMs: number;
+  /** Called when the client has left: what the generator waits for, it waits for in vain. */
+  readonly onLeft?: () => void;
 };
 
 /** Each value becomes one event. A client that leaves ends the generator. */
-export function sseResponse(events: AsyncGenerator<unknown>, { headers, last, keepAliveMs }: SseOptions): Response {
+export function sseResponse(
+  events: AsyncGenerator<unknown>,
+  { headers, last, keepAliveMs, onLeft }: SseOptions,
+): Response {
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | undefined;
   const stop = () => clearInterval(timer);
@@ -41,6 +46,7 @@ export function sseResponse(events: AsyncGenerator<unknown>, { headers, last, ke
     },
     async cancel() {
       stop();
+      onLeft?.();
       await events.return(undefined);
     },
   });

@@ -22,6 +22,7 @@ import { Mailbox } from './mailbox.ts';
 import { MESSAGE_ID, Picture, REGENERATES } from './picture.ts';
 import type { Post, PostedDecision } from './post.ts';
 import { postedDecisions, problemsOf } from './posted-decisions.ts';
+import { AT_REST, type ChatStanding, standingsOf } from './standings.ts';
 import type { ChatChunk, ChatMessage } from './ui-message.ts';
 import { ChatWriter, type WriterOptions } from './writer.ts';
 
@@ -36,21 +37,14 @@ export type StoredChatOptions = {
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
 
-/** How a chat stands, told to those who watch it. */
-export type ChatStanding = {
-  readonly status: RunRecord['status'];
-  readonly version: number;
-  readonly messageId: string;
-  readonly pending: readonly string[];
-};
-
 /** A whole chat, to begin `useChat` with. */
 export type LoadedChat = Pick<ChatStanding, 'status' | 'version'> & {
   readonly id: string;
   readonly messages: readonly ChatMessage[];
 };
 
-const AT_REST: ReadonlySet<RunRecord['status']> = new Set(['waiting', 'done', 'failed', 'cancelled']);
+/** Beyond every event: only the record of the run is read. */
+const NO_EVENTS = 2_147_483_647;
 
 /** How many pieces of a reply wait for a slow client before they are dropped; the record brings them later. */
 const LIVE_ROOM = 1_000;
@@ -98,23 +92,11 @@ export class StoredChat {
     return { id: this.#chatId, status, version, messages: messages.map((message) => chatMessage(message, writer)) };
   }
 
-  /** How the chat stands: now, and whenever it comes to rest. */
-  async *watch(signal: AbortSignal): AsyncGenerator<ChatStanding> {
-    const first = await this.#existing();
-    let told = -1;
-    const picture = this.#picture(first, { events: [] });
-    for await (const { run, events } of this.#options.runs.follow(this.#chatId, { signal })) {
-      for (const event of events) picture.apply(event);
-      const isFirst = told < 0;
-      if ((!isFirst && !AT_REST.has(run.status)) || run.version === told) continue;
-      told = run.version;
-      yield {
-        status: run.status,
-        version: run.version,
-        messageId: picture.messageId,
-        pending: [...pendingCards(this.#chatId, picture.state).keys()],
-      };
-    }
+  /** How the chat stands: now, and whenever it comes to rest. Throws as `load` does. */
+  async watch(signal: AbortSignal): Promise<AsyncGenerator<ChatStanding>> {
+    await this.#existing(NO_EVENTS);
+    const { runs, tools } = this.#options;
+    return standingsOf(runs).follow(this.#chatId, tools, signal);
   }
 
   #listen(): { readonly live: Mailbox<News>; readonly stop: () => void } {
@@ -234,6 +216,10 @@ export class StoredChat {
     const done = new AbortController();
     const until = AbortSignal.any([signal, done.signal]);
     const following = this.#follow(live, until);
+    // Nobody reads any more: what comes is waited for in vain.
+    const close = () => live.close();
+    signal.addEventListener('abort', close, { once: true });
+    if (signal.aborted) close();
     try {
       let picture: Picture | undefined;
       let writer: ChatWriter | undefined;
@@ -268,6 +254,7 @@ export class StoredChat {
       }
     } finally {
       stop();
+      signal.removeEventListener('abort', close);
       done.abort();
       live.close();
       await following;
@@ -305,17 +292,17 @@ export class StoredChat {
     return picture;
   }
 
-  async #find(): Promise<LoadedRun | undefined> {
+  async #find(after = 0): Promise<LoadedRun | undefined> {
     const { runs, agent, mayRead } = this.#options;
-    const loaded = await runs.find(this.#chatId);
+    const loaded = await runs.find(this.#chatId, { after });
     if (!loaded) return undefined;
     // Whether there is such a chat is nobody else's business.
     if (loaded.run.agent !== agent.name || !mayRead(loaded.run, this.#person)) throw unknownChat(this.#chatId);
     return loaded;
   }
 
-  async #existing(): Promise<LoadedRun> {
-    const loaded = await this.#find();
+  async #existing(after = 0): Promise<LoadedRun> {
+    const loaded = await this.#find(after);
     if (!loaded) throw unknownChat(this.#chatId);
     return loaded;
   }

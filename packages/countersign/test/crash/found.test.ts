@@ -491,6 +491,7 @@ function bound(store: Store): Store {
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),
+    countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),
     prepareSearch: () => store.prepareSearch(),
     notes: store.notes,

@@ -100,6 +100,7 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),
     interrupt: (id) => store.interrupt(id),
+    countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),
     prepareSearch: () => store.prepareSearch(),
     notes: store.notes,

@@ -79,6 +79,7 @@ const store: Store = {
   listRuns: (query) => send(() => real.listRuns(query)),
   listInterrupts: (query) => send(() => real.listInterrupts(query)),
   interrupt: (id) => send(() => real.interrupt(id)),
+  countRuns: () => send(() => real.countRuns()),
   stats: (query) => send(() => real.stats(query)),
   prepareSearch: () => real.prepareSearch(),
   notes: real.notes,

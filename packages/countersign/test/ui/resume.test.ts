@@ -1,4 +1,7 @@
 // Reload, a second tab, a cut connection: the current message again, and news of what others decided.
+import { countersign, memoryStore, type Store } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { chatRoute } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
 import { createClient } from './client.ts';
 import { get, post, serveChat, types } from './server.ts';
@@ -140,6 +143,70 @@ test('watching tells how the chat stands, now and whenever it comes to rest', as
   await client.post({ decisions: [{ interruptId: id, decision: { type: 'approve' } }] });
   expect(await next()).toMatchObject({ status: 'done', pending: [], messageId: client.last.id });
   left.abort();
+});
+
+test('whoever leaves a watch is forgotten, also where nobody says so but the stream', async () => {
+  const real = memoryStore();
+  let watching = 0;
+  const watch: Store['watch'] = (changed) => {
+    watching += 1;
+    const stop = real.watch(changed);
+    return () => {
+      watching -= 1;
+      stop();
+    };
+  };
+  const store = new Proxy(real, {
+    get: (target, name) => {
+      const value = name === 'watch' ? watch : Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const ai = countersign({ model: scriptedModel(['Hello.']), store });
+  const agent = ai.defineAgent({ name: 'greeter' });
+  await agent.start('Hi', { runId: 'chat-1', by: 'ada' });
+  await ai.runs.wait('chat-1', { until: 'end' });
+  const { GET } = chatRoute(agent, { authorize: () => ({ id: 'ada' }) });
+  // This request is never aborted.
+  const response = await GET(new Request('http://localhost/chat/chat-1/watch'));
+  const reader = response.body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"status":"done"');
+  expect(watching).toBe(1);
+  // It waits for more when its client leaves.
+  const more = reader?.read();
+  await new Promise((resolve) => setImmediate(resolve));
+  await reader?.cancel();
+  expect((await more)?.done).toBe(true);
+  expect(watching).toBe(0);
+});
+
+test('a stream ends at once when it is told to, also while the model thinks', async () => {
+  const mayReply = Promise.withResolvers<void>();
+  const model = {
+    name: 'slow',
+    async reply() {
+      await mayReply.promise;
+      return { content: [{ text: 'Hello.' }], finishReason: 'stop' as const };
+    },
+  };
+  const ai = countersign({ model, store: memoryStore() });
+  const agent = ai.defineAgent({ name: 'greeter' });
+  await agent.start('Hi', { runId: 'chat-1', by: 'ada' });
+  const { GET } = chatRoute(agent, { authorize: () => ({ id: 'ada' }) });
+  const over = new AbortController();
+  const url = 'http://localhost/chat/chat-1/stream';
+  const [told, left] = await Promise.all([GET(new Request(url, { signal: over.signal })), GET(new Request(url))]);
+  const readers = [told, left].map((response) => response.body?.getReader());
+  for (const reader of readers) expect((await reader?.read())?.done).toBe(false);
+  // Both wait for more.
+  const more = readers.map((reader) => reader?.read());
+  await new Promise((resolve) => setImmediate(resolve));
+  over.abort();
+  expect(new TextDecoder().decode((await more[0])?.value)).toBe('data: [DONE]\n\n');
+  await readers[1]?.cancel();
+  expect((await more[1])?.done).toBe(true);
+  mayReply.resolve();
+  await ai.runs.settled();
 });
 
 test('the same words posted again are said once', async () => {

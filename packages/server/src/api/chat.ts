@@ -3,19 +3,19 @@ import { z } from '@hono/zod-openapi';
 import { type Agent, type Countersign, type Context as ToolContext, UsageError } from 'countersign';
 import { type ChatRoute, chatRoute } from 'countersign/ui';
 import type { RunReference } from '../access.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { endpoint, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { nameShape, runIdShape } from '../shapes/page.ts';
+import { chatIdShape, nameShape } from '../shapes/page.ts';
 import { unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
 const tag = 'Chat';
 const agentParam = z.object({ agent: nameShape });
-const chatParams = z.object({ agent: nameShape, chatId: runIdShape });
+const chatParams = z.object({ agent: nameShape, chatId: chatIdShape });
 
 const PostShape = z
   .looseObject({
-    id: runIdShape.openapi({ description: 'The chat: the id of its run.' }),
+    id: chatIdShape.openapi({ description: 'The chat: the id of its run.' }),
     trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
     messages: z
       .array(
@@ -31,16 +31,21 @@ const stream = { description: 'The UI message stream of the AI SDK.', shape: z.s
 /** Who chats, as `chatRoute` is told: with what is known of the chat already. */
 type Chatter = {
   readonly id: string;
+  /** The chat that was looked at; nothing of this is said of another. */
+  readonly chatId: string;
   readonly context?: ToolContext;
   readonly person: Person;
   readonly startedBy: string | null;
   readonly sees: boolean;
+  /** There was none yet. */
+  readonly isNew: boolean;
 };
 
 export function chatEndpoints(services: Services) {
   const { ai, access } = services;
   const chatters = new WeakMap<Request, Chatter>();
   const routes = new Map<Agent, ChatRoute>();
+  const faults = new WeakMap<Request, unknown>();
 
   function routeOf(name: string): ChatRoute {
     const agent = ai.agents.get(name);
@@ -49,13 +54,19 @@ export function chatEndpoints(services: Services) {
     if (known) return known;
     const made = chatRoute(agent, {
       authorize: (request) => chatters.get(request),
-      mayRead: (run, chatter) => (chatter as Chatter).sees || access.mayRead(run, (chatter as Chatter).person),
+      mayRead: (run, chatter) => {
+        const { chatId, isNew, sees, person } = chatter as Chatter;
+        // Somebody else has begun it meanwhile: what was looked at was a chat of one's own.
+        if (run.id !== chatId || (isNew && run.startedBy !== person.id)) return false;
+        return sees || access.mayRead(run, person);
+      },
       mayDecide: (card, chatter) => {
         const { person, startedBy } = chatter as Chatter;
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
         return access.mayDecide({ ...card, runId, agent: name, startedBy, claim: null }, person);
       },
       keepAliveMs: services.streams.keepAliveMs,
+      onFault: (error, request) => faults.set(request, error),
     });
     routes.set(agent, made);
     return made;
@@ -73,12 +84,21 @@ export function chatEndpoints(services: Services) {
     const isOwn = !run || run.startedBy === person.id;
     chatters.set(request, {
       id: person.id,
+      chatId,
       ...(isOwn && person.context && { context: person.context }),
       person,
       startedBy: run ? run.startedBy : person.id,
       sees,
+      isNew: run === undefined,
     });
     return sees ? run : run ? 'hidden' : 'none';
+  }
+
+  /** What went wrong here is told and logged as everywhere in the server. */
+  async function ask(request: Request, answering: Promise<Response>): Promise<Response> {
+    const answer = await answering;
+    if (faults.has(request)) throw faults.get(request);
+    return answer;
   }
 
   /** What is followed ends with the client, with the server, and after its time. */
@@ -107,7 +127,7 @@ export function chatEndpoints(services: Services) {
         const found = await enter(request, agent, chatId, person);
         // As for a chat that nobody has begun.
         if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
-        return route.GET(request);
+        return ask(request, route.GET(request));
       },
     );
 
@@ -117,7 +137,7 @@ export function chatEndpoints(services: Services) {
         method: 'post',
         path: '/chat/{agent}',
         summary: 'Say something, or decide, in a chat',
-        description: 'Saying something needs the scope `start`, deciding the scope `decide`.',
+        description: 'Saying something needs the scope `start`, deciding the scopes `decide` and `read`.',
         tag,
         scope: null,
         params: agentParam,
@@ -127,6 +147,8 @@ export function chatEndpoints(services: Services) {
       },
       async ({ params: { agent }, body, person, request }) => {
         const route = routeOf(agent);
+        // Whoever speaks is answered; everybody else is shown the conversation.
+        if (lastRole(body) !== 'user') requireScope(person, 'read');
         const post = new Request(request.url, {
           method: 'POST',
           headers: headersOf(request),
@@ -137,7 +159,7 @@ export function chatEndpoints(services: Services) {
         const run = found === 'none' ? { id: body.id, agent, startedBy: person.id } : found;
         if (run !== 'hidden' && !access.maySteer(run, person))
           await refuseSpeaking(ai, found === 'none' ? undefined : run, body);
-        return route.POST(post);
+        return ask(post, route.POST(post));
       },
     ),
     look('', 'A chat, to begin `useChat` with', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
@@ -150,13 +172,19 @@ export function chatEndpoints(services: Services) {
   ];
 }
 
+/** Who speaks last, as the chat reads it: what a browser posts as the system is not heard. */
+function lastRole({ messages = [] }: z.output<typeof PostShape>): string | undefined {
+  return messages.findLast(({ role }) => role !== 'system')?.role;
+}
+
 /** Those who may only decide may not speak in the name of the one who asked, nor have a failed run tried again. */
 async function refuseSpeaking(
   ai: Countersign,
   run: RunReference | undefined,
-  { id, trigger, messages = [], decisions = [] }: z.output<typeof PostShape>,
+  body: z.output<typeof PostShape>,
 ): Promise<void> {
-  const last = messages.at(-1)?.role;
+  const { id, trigger, decisions = [] } = body;
+  const last = lastRole(body);
   const decides = trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
   if (run && decides && (await ai.runs.get(run.id)).status !== 'failed') return;
   throw new UsageError('not-allowed', { status: 403, runId: id }, 'You may decide in this chat, but not speak in it.');

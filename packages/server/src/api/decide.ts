@@ -9,7 +9,7 @@ import { dropClaim } from './claims.ts';
 import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
 
-export function decideEndpoints({ ai, access, measures, log, logInputs }: Services) {
+export function decideEndpoints({ ai, access, claims }: Services) {
   const { runs } = ai;
   return [
     endpoint(
@@ -62,18 +62,8 @@ export function decideEndpoints({ ai, access, measures, log, logInputs }: Servic
           ...(context && { context }),
         });
         if (seen.status === 'pending') {
-          measures.decided(decision.type, channel);
-          log('info', 'decided', {
-            interruptId,
-            runId: seen.runId,
-            agent: seen.agent,
-            tool: seen.tool,
-            outcome: decision.type,
-            by: person.id,
-            channel,
-            ...(logInputs && { input: seen.input, decision, note }),
-          });
           await dropClaim(runs.notes, interruptId);
+          claims.look();
         }
         return json(decided);
       },

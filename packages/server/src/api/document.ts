@@ -12,7 +12,9 @@ export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
     type: 'apiKey',
     in: 'cookie',
     name: 'countersign',
-    description: 'The session of a browser.',
+    description:
+      'The session of a browser. The name of the cookie has the port behind it (`countersign-3000`); with https it is ' +
+      '`__Host-countersign`.',
   });
   return api.getOpenAPI31Document({
     openapi: '3.1.0',

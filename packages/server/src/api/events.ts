@@ -11,12 +11,13 @@ import type { Services } from './services.ts';
 const LastEventHeaders = z.object({
   'last-event-id': z
     .string()
-    .regex(/^\d{1,10}$/)
+    .regex(/^\d{1,9}$/)
     .optional()
     .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `after`.' }),
 });
 
-export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services) {
+export function eventEndpoints(services: Services) {
+  const { ai, access, runEvents, streams } = services;
   return [
     endpoint(
       {
@@ -31,7 +32,13 @@ export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services
         params: z.object({ runId: runIdShape }),
         query: EventQueryShape,
         headers: LastEventHeaders,
-        answers: { 200: { description: 'A page of events.', shape: pageOf(EventShape) } },
+        answers: {
+          200: {
+            description: 'A page of events, or a stream of them.',
+            shape: pageOf(EventShape),
+            also: ['text/event-stream'],
+          },
+        },
         problems: [404],
       },
       async ({ params: { runId }, query: { after = 0, limit = 50, follow }, person, request }) => {
@@ -57,7 +64,7 @@ export function eventEndpoints({ ai, access, hub, runEvents, streams }: Services
         scope: 'read',
         answers: { 200: { description: 'A stream that does not end.', shape: z.string(), type: 'text/event-stream' } },
       },
-      ({ person, request }) => eventStream((signal) => changesFor(hub, access, person, signal), request, streams),
+      ({ person, request }) => eventStream((signal) => changesFor(services, person, signal), request, streams),
     ),
   ];
 }

@@ -21,7 +21,7 @@ const params = z.object({ interruptId: interruptIdShape });
 const tag = 'Questions';
 const ClaimAnswer = z.object({ claim: ClaimShape.nullable() });
 
-export function interruptEndpoints({ ai, access, hub }: Services) {
+export function interruptEndpoints({ ai, access, claims: claimWatch }: Services) {
   const { runs } = ai;
 
   /** Throws `unknown-interrupt` if there is none that this person may read. */
@@ -106,9 +106,9 @@ export function interruptEndpoints({ ai, access, hub }: Services) {
         problems: [404, 409],
       },
       async ({ params: { interruptId }, body: { forMs }, person }) => {
-        const { runId } = await decidable(interruptId, person);
+        await decidable(interruptId, person);
         const claim = await takeClaim(runs.notes, interruptId, person.id, forMs);
-        hub.changed(runId);
+        claimWatch.look();
         return json({ claim });
       },
     ),
@@ -124,9 +124,9 @@ export function interruptEndpoints({ ai, access, hub }: Services) {
         problems: [404, 409],
       },
       async ({ params: { interruptId }, person }) => {
-        const { runId } = await read(interruptId, person);
+        await read(interruptId, person);
         await releaseClaim(runs.notes, interruptId, person.id);
-        hub.changed(runId);
+        claimWatch.look();
         return json({ claim: null });
       },
     ),

@@ -11,9 +11,10 @@ export function summaryOf(run: RunRecord, title: string | null): RunSummary {
   return { id, agent, title, status, startedBy, createdAt, updatedAt, version };
 }
 
-/** The whole run, as this person sees it. */
+/** The whole run, as this person sees it: what is in it only for those who may read. */
 export async function runAnswer(ai: Countersign, access: Access, runId: string, person: Person): Promise<Run> {
   const view = await ai.runs.get(runId);
+  if (!person.scopes.includes('read')) return { ...summaryOf(view, null), ...UNREAD, finishReason: view.finishReason };
   const [waiting, settled] = await Promise.all([
     ai.runs.interrupts({ runId, limit: 200 }),
     ai.runs.interrupts({ runId, limit: 200, settled: true }),
@@ -29,6 +30,8 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   const { messages, text, error, finishReason, pending } = view;
   return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts: cards };
 }
+
+const UNREAD = { messages: [], text: '', error: null, pending: [], interrupts: [] };
 
 export const unknownAgent = (agent: string): UsageError =>
   new UsageError('unknown-agent', { agent }, `There is no agent ${agent}.`);

@@ -1,21 +1,19 @@
 // What the endpoints work with.
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
+import type { ClaimWatch } from '../live/claim-watch.ts';
 import type { StreamOptions } from '../live/event-stream.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
 import type { Log } from '../watching/log.ts';
-import type { Measures } from '../watching/measures.ts';
 
 export type Services = {
   readonly ai: Countersign;
   readonly access: Access;
   readonly hub: Hub;
+  readonly claims: ClaimWatch;
   readonly runEvents: RunEvents;
-  readonly measures: Measures;
   readonly log: Log;
-  /** What tools are called with, and what was answered, is logged as well. */
-  readonly logInputs: boolean;
   readonly streams: StreamOptions;
   /** The model in use, as `/me` tells it. */
   readonly model: { readonly name: string; readonly demo: boolean };

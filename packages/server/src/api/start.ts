@@ -8,7 +8,7 @@ import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempote
 import { runAnswer, unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
-export function startEndpoints({ ai, access, measures, log, logInputs }: Services) {
+export function startEndpoints({ ai, access }: Services) {
   /** False if this very request was taken before. */
   async function start(
     asked: { readonly agent: string; readonly prompt: string },
@@ -21,13 +21,6 @@ export function startEndpoints({ ai, access, measures, log, logInputs }: Service
     const { context } = person;
     try {
       await agent.start(asked.prompt, { runId, by: person.id, ...(context && { context }) });
-      measures.runStarted(asked.agent);
-      log('info', 'started', {
-        runId,
-        agent: asked.agent,
-        by: person.id,
-        ...(logInputs && { prompt: asked.prompt }),
-      });
       return true;
     } catch (error) {
       if (!(error instanceof CountersignError && error.code === 'run-exists')) throw error;

@@ -1,5 +1,5 @@
 // Endpoints: what a route takes and gives, said once; the checks and the OpenAPI document come from it.
-import type { OpenAPIHono, RouteConfig, z } from '@hono/zod-openapi';
+import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { readJson } from 'countersign/ui';
 import type { Context } from 'hono';
@@ -21,7 +21,13 @@ type Shape = z.ZodObject | undefined;
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** An answer as the document tells it. */
-export type Answer = { readonly description: string; readonly shape?: z.ZodType; readonly type?: string };
+export type Answer = {
+  readonly description: string;
+  readonly shape?: z.ZodType;
+  readonly type?: string;
+  /** Other forms in which it is given. */
+  readonly also?: readonly string[];
+};
 
 export type Definition<P extends Shape, Q extends Shape, B extends z.ZodType | undefined> = {
   readonly method: 'get' | 'post' | 'delete';
@@ -133,17 +139,22 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   401: 'Nobody is known who asks this.',
   403: 'The person may not do this.',
   404: 'There is no such thing, or not for this person.',
+  408: 'The body arrives too slowly.',
   409: 'Somebody was first.',
   413: 'The body is too large or nested too deeply.',
   415: 'The body is not JSON.',
-  422: 'What was decided does not fit; `problems` says where.',
+  422: 'What was decided does not fit; `problems` says where. Or a key was used for another request.',
+  503: 'The store is away, or too many streams are open. Try again later.',
 };
+
+/** What can happen to any request. */
+const ELSE = 'Whatever else is wrong: another method (405), another host (421), an error here (500, 502).';
 
 function documented(definition: Endpoint['definition']): RouteConfig {
   const { method, path, summary, description, tag, scope, params, query, body, headers, answers } = definition;
-  const faults = new Set([401, 403, ...(definition.problems ?? [])]);
-  if (params || query || body) faults.add(400);
-  if (body) for (const status of [413, 415]) faults.add(status);
+  const faults = new Set([401, 403, 503, ...(definition.problems ?? [])]);
+  if (params || query || body || headers) faults.add(400);
+  if (body) for (const status of [408, 413, 415]) faults.add(status);
   const scopeNote = scope === null ? 'Anybody who is known may ask.' : `Needs the scope \`${scope}\`.`;
   return {
     method,
@@ -163,14 +174,17 @@ function documented(definition: Endpoint['definition']): RouteConfig {
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, documentedAnswer(answer)])),
       ...Object.fromEntries([...faults].map((status) => [status, documentedProblem(PROBLEMS[status] ?? '')])),
+      default: documentedProblem(ELSE),
     },
   };
 }
 
-function documentedAnswer({ description, shape, type = 'application/json' }: Answer) {
-  return { description, ...(shape && { content: { [type]: { schema: shape } } }) };
+function documentedAnswer({ description, shape, type = 'application/json', also = [] }: Answer) {
+  if (!shape) return { description };
+  const others = also.map((other) => [other, { schema: z.string() }]);
+  return { description, content: { [type]: { schema: shape }, ...Object.fromEntries(others) } };
 }
 
-function documentedProblem(description: string) {
+export function documentedProblem(description: string) {
   return { description, content: { 'application/problem+json': { schema: ProblemShape } } };
 }

@@ -1,43 +1,16 @@
-// Errors as HTTP says them: problem+json with our codes, and never more than the caller may know.
-import { ConflictError, CountersignError, ProviderError, UsageError } from 'countersign';
-import { problemsOf } from 'countersign/ui';
+// Errors as the API tells them: as every route of ours does, and with what helps those who decide.
+import { CountersignError, UsageError } from 'countersign';
+import { problemOf as plainProblemOf, problemsOf } from 'countersign/ui';
 import type { ApiProblem } from '../shapes/problem.ts';
 
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad request',
-  401: 'Not signed in',
-  403: 'Not allowed',
-  404: 'Not found',
-  405: 'Method not allowed',
-  408: 'Too slow',
-  409: 'Conflict',
-  413: 'Too large',
-  415: 'Unsupported media type',
-  421: 'Wrong host',
-  422: 'Does not fit',
-  500: 'Internal error',
-  502: 'The model failed',
-  503: 'Not available now',
-};
-
-/** What is wrong with the decision itself, and can be mended. */
-const MISFITS: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
-const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent']);
-
 export function problemOf(error: unknown): ApiProblem {
-  const known = error instanceof CountersignError ? error : undefined;
-  const status = statusOf(known);
-  const code = known?.code ?? 'invariant';
-  const details = known?.details ?? {};
+  const plain = plainProblemOf(error);
+  const { status, code } = plain;
+  const details = error instanceof CountersignError ? error.details : {};
   return {
-    type: `urn:countersign:${code}`,
-    title: TITLES[status] ?? 'Error',
-    status,
-    code,
-    // What is no error of ours may say things that are nobody's business.
-    detail: known && status < 500 ? known.message : 'Something went wrong on the server.',
-    ...(known instanceof UsageError &&
-      (status === 422 || isProblemList(details.problems)) && { problems: problemList(known) }),
+    ...plain,
+    ...(error instanceof UsageError &&
+      (status === 422 || isProblemList(details.problems)) && { problems: problemList(error) }),
     ...(code === 'already-decided' && 'settlement' in details && { settlement: details.settlement }),
     ...(code === 'claimed' && { claim: details.claim as NonNullable<ApiProblem['claim']> }),
   };
@@ -47,20 +20,12 @@ export function problemResponse(error: unknown): Response {
   const problem = problemOf(error);
   return new Response(JSON.stringify(problem), {
     status: problem.status,
-    headers: { 'content-type': 'application/problem+json', ...allowHeader(error) },
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(problem.status === 401 && { 'www-authenticate': 'Bearer' }),
+      ...allowHeader(error),
+    },
   });
-}
-
-function statusOf(error: CountersignError | undefined): number {
-  if (!error) return 500;
-  const said = error.details.status;
-  if (typeof said === 'number') return said;
-  if (UNKNOWN.has(error.code)) return 404;
-  if (error.code === 'not-authorized') return 401;
-  if (error instanceof ConflictError) return 409;
-  if (error instanceof ProviderError) return error.code === 'store-failed' ? 503 : 502;
-  if (MISFITS.has(error.code)) return 422;
-  return error instanceof UsageError ? 400 : 500;
 }
 
 function problemList(error: UsageError): NonNullable<ApiProblem['problems']> {

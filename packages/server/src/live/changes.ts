@@ -1,13 +1,13 @@
 // Which runs have changed, for one who follows all that they may see.
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
+import type { ClaimWatch } from './claim-watch.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
 
 /** `{ runId }` for each run that has changed; null: look at everything again. */
 export async function* changesFor(
-  hub: Hub,
-  access: Access,
+  { hub, claims, access }: { readonly hub: Hub; readonly claims: ClaimWatch; readonly access: Access },
   person: Person,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent> {
@@ -19,6 +19,7 @@ export async function* changesFor(
     waiting = changed === 'all' || waiting === 'all' ? 'all' : new Set([...waiting, ...changed]);
     wake?.();
   });
+  const stopClaims = claims.follow();
   const notice = () => wake?.();
   until.addEventListener('abort', notice);
   try {
@@ -38,6 +39,7 @@ export async function* changesFor(
     }
   } finally {
     stop();
+    stopClaims();
     until.removeEventListener('abort', notice);
   }
 }

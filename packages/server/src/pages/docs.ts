@@ -6,6 +6,8 @@ type Operation = {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
+  /** Where it stands, if not with the others. */
+  readonly servers?: readonly { readonly url: string }[];
   readonly parameters?: readonly {
     name: string;
     in: string;
@@ -29,7 +31,10 @@ export function docsPage(document: ApiDocument, stylesheet: string): string {
   const { title, version, description = '' } = document.info;
   const base = document.servers?.[0]?.url ?? '';
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method, path: `${base}${path}`, operation })),
+    Object.entries(methods).map(([method, operation]) => {
+      const root = operation.servers?.[0]?.url ?? base;
+      return { method, path: `${root.replace(/\/$/, '')}${path}`, operation };
+    }),
   );
   const tags = [...new Set(operations.map(({ operation }) => operation.tags?.[0] ?? 'Other'))];
   const sections = tags.map((tag) => {

@@ -27,7 +27,13 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
     cursor: z.string().nullable().openapi({ description: 'Null on the last page.' }),
   });
 
-export const runIdShape = z.string().regex(/^[\w.-]{1,128}$/, 'must be letters, digits, "_", "." or "-"');
+/** No dots alone: an address with them leads elsewhere. */
+export const runIdShape = z.string().regex(/^(?!\.{1,2}$)[\w.-]{1,128}$/, 'must be letters, digits, "_", "." or "-"');
+
+/** Nor what stands behind the id of a chat in an address. */
+export const chatIdShape = z
+  .string()
+  .regex(/^(?!(\.{1,2}|stream|watch)$)[\w.-]{1,128}$/, 'must be letters, digits, "_", "." or "-", not stream or watch');
 
 /** Names of agents, tools, labels: short texts of one line. */
 export const nameShape = z

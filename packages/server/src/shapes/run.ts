@@ -30,7 +30,7 @@ export const RunShape = RunSummaryShape.extend({
   finishReason: z.string().nullable(),
   pending: z.array(z.string()).openapi({ description: 'The ids of the questions that wait.' }),
   interrupts: z.array(InterruptShape).openapi({ description: 'Its questions, the oldest first, at most 200.' }),
-}).openapi('Run');
+}).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
 
 /** A run with its conversation and its questions. */
 export type Run = RunSummary & {

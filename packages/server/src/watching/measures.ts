@@ -7,6 +7,9 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as con
 /** How long the numbers of the store are good for. */
 const FRESH_MS = 10_000;
 
+/** Asking the store costs this part of the time at most. */
+const SHARE = 20;
+
 /** Of so many runs it is known that they were counted. */
 const REMEMBERED = 10_000;
 /** Beyond every event: only the record of a run is read. */
@@ -48,7 +51,7 @@ export class Measures {
   readonly #seen = new Map<string, number>();
   #stopWatching: (() => void) | undefined;
   #streams = 0;
-  #store: { readonly at: number; readonly text: Promise<string> } | undefined;
+  #store: { readonly until: number; readonly text: Promise<string> } | undefined;
 
   request(method: string, route: string, status: number, seconds: number): void {
     this.#requests.add({ method, route, status: String(status) });
@@ -63,6 +66,7 @@ export class Measures {
     this.#started.add({ agent });
   }
 
+  /** `channel`: through what; `deadline` where time has decided, `none` where nobody said. */
   decided(outcome: string, channel: string): void {
     this.#decisions.add({ outcome, channel });
   }
@@ -91,9 +95,6 @@ export class Measures {
 
   /** Everything, in the text format of Prometheus. */
   async text(ai: Countersign): Promise<string> {
-    const now = performance.now();
-    // However often somebody asks, the store is asked once in a while.
-    if (!this.#store || now - this.#store.at > FRESH_MS) this.#store = { at: now, text: storeText(ai) };
     return [
       family('countersign_http_requests_total', 'counter', 'Requests, by route and status.', this.#requests.samples()),
       family('countersign_http_request_duration_seconds', 'histogram', 'How long answers took to begin.', [
@@ -104,13 +105,13 @@ export class Measures {
       family(
         'countersign_runs_started_total',
         'counter',
-        'Runs started through this process.',
+        'Runs started in this process, however they were.',
         this.#started.samples(),
       ),
       family(
         'countersign_decisions_total',
         'counter',
-        'Decisions recorded through the API of this process, by outcome and channel.',
+        'Decisions that this process has recorded, however they were made, by outcome and channel.',
         this.#decisions.samples(),
       ),
       family(
@@ -122,8 +123,27 @@ export class Measures {
       family('countersign_open_streams', 'gauge', 'Server-sent event streams that are open.', [
         { name: 'countersign_open_streams', labels: {}, value: this.#streams },
       ]),
-      await this.#store.text,
+      await this.#storeText(ai),
     ].join('');
+  }
+
+  /** However often somebody asks, the store is asked once in a while, and the less often the longer it takes. */
+  #storeText(ai: Countersign): Promise<string> {
+    const now = performance.now();
+    if (this.#store && now < this.#store.until) return this.#store.text;
+    const text = storeText(ai);
+    this.#store = { until: now + FRESH_MS, text };
+    text.then(
+      () => {
+        const took = performance.now() - now;
+        this.#store = { until: now + Math.max(FRESH_MS, SHARE * took), text };
+      },
+      // Those who asked are told; the next one asks again.
+      () => {
+        this.#store = undefined;
+      },
+    );
+    return text;
   }
 }
 
@@ -131,9 +151,15 @@ const OUTCOMES = ['approved', 'rejected', 'answered', 'cancelled'] as const;
 
 /** What the store knows, whoever did it: the same from every process that has this store. */
 async function storeText(ai: Countersign): Promise<string> {
-  const stats = await ai.runs.stats({ days: 30 });
+  const [stats, counts] = await Promise.all([ai.runs.stats({ days: 30 }), ai.runs.store.countRuns()]);
   const gauge = (name: string, labels: Labels, value: number): Sample => ({ name, labels, value });
   return [
+    family(
+      'countersign_runs',
+      'gauge',
+      'Runs, by status.',
+      Object.entries(counts).map(([status, count]) => gauge('countersign_runs', { status }, count)),
+    ),
     family(
       'countersign_interrupts_waiting',
       'gauge',

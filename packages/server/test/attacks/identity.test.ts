@@ -3,7 +3,7 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import { headerIdentity, jwtIdentity, listTokens, revokeToken } from '@countersign/server';
 import { exportJWK, exportSPKI, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { asking, raw, startServer } from '../server.ts';
+import { asking, begin, raw, startServer } from '../server.ts';
 
 test('a token is not in the store, only its hash; revoked, it is refused at once', async () => {
   const { ai, url, tokenFor } = await startServer();
@@ -105,6 +105,40 @@ test('scopes are kept to', async () => {
   expect((await decider('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(200);
 });
 
+test('what one may not read is in no answer, whatever else one may do', async () => {
+  const { as, ai } = await startServer();
+  const run = await begin(await as('ann'), ai, 'pay SECRET 500');
+  const starter = await as('ann', { scopes: ['start'] });
+  const decider = await as('ann', { scopes: ['decide'] });
+  const assistant = [{ id: 'a', role: 'assistant', parts: [] }];
+  const approved = {
+    ...{ type: 'tool-pay', toolCallId: 'x', state: 'approval-responded', input: {} },
+    approval: { id: run.pending[0], approved: true },
+  };
+  const decide = [{ interruptId: run.pending[0], decision: { type: 'approve' } }];
+  // Nothing is said: the answer would be the conversation.
+  for (const ask of [starter, decider])
+    for (const post of [
+      { id: run.id, messages: assistant },
+      { id: run.id, messages: [...assistant, { id: 's', role: 'system', parts: [] }] },
+      { id: run.id, messages: [{ id: 'a', role: 'assistant', parts: [approved] }] },
+      { id: run.id, decisions: decide },
+      { id: run.id },
+    ]) {
+      const { status, body } = await ask('POST', '/api/v1/chat/teller', post);
+      expect([status, body.code], JSON.stringify(post)).toEqual([403, 'not-allowed']);
+    }
+  const driven = await starter('POST', `/api/v1/runs/${run.id}/drive`);
+  expect(driven.body).toMatchObject({ id: run.id, status: 'waiting', messages: [], text: '', interrupts: [] });
+  const started = await starter('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'SECRET' });
+  expect([started.status, JSON.stringify(started.body).includes('SECRET')]).toEqual([201, false]);
+  const cancelled = await starter('POST', `/api/v1/runs/${run.id}/cancel`, {});
+  expect([cancelled.body.status, JSON.stringify(cancelled.body).includes('SECRET')]).toEqual(['cancelled', false]);
+  // Whoever speaks is answered.
+  const said = { id: 'new', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
+  expect((await starter('POST', '/api/v1/chat/parrot', said)).body).toContain('hello');
+});
+
 test('a one-time link works once, also when two come at the same moment; signing out ends the session', async () => {
   const { server, url } = await startServer({ dev: true });
   const { pathname, search } = new URL(server.loginUrl ?? '');
@@ -119,6 +153,34 @@ test('a one-time link works once, also when two come at the same moment; signing
   const out = await ask('POST', '/logout');
   expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
+});
+
+test('a session ends after a week, and what is no session of this server never was one', async () => {
+  let now = Date.now();
+  const { memoryStore } = await import('countersign');
+  const { server, url } = await startServer({ dev: true, store: memoryStore({ now: () => now }) });
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const response = await fetch(`${url}${pathname}${search}`, { redirect: 'manual' });
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const [name = '', secret = ''] = cookie.split('=');
+  const status = async (sent: string) => (await asking(url, { cookie: sent })('GET', '/api/v1/me')).status;
+  expect(await status(cookie)).toBe(200);
+  const flipped = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
+  for (const wrong of [`${name}=${flipped}`, `${name}=`, `${name}x=${secret}`, `${name}="${secret}"`, `${name}=%`])
+    expect(await status(wrong), wrong).toBe(401);
+  // The token of the link is no session, and a session no token.
+  expect(await status(`${name}=${search.replace('?token=', '')}`)).toBe(401);
+  expect((await asking(url, { authorization: `Bearer ${secret}` })('GET', '/api/v1/me')).status).toBe(401);
+  now += 7 * 24 * 3_600_000 + 60_000;
+  expect(await status(cookie)).toBe(401);
+});
+
+test('who only asks whether the link is there does not use it up', async () => {
+  const { server, url } = await startServer({ dev: true });
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const asked = await fetch(`${url}${pathname}${search}`, { method: 'HEAD', redirect: 'manual' });
+  expect([asked.status, asked.headers.get('set-cookie')]).toEqual([405, null]);
+  expect((await fetch(`${url}${pathname}${search}`, { redirect: 'manual' })).status).toBe(303);
 });
 
 test('a link is used up after ten minutes, and without `dev` there is none', async () => {

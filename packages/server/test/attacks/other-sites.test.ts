@@ -1,4 +1,6 @@
 // A page of another site, open in the browser of somebody who is signed in here.
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { asking, begin, raw, startServer, type TestServer } from '../server.ts';
 
@@ -64,10 +66,22 @@ test('a form of another site cannot post, even where no origin is told: it canno
     'multipart/form-data; boundary=x',
     'text/plain',
     'text/json',
+    'application/json+form',
+    'application/jsonp',
+    'application/json-patch+json',
+    'application/json, text/plain',
+    'application/json; charset=utf-16',
+    'application/json; charset=utf-8; charset=utf-16',
   ]) {
     const { status } = await ask('POST', '/api/v1/runs', '{"agent":"parrot","prompt":"x"}', { 'content-type': type });
     expect(status, type).toBe(415);
   }
+  const packed = { 'content-encoding': 'gzip' };
+  expect((await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }, packed)).status).toBe(415);
+  for (const type of ['application/json', 'Application/JSON ; Charset="UTF-8"', 'application/json;charset=utf-8'])
+    expect((await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }, { 'content-type': type })).status).toBe(
+      201,
+    );
 });
 
 test('no other origin may read: there is no CORS', async () => {
@@ -97,6 +111,17 @@ test('a name of another site that was pointed at this machine is not answered to
   }
   for (const host of ['localhost', `localhost:${server.port}`, '127.0.0.1', '[::1]'])
     expect((await raw(server.port, { path: '/healthz', headers: { host } })).status, host).toBe(200);
+  // Two names: whoever stands in front may have believed the other one.
+  for (const hosts of [
+    ['localhost', 'evil.example'],
+    ['evil.example', 'localhost'],
+  ]) {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`GET /healthz HTTP/1.1\r\n${hosts.map((host) => `Host: ${host}\r\n`).join('')}\r\n`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString(), String(hosts)).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  }
   for (const host of ['evil.example@localhost', 'local host', 'localhost/../x', 'localhost#']) {
     const { status } = await raw(server.port, { path: '/healthz', headers: { host } });
     expect(status, JSON.stringify(host)).toBe(400);

@@ -61,13 +61,17 @@ test('a body that is no JSON, no UTF-8, or of another shape is refused with wher
   }
   const where = await ask('POST', '/api/v1/runs', { agent: 5, prompt: [] });
   expect(where.body.problems.map(({ path }: any) => path[0])).toEqual(expect.arrayContaining(['agent', 'prompt']));
-  const broken = await raw(server.port, {
-    method: 'POST',
-    path: '/api/v1/runs',
-    headers: { authorization: `Bearer ${await tokenFor('ann')}`, 'content-type': 'application/json' },
-    body: Buffer.from([0x22, 0xff, 0xfe, 0x22]).toString('latin1'),
-  });
-  expect(broken.status).toBe(400);
+  const [before, after] = ['{"agent":"parrot","prompt":"', '"}'].map((text) => Buffer.from(text)) as [Buffer, Buffer];
+  // A byte that never occurs, a sequence that is longer than it needs to be, half of a surrogate pair, one that is cut off.
+  for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82]]) {
+    const broken = await raw(server.port, {
+      method: 'POST',
+      path: '/api/v1/runs',
+      headers: { authorization: `Bearer ${await tokenFor('ann')}`, 'content-type': 'application/json' },
+      body: Buffer.concat([before, Buffer.from(bytes), after]),
+    });
+    expect([broken.status, JSON.parse(broken.body).detail], String(bytes)).toEqual([400, 'The body is not UTF-8.']);
+  }
 });
 
 test('keys that change the prototype of things change nothing', async () => {

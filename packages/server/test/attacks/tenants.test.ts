@@ -1,7 +1,8 @@
 // Somebody who is signed in, and looks for what is not theirs.
 import { createClient } from '@countersign/server/client';
+import { countersign, memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
-import { type Ask, begin, startServer } from '../server.ts';
+import { type Ask, begin, defineTeller, obedientModel, startServer } from '../server.ts';
 
 const text = (answer: { body: unknown }) => JSON.stringify(answer.body);
 
@@ -60,6 +61,58 @@ test('the run of another is not there: every address answers as if it had never 
   expect((await ann('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
 });
 
+test('the id of a chat that is like the end of an address leads to no other chat', async () => {
+  const { as, ai } = await startServer();
+  const [ann, mallory] = [await as('ann'), await as('mallory')];
+  // Her chat is called like the agent; his is called like what one can ask of a chat.
+  await ann('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay SECRET 500', runId: 'teller' });
+  await ai.runs.wait('teller');
+  for (const runId of ['stream', 'watch']) {
+    await ai.agents.get('teller')?.start('hello', { runId, by: 'mallory' });
+    await ai.runs.wait(runId, { until: 'end' });
+    const answer = await mallory('GET', `/api/v1/chat/teller/${runId}`);
+    expect([answer.status, text(answer).includes('SECRET')], runId).toEqual([400, false]);
+  }
+  // What cannot be reached by an address is not begun.
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hello' }] }];
+  for (const id of ['stream', 'watch', '.', '..'])
+    expect((await mallory('POST', '/api/v1/chat/teller', { id, messages })).status, id).toBe(400);
+  for (const runId of ['.', '..'])
+    expect((await mallory('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x', runId })).status).toBe(400);
+});
+
+test('a chat that another begins in the same moment is theirs', async () => {
+  const real = memoryStore();
+  const begun = { byAnn: undefined as (() => Promise<unknown>) | undefined };
+  const store = new Proxy(real, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      if (name !== 'read') return value.bind(target);
+      return async (...given: unknown[]) => {
+        const found = await Reflect.apply(value, target, given);
+        const begin = begun.byAnn;
+        begun.byAnn = undefined;
+        await begin?.();
+        return found;
+      };
+    },
+  });
+  // Everybody may read; speaking and deciding is for the one who began it.
+  const server = await startServer({ store, mayRead: () => true });
+  const mallory = await server.as('mallory');
+  const elsewhere = countersign({ model: obedientModel(), store: real });
+  defineTeller(elsewhere);
+  begun.byAnn = async () => {
+    await elsewhere.agents.get('teller')?.start('pay bob 500', { runId: 'chat-1', by: 'ann' });
+    await elsewhere.runs.wait('chat-1');
+  };
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay mallory 900' }] }];
+  const { status } = await mallory('POST', '/api/v1/chat/teller', { id: 'chat-1', messages });
+  expect(status).toBe(404);
+  expect(JSON.stringify(await real.read('chat-1'))).not.toContain('mallory');
+});
+
 test('lists, searches and numbers hold only the own', async () => {
   const { as, ai } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
@@ -93,6 +146,43 @@ test('a cursor of another leads nowhere else', async () => {
   expect(stolen.body.items).toEqual([]);
   const forged = await mallory('GET', '/api/v1/interrupts?cursor=%7B%22x%22%3A1%7D');
   expect(forged.status).toBeLessThan(500);
+});
+
+test('a list that a policy looks through costs few looks, and its pages leave nothing out', async () => {
+  const real = memoryStore();
+  let looks = 0;
+  const store = new Proxy(real, {
+    get(target, name) {
+      if (name === 'listInterrupts') looks += 1;
+      const value = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const isSevenths = (input: unknown) => (input as { amount: number }).amount % 7 === 0;
+  const { as, ai } = await startServer({
+    store,
+    mayDecide: ({ input }, person) => person.id === 'boss' && isSevenths(input),
+  });
+  const teller = ai.agents.get('teller');
+  for (let amount = 201; amount <= 500; amount++) await teller?.start(`pay SECRET ${amount}`, { by: 'ann' });
+  await ai.runs.settled();
+  const [boss, mallory] = [await as('boss'), await as('mallory')];
+  looks = 0;
+  expect((await mallory('GET', '/api/v1/interrupts?limit=1')).body).toEqual({ items: [], cursor: null });
+  expect(looks).toBeLessThan(20);
+  for (const limit of [1, 3, 50, 200]) {
+    const seen: number[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const { body } = await boss('GET', `/api/v1/interrupts?limit=${limit}${from}`);
+      expect(body.items.length).toBeLessThanOrEqual(limit);
+      seen.push(...body.items.map(({ input }: any) => input.amount));
+      cursor = body.cursor;
+    }
+    const sevenths = Array.from({ length: 300 }, (_, index) => 201 + index).filter((amount) => amount % 7 === 0);
+    expect(seen, `limit ${limit}`).toEqual(sevenths);
+  }
 });
 
 test('changes of runs of others are not told', async () => {

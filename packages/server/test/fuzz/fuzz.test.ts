@@ -75,6 +75,8 @@ async function fuzz(store: Store, count: number): Promise<void> {
     const what = `${method} ${path.slice(0, 300)} ${body?.slice(0, 300) ?? ''} → ${status} ${text.slice(0, 300)}`;
     if (status >= 500) faults.push(what);
     if (status >= 400 && type !== 'application/problem+json') faults.push(`no problem: ${what}`);
+    if (status >= 400 && status < 500 && status !== 405 && !isDocumented(document, request, status))
+      faults.push(`${status} is not in the document: ${what}`);
     if (status < 300 && status !== 204)
       faults.push(...misfits(document, request, status, text).map((fault) => `${fault}: ${what}`));
   }
@@ -104,6 +106,12 @@ async function fuzz(store: Store, count: number): Promise<void> {
   expect(succeeded.length).toBeGreaterThan(all.length * 0.9);
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+}
+
+/** With another method it may be another route. */
+function isDocumented(document: Schema, { method, route }: FuzzRequest, status: number): boolean {
+  const [, path = ''] = route.split(' ');
+  return !route.startsWith(`${method} `) || document.paths[path]?.[method.toLowerCase()]?.responses[status];
 }
 
 /** What of a good answer is not as the document says. */

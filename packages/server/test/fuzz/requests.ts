@@ -14,6 +14,7 @@ export type FuzzRequest = {
 export type Known = Readonly<Record<string, readonly unknown[]>>;
 
 type Operation = {
+  readonly servers?: readonly { readonly url: string }[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema?: Schema }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 };
@@ -33,12 +34,12 @@ function makeRequest(
   document: Schema,
   route: string,
   method: string,
-  { parameters = [], requestBody }: Operation,
+  { servers = [], parameters = [], requestBody }: Operation,
   random: Random,
   known: Known,
   strangeness: number,
 ): FuzzRequest {
-  const base: string = document.servers[0].url;
+  const base = String(servers[0]?.url ?? document.servers[0].url).replace(/\/$/, '');
   let path = `${base}${route}`;
   const query: string[] = [];
   const headers: Record<string, string> = {};

@@ -1,0 +1,24 @@
+// Servers as processes of their own.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createClient } from '@countersign/server/client';
+import { onTestFinished } from 'vitest';
+
+/** With metrics that anybody may read. */
+export type ServerProcess = { readonly url: string; readonly client: ReturnType<typeof createClient> };
+
+/** A server on the store at this place, and a client of somebody who sees everything. */
+export async function serverProcess(place: string): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'serve-child.ts'), place], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(async () => {
+    const ended = once(child, 'close');
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const { url, token } = JSON.parse(line.toString()) as { url: string; token: string };
+  return { url, client: createClient(url, { token }) };
+}
