@@ -3,18 +3,18 @@ import type { DecisionInput } from 'countersign';
 import { recordedText } from '../decision-text.ts';
 import type { CardQuery, Desk, DeskCard } from '../desk.ts';
 import { failureOf } from '../failure.ts';
-import { filled, widthOf } from '../text-width.ts';
+import { widthOf } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
-import { cardAge, cardRows, cardSummary } from './card-rows.ts';
+import { keysOf, type Verb, verbOf } from './card-keys.ts';
+import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
-import { bodyRoom, frame, type Notice, type Parts, type Row, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Parts, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
+import { listRow } from './list-row.ts';
 import { type Backdrop, createPrompts } from './prompts.ts';
 import { Interrupted, type Size, type Terminal } from './terminal.ts';
 
 const PAGE = 100;
-
-type Verb = 'approve' | 'edit' | 'reject' | 'respond' | 'cancel';
 
 export async function runInbox(desk: Desk, terminal: Terminal, query: CardQuery): Promise<void> {
   await new Session(desk, terminal, query).list();
@@ -303,41 +303,3 @@ class Session {
 }
 
 const CANNOT_REFRESH = 'Cannot load what waits';
-
-const KEYS: readonly (readonly [key: string, verb: Verb])[] = [
-  ['a', 'approve'],
-  ['e', 'edit'],
-  ['r', 'reject'],
-  ['w', 'respond'],
-  ['c', 'cancel'],
-];
-
-/** What a key decides on this card; where there is nothing to approve, `a` answers. */
-function verbOf(text: string, card: DeskCard | undefined): Verb | undefined {
-  const verb = KEYS.find(([key]) => key === text)?.[1];
-  if (verb === undefined || !card?.mayDecide) return undefined;
-  if (card.allows.includes(verb)) return verb;
-  return verb === 'approve' && card.allows.includes('respond') ? 'respond' : undefined;
-}
-
-function keysOf(card: DeskCard | undefined): readonly string[] {
-  if (!card?.mayDecide || card.status === 'decided') return [];
-  return KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
-    ([key, verb]) => `${key} ${verb === 'respond' ? 'answer' : verb}`,
-  );
-}
-
-const RISKS = { high: 'HIGH', medium: 'med', low: 'low' } as const;
-
-function listRow(card: DeskCard, isHere: boolean, columns: number, toolWidth: number, now: number): Row {
-  const mark = isHere ? '›' : ' ';
-  const risk = card.risk === null ? '' : RISKS[card.risk];
-  const tool = filled(visibleLine(card.tool), Math.min(toolWidth, Math.max(8, columns - 12)));
-  const age = filled(cardAge(card, now), 7);
-  const cells = columns < 60 ? [mark, tool, cardSummary(card)] : [mark, filled(risk, 4), tool, age, cardSummary(card)];
-  const text = ` ${cells.join('  ').replace(/^(.) {2}/, '$1 ')}`;
-  return {
-    text,
-    ...(isHere ? { format: ['bold', 'cyan'] as const } : card.risk === 'high' ? { format: 'yellow' as const } : {}),
-  } as Row;
-}
