@@ -29,6 +29,8 @@ export async function serverDesk(url: string, token: string | undefined): Promis
       const decided = await told(client.interrupts.decide(interruptId, { decision: spelledOut(decision), ...how }));
       return { ...decided, decision: decided.decision as Json } satisfies Decided;
     },
+    claim: (interruptId) => told(client.interrupts.claim(interruptId)),
+    release: (interruptId) => told(client.interrupts.release(interruptId)),
     watch(changed) {
       const stop = new AbortController();
       void listen(client, AbortSignal.any([stop.signal, closing.signal]), changed);

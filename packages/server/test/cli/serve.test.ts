@@ -17,14 +17,6 @@ afterEach(() => place.close());
 const TIMEOUT = 120_000;
 const ledger = (): readonly string[] =>
   existsSync(place.path('ledger')) ? readFileSync(place.path('ledger'), 'utf8').trim().split('\n') : [];
-const tokenFor = async (person: string, ...more: readonly string[]): Promise<string> =>
-  (await place.json('tokens', 'create', person, '--all', ...more)).token;
-
-async function serving(...args: readonly string[]) {
-  const server = place.begin(['serve', 'agents.ts', '--port', '0', ...args], { LEDGER: place.path('ledger') });
-  const [, url = ''] = await server.says(/ at (http:\S+),/);
-  return { ...server, url };
-}
 
 /** A proxy that holds back what asks for `held` until it is released. */
 async function passingOn(to: string, authorization: string, held: string) {
@@ -47,8 +39,8 @@ async function passingOn(to: string, authorization: string, held: string) {
 
 describe('serve', { timeout: TIMEOUT }, () => {
   test('a server is a desk: list, show, decide with a token, and the run goes on there', async () => {
-    const { url, child, ended, says } = await serving();
-    const token = await tokenFor('ann');
+    const { url, child, ended, says } = await place.serving();
+    const token = await place.tokenFor('ann');
     const remote = (...args: readonly string[]) =>
       place.countersign([...args, '--url', url], { COUNTERSIGN_TOKEN: token });
     const started = await fetch(`${url}/api/v1/runs`, {
@@ -92,8 +84,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
   });
 
   test('the inbox in a terminal works through a server, and hears of what is new', async () => {
-    const { url } = await serving();
-    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const { url } = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const terminal = place.terminal(['inbox', '--url', url], { env: { COUNTERSIGN_TOKEN } });
     await terminal.shows('Nothing waits for a person.');
     await fetch(`${url}/api/v1/runs`, {
@@ -111,8 +103,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
   });
 
   test('what changes before the inbox in a terminal is connected is shown too', async () => {
-    const { url } = await serving();
-    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const { url } = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const authorization = `Bearer ${COUNTERSIGN_TOKEN}`;
     const slow = await passingOn(url, authorization, '/api/v1/changes');
     const terminal = place.terminal(['inbox', '--url', slow.url], { env: { COUNTERSIGN_TOKEN } });
@@ -131,14 +123,14 @@ describe('serve', { timeout: TIMEOUT }, () => {
 
   test('after kill -9, serving again goes on with what was decided meanwhile, once', async () => {
     const [waiting = '', decided = ''] = await place.start(PAY, PAY);
-    const first = await serving();
-    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const first = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const [one] = (await place.json('show', waiting)).pending;
     first.child.kill('SIGKILL');
     await first.ended;
     const [two] = (await place.json('show', decided)).pending;
     await place.json('decide', two, '--edit', '{"toAccount":"DE02","amount":1}');
-    const second = await serving();
+    const second = await place.serving();
     const followed = await place.countersign(['show', decided, '--follow', '--url', second.url], { COUNTERSIGN_TOKEN });
     expect(followed.stdout).toMatch(/The run is done/);
     const approved = await place.countersign(['decide', one, '--approve', '--wait', '--url', second.url], {
@@ -149,7 +141,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
   });
 
   test('without a token, with a wrong one, and where nobody listens, it says what to do', async () => {
-    const { url } = await serving();
+    const { url } = await place.serving();
     const nobody = await place.countersign(['runs', '--url', url]);
     expect(nobody).toMatchObject({ code: 1 });
     expect(nobody.stderr).toContain('countersign tokens create');

@@ -27,6 +27,17 @@ export function createWorkplace() {
       child.stdin.end(input);
     });
 
+  const begin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
+    children.push(child);
+    return watched(child);
+  };
+  const json = async <T = any>(...args: readonly string[]): Promise<T> => {
+    const { code, stdout, stderr } = await run(process.execPath, [MAIN, ...args, '--json'], {});
+    if (code !== 0) throw new Error(`countersign ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  };
+
   return {
     folder,
     path: (name: string) => join(folder, name),
@@ -35,11 +46,7 @@ export function createWorkplace() {
     countersign: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
       run(process.execPath, [MAIN, ...args], env, input),
     /** Its result as a document. */
-    async json<T = any>(...args: readonly string[]): Promise<T> {
-      const { code, stdout, stderr } = await run(process.execPath, [MAIN, ...args, '--json'], {});
-      if (code !== 0) throw new Error(`countersign ${args.join(' ')} ended with ${code}: ${stderr}`);
-      return JSON.parse(stdout);
-    },
+    json,
     /** Starts runs that say these, and drives them until they rest; gives their ids. */
     async start(...prompts: readonly string[]): Promise<readonly string[]> {
       const file = join(folder, '.countersign/runs.sqlite');
@@ -48,11 +55,16 @@ export function createWorkplace() {
       return stdout.trim().split('\n');
     },
     /** A command that goes on: its output can be waited for. */
-    begin(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-      const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
-      children.push(child);
-      return watched(child);
+    begin,
+    /** A server with the agents of this folder; payments go to the file `ledger`. */
+    async serving(...args: readonly string[]) {
+      const port = args.includes('--port') ? [] : ['--port', '0'];
+      const server = begin(['serve', 'agents.ts', ...port, ...args], { LEDGER: join(folder, 'ledger') });
+      const [, url = ''] = await server.says(/ at (http:\S+),/);
+      return { ...server, url };
     },
+    /** A token that reaches the runs of everybody. */
+    tokenFor: async (person: string): Promise<string> => (await json('tokens', 'create', person, '--all')).token,
     terminal(args: readonly string[], options: Omit<TerminalOptions, 'cwd'> = {}) {
       const terminal = inTerminal([process.execPath, MAIN, ...args], { ...options, cwd: folder });
       children.push(terminal.child);

@@ -5,6 +5,7 @@ import { recordedText } from '../decision-text.ts';
 import type { Desk, DeskCard } from '../desk.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import { answerFrom, jsonFrom, readGiven } from '../given-value.ts';
+import { othersClaim } from '../inbox/holding.ts';
 import { misuse, required } from '../parse-arguments.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
 import { visibleLine } from '../visible-text.ts';
@@ -48,6 +49,8 @@ export const decide: Command = {
     const desk = await openDesk(invocation, { agents: true });
     try {
       const card = await desk.card(id);
+      const others = othersClaim(card, desk.person, Date.now());
+      if (others !== undefined) invocation.output.note(`${others}; a claim locks nothing.`);
       const decided = await record(desk, card, decisionOf(verb, given, card, invocation), invocation);
       const { output } = invocation;
       const before = card.status === 'decided';
@@ -57,7 +60,7 @@ export const decide: Command = {
           run ? { ...decided, run: { status: run.status, text: run.text, pending: run.pending } } : decided,
         );
       else {
-        output.line(`${before ? 'Recorded before' : 'Recorded'}: ${card.tool}, ${recordedText(decided)}`);
+        output.line(`${before ? 'Recorded before' : 'Recorded'}: ${visibleLine(card.tool)}, ${recordedText(decided)}`);
         if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
       }
       return undefined;

@@ -73,7 +73,7 @@ async function interactive(desk: Desk, query: CardQuery): Promise<undefined> {
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
     terminal.close();
-    process.exit(130);
+    process.exit(error.exitCode);
   } finally {
     terminal.close();
   }

@@ -1,5 +1,6 @@
 // Which key decides what, and what is said of it at the foot of a card.
 import type { DeskCard } from '../desk.ts';
+import { claimOn } from './holding.ts';
 
 export type Verb = 'approve' | 'edit' | 'reject' | 'respond' | 'cancel';
 
@@ -19,9 +20,12 @@ export function verbOf(text: string, card: DeskCard | undefined): Verb | undefin
   return verb === 'approve' && card.allows.includes('respond') ? 'respond' : undefined;
 }
 
-export function keysOf(card: DeskCard | undefined): readonly string[] {
+export function keysOf(card: DeskCard | undefined, person: string | undefined): readonly string[] {
   if (!card?.mayDecide || card.status === 'decided') return [];
-  return KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
+  const claim = claimOn(card, Date.now());
+  const taking = claim === null ? ['t take'] : claim.by === person ? ['t give back'] : [];
+  const decisions = KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
     ([key, verb]) => `${key} ${verb === 'respond' ? 'answer' : verb}`,
   );
+  return [...decisions, ...taking];
 }

@@ -7,8 +7,9 @@ import { wrap } from '../text-width.ts';
 import { valueLine, valueLines } from '../value-text.ts';
 import { visibleLine, visibleText } from '../visible-text.ts';
 import type { Row } from './frame.ts';
+import { claimOn, othersClaim } from './holding.ts';
 
-export function cardRows(card: DeskCard, columns: number, now: number): readonly Row[] {
+export function cardRows(card: DeskCard, columns: number, now: number, person?: string): readonly Row[] {
   const width = columns - 2;
   const text = (lines: readonly string[], format?: Row['format']): readonly Row[] =>
     lines.flatMap((line) => wrap(line, width)).map((line) => ({ text: ` ${line}`, ...(format && { format }) }));
@@ -29,7 +30,7 @@ export function cardRows(card: DeskCard, columns: number, now: number): readonly
     ...(card.status === 'pending' && !card.mayDecide ? [gap, ...text(['You may not decide this.'], 'red')] : []),
     gap,
     ...text([agent, `run   ${card.runId}`, ...timesOf(card, now)], 'dim'),
-    ...(card.claim ? text([`${visibleLine(card.claim.by)} works on it`], 'cyan') : []),
+    ...text(claimText(card, person, now), 'cyan'),
   ];
 }
 
@@ -69,6 +70,12 @@ function timesOf(card: DeskCard, now: number): readonly string[] {
   const left = card.expiresAt - now;
   const then = card.onExpiry === 'approve' ? 'approved' : card.onExpiry === 'cancel' ? 'cancelled' : 'rejected';
   return [...asked, left <= 0 ? `its time is over: it is ${then}` : `in ${durationText(left)} it is ${then}`];
+}
+
+function claimText(card: DeskCard, person: string | undefined, now: number): readonly string[] {
+  const others = othersClaim(card, person, now);
+  if (others !== undefined) return [others];
+  return claimOn(card, now) === null ? [] : ['you work on it'];
 }
 
 /** A card has these for itself. */

@@ -13,6 +13,8 @@ export const helpRows = (): readonly Row[] =>
     ' r            reject, with a reason that the model is told',
     ' w            answer a question, or give the result',
     ' c            cancel, where nobody knows how a call ended',
+    ' t            tell the others that you work on it, or do not any more;',
+    '              whoever begins to decide does so by itself until they go back',
     ' g            load again; it also does by itself',
     ' q ctrl-c     quit',
     '',

@@ -10,6 +10,7 @@ import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
 import { bodyRoom, frame, type Notice, type Parts, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
+import { createHolding, type Holding, othersClaim } from './holding.ts';
 import { listRow } from './list-row.ts';
 import { type Backdrop, createPrompts } from './prompts.ts';
 import { Interrupted, type Size, type Terminal } from './terminal.ts';
@@ -38,9 +39,15 @@ class Session {
   #nextLoad: Promise<void> | undefined;
   /** How many cards the next load is to bring at least. */
   #wanted = 0;
+  readonly #holding: Holding;
 
   constructor(desk: Desk, terminal: Terminal, query: CardQuery) {
     this.#desk = desk;
+    this.#holding = createHolding(
+      desk,
+      (id, claim) => this.#setClaim(id, claim),
+      () => this.#reload(),
+    );
     this.#terminal = terminal;
     this.#query = query;
   }
@@ -55,7 +62,7 @@ class Session {
         keys: ['ctrl-c quit'],
       }),
     );
-    const stop = this.#desk.watch(() => void this.#refresh().then(() => this.#terminal.redraw()));
+    const stop = this.#desk.watch(() => this.#reload());
     try {
       await this.#refresh();
       for (;;) {
@@ -67,10 +74,12 @@ class Session {
         if (pressed === 'help') await this.#help();
         else if (pressed === 'more') await this.#refresh(this.#cards.length + PAGE);
         else if (pressed === 'reload') await this.#refresh();
+        else if (pressed === 'take') await this.#takeOrRelease(this.#selectedCard);
         else if (this.#selectedCard) await this.#look(this.#selectedCard, pressed === 'look' ? undefined : pressed);
       }
     } finally {
       stop();
+      await this.#holding.releaseAll();
     }
   }
 
@@ -93,7 +102,9 @@ class Session {
       8,
       Math.min(22, ...[Math.max(0, ...this.#cards.map(({ tool }) => widthOf(visibleLine(tool))))]),
     );
-    const body = this.#cards.map((card, index) => listRow(card, index === at, size.columns, tools, now));
+    const body = this.#cards.map((card, index) =>
+      listRow(card, index === at, size.columns, tools, now, this.#desk.person),
+    );
     const parts = {
       title: `Countersign inbox · ${visibleLine(this.#desk.where)}`,
       aside: `${this.#cards.length}${this.#hasMore ? '+' : ''} waiting`,
@@ -111,7 +122,7 @@ class Session {
   #pressInList(
     text: string,
     name: string | undefined,
-  ): 'quit' | 'help' | 'more' | 'reload' | 'look' | Verb | undefined {
+  ): 'quit' | 'help' | 'more' | 'reload' | 'look' | 'take' | Verb | undefined {
     const move = (by: number) => {
       this.#notice = undefined;
       const last = this.#cards.length - 1;
@@ -122,6 +133,7 @@ class Session {
     if (text === 'q') return 'quit';
     if (text === '?') return 'help';
     if (text === 'g') return 'reload';
+    if (text === 't') return this.#selectedCard?.mayDecide ? 'take' : undefined;
     if (name === 'down' || text === 'j') return move(1);
     if (name === 'up' || text === 'k') return move(-1);
     if (name === 'pagedown' || text === ' ') return move(10);
@@ -138,38 +150,66 @@ class Session {
     this.#top = 0;
     this.#seen = 0;
     this.#notice = undefined;
-    let next: Verb | 'back' | 'help' | undefined = verb;
-    for (;;) {
-      next ??= await this.#terminal.ask(
-        (size) => this.#drawCard(size),
-        (text, key) => this.#pressInCard(text, key.name),
-      );
-      if (next === 'back') break;
-      if (next === 'help') await this.#help();
-      else if (await this.#decide(next)) break;
-      next = undefined;
+    let next: Verb | 'back' | 'help' | 'take' | undefined = verb;
+    let isDecided = false;
+    const visit = this.#holding.visit(card);
+    try {
+      while (next !== 'back' && !isDecided) {
+        if (next === 'help') await this.#help();
+        else if (next === 'take') {
+          visit.asked();
+          await this.#takeOrRelease(this.#card);
+        } else if (next !== undefined) {
+          visit.begin(this.#card ?? card);
+          isDecided = await this.#decide(next);
+        }
+        if (isDecided) break;
+        next = await this.#terminal.ask(
+          (size) => this.#drawCard(size),
+          (text, key) => this.#pressInCard(text, key.name),
+        );
+      }
+    } finally {
+      visit.leave(isDecided);
+      this.#card = undefined;
     }
-    this.#card = undefined;
+  }
+
+  async #takeOrRelease(card: DeskCard | undefined): Promise<void> {
+    if (card) this.#notice = await this.#holding.toggle(card);
+  }
+
+  #setClaim(interruptId: string, claim: DeskCard['claim']): void {
+    const changed = (card: DeskCard): DeskCard => (card.id === interruptId ? { ...card, claim } : card);
+    this.#cards = this.#cards.map(changed);
+    if (this.#card) this.#card = changed(this.#card);
+    this.#terminal.redraw();
+  }
+
+  #reload(): void {
+    void this.#refresh().then(() => this.#terminal.redraw());
   }
 
   #drawCard(size: Size) {
     const { title, aside, body } = this.#backdrop();
     const rows = body(size.columns);
-    const parts = { notice: this.#notice, keys: [...keysOf(this.#card), '? help', 'q back'] };
+    const parts = { notice: this.#notice, keys: [...keysOf(this.#card, this.#desk.person), '? help', 'q back'] };
     this.#room = bodyRoom(size, parts);
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#room));
     this.#seen = Math.max(this.#seen, this.#top + this.#room);
     return this.#frame(size, { title, aside, body: rows, top: this.#top, ...parts });
   }
 
-  #pressInCard(text: string, name: string | undefined): Verb | 'back' | 'help' | undefined {
+  #pressInCard(text: string, name: string | undefined): Verb | 'back' | 'help' | 'take' | undefined {
     if (name === 'down' || text === 'j') this.#top++;
     else if (name === 'up' || text === 'k') this.#top--;
     else if (name === 'pagedown' || text === ' ') this.#top += this.#room;
     else if (name === 'pageup') this.#top -= this.#room;
     else if (name === 'escape' || name === 'left' || text === 'h' || text === 'q') return 'back';
     else if (text === '?') return 'help';
-    else return this.#card?.status === 'decided' ? undefined : verbOf(text, this.#card);
+    else if (this.#card?.status === 'decided') return undefined;
+    else if (text === 't') return this.#card?.mayDecide ? 'take' : undefined;
+    else return verbOf(text, this.#card);
     return undefined;
   }
 
@@ -236,10 +276,17 @@ class Session {
     return {
       title: `Countersign inbox › ${visibleLine(this.#card?.tool ?? '')}`,
       aside: `${this.#selectedIndex + 1} of ${this.#cards.length}${this.#hasMore ? '+' : ''}`,
-      body: (columns) => (this.#card ? cardRows(this.#card, columns, now) : []),
+      body: (columns) => (this.#card ? cardRows(this.#card, columns, now, this.#desk.person) : []),
       top: this.#top,
       seen: this.#seen,
+      warnings: () => this.#warnings(),
     };
+  }
+
+  /** What somebody should know before they decide. */
+  #warnings(): readonly string[] {
+    const claim = this.#card && othersClaim(this.#card, this.#desk.person, Date.now());
+    return claim === undefined ? [] : [`${claim}. You may decide all the same.`];
   }
 
   async #help(): Promise<void> {
@@ -294,7 +341,10 @@ class Session {
       if (!cards.some(({ id }) => id === this.#selected))
         this.#selected = cards[Math.min(before, cards.length - 1)]?.id;
       const { id } = this.#card ?? {};
-      if (id !== undefined && !cards.some((card) => card.id === id)) this.#card = await this.#desk.card(id);
+      const shown = cards.find((card) => card.id === id);
+      // What is looked at stays as it is; only who works on it may have changed.
+      if (this.#card && shown) this.#card = { ...this.#card, claim: shown.claim };
+      else if (id !== undefined) this.#card = await this.#desk.card(id);
       if (this.#notice?.text.startsWith(CANNOT_REFRESH)) this.#notice = undefined;
     } catch (error) {
       this.#notice = { tone: 'bad', text: `${CANNOT_REFRESH}: ${visibleLine(failureOf(error).message)}` };

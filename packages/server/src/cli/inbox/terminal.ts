@@ -39,8 +39,15 @@ type Asked = {
   fail(error: Error): void;
 };
 
-/** The person pressed Ctrl-C. */
-export class Interrupted extends Error {}
+/** The person pressed Ctrl-C, or the process was told to end: with this exit code, as shells have it. */
+export class Interrupted extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('Interrupted');
+    this.exitCode = exitCode;
+  }
+}
 
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[2J';
 const LEAVE = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
@@ -49,6 +56,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   let isOpen = false;
   let pasting = false;
   let current: Asked | undefined;
+  let isEnding = false;
   const size = (): Size => ({ rows: Math.max(6, output.rows || 24), columns: Math.max(20, output.columns || 80) });
 
   const enter = () => {
@@ -65,24 +73,29 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     output.write(LEAVE);
   };
   const paint = ({ lines, cursor }: Frame) => {
+    if (!isOpen) return;
     const { rows } = size();
     const rest = Array.from({ length: rows }, (_, row) => `\u001b[${row + 1};1H${lines[row] ?? ''}\u001b[K`);
     const place = cursor ? `\u001b[${cursor.row + 1};${cursor.column + 1}H\u001b[?25h` : '\u001b[?25l';
     output.write(`\u001b[?25l${rest.join('')}${place}`);
   };
   const redraw = () => {
-    if (isOpen && current) paint(current.draw(size()));
+    if (current) paint(current.draw(size()));
   };
   const onKey = (text: string | undefined, key: Key) => {
     if (key.name === 'paste-start' || key.name === 'paste-end') pasting = key.name === 'paste-start';
-    else if (key.ctrl && key.name === 'c') current?.fail(new Interrupted());
+    else if (key.ctrl && key.name === 'c') end(130);
     else if (pasting) current?.paste(text ?? key.sequence ?? '');
     else current?.press(text ?? '', key);
   };
-  const onSignal = (signal: NodeJS.Signals) => {
+  /** Whoever asks can tidy up. At the second time, or while something is being done, it ends at once. */
+  const end = (exitCode: number) => {
     leave();
-    process.exit(signal === 'SIGTERM' ? 143 : signal === 'SIGHUP' ? 129 : 130);
+    if (isEnding || !current) process.exit(exitCode);
+    isEnding = true;
+    current.fail(new Interrupted(exitCode));
   };
+  const onSignal = (signal: NodeJS.Signals) => end(signal === 'SIGTERM' ? 143 : signal === 'SIGHUP' ? 129 : 130);
   const onCrash = (error: unknown) => {
     leave();
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
@@ -91,7 +104,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
 
   emitKeypressEvents(input);
   input.on('keypress', onKey);
-  input.on('end', () => current?.fail(new Interrupted()));
+  input.on('end', () => end(130));
   output.on('resize', redraw);
   process.on('exit', leave);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
