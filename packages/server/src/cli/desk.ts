@@ -62,7 +62,7 @@ export interface Desk {
   claim(interruptId: string): Promise<Claim>;
   /** Gives it back. Rejects with `claimed` if it is another's. */
   release(interruptId: string): Promise<void>;
-  /** Calls `changed` soon after something may have changed. Returns how to stop. */
-  watch(changed: () => void): () => void;
+  /** Calls `changed` soon after something may have changed, `reached` where it is known. Returns how to stop. */
+  watch(changed: () => void, reached?: (isThere: boolean) => void): () => void;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { Decided, DecisionInput, Json } from 'countersign';
 import { type Client, createClient, type Decision } from '../client/index.ts';
 import type { Desk, DeskEvent } from './desk.ts';
 import { CommandFailure, EXIT, failureOf, usageFailure } from './failure.ts';
+import { watchedFetch } from './watched-fetch.ts';
 
 /** How often it is looked whether something changed, if the server cannot tell. */
 const LOOK_EVERY_MS = 2_000;
@@ -10,7 +11,14 @@ const LOOK_EVERY_MS = 2_000;
 export async function serverDesk(url: string, token: string | undefined): Promise<Desk> {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw usageFailure(`“${url}” is no address of a server.`, 'As in: --url https://approvals.example.com');
-  const client = createClient(url, { channel: 'cli', ...(token !== undefined && { token }) });
+  const watchers = new Set<(isThere: boolean) => void>();
+  const client = createClient(url, {
+    channel: 'cli',
+    fetch: watchedFetch((isThere) => {
+      for (const reached of watchers) reached(isThere);
+    }),
+    ...(token !== undefined && { token }),
+  });
   const { id } = await told(client.me());
   const closing = new AbortController();
   return {
@@ -31,10 +39,14 @@ export async function serverDesk(url: string, token: string | undefined): Promis
     },
     claim: (interruptId) => told(client.interrupts.claim(interruptId)),
     release: (interruptId) => told(client.interrupts.release(interruptId)),
-    watch(changed) {
+    watch(changed, reached = () => {}) {
       const stop = new AbortController();
+      watchers.add(reached);
       void listen(client, AbortSignal.any([stop.signal, closing.signal]), changed);
-      return () => stop.abort();
+      return () => {
+        watchers.delete(reached);
+        stop.abort();
+      };
     },
     close: async () => closing.abort(),
   };

@@ -15,6 +15,7 @@ beforeEach(() => {
 afterEach(() => place.close());
 
 const TIMEOUT = 120_000;
+const LIST = '↵ look';
 const ledger = (): readonly string[] =>
   existsSync(place.path('ledger')) ? readFileSync(place.path('ledger'), 'utf8').trim().split('\n') : [];
 
@@ -119,6 +120,35 @@ describe('serve', { timeout: TIMEOUT }, () => {
     terminal.press('q');
     expect(await terminal.ended).toBe(0);
     slow.close();
+  });
+
+  test('a server that is killed is said to be away, and comes back by itself with what is new', async () => {
+    const [run = ''] = await place.start(PAY);
+    const first = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
+    const { shows, press, ended } = place.terminal(['inbox', '--url', first.url], { env: { COUNTERSIGN_TOKEN } });
+    await shows('1 waiting');
+    first.child.kill('SIGKILL');
+    const away = await shows(/No connection to http:\S+ since \d\d:\d\d:\d\d/);
+    expect(away).toContain('transferMoney');
+    press('a');
+    await shows(/Approve\?[\s\S]*No connection to/);
+    press('y');
+    await shows('The server cannot be reached.');
+    press('q');
+    await shows(LIST);
+    await place.start(ASK);
+    await place.serving('--port', new URL(first.url).port);
+    const back = await shows('2 waiting');
+    expect(back).toContain('Which grill?');
+    await shows((screen) => !screen.includes('No connection'));
+    press('a');
+    await shows('Approve?');
+    press('y');
+    await shows(/ann \(cli\) at .*approved/);
+    press('q');
+    expect(await ended).toBe(0);
+    expect((await place.json('inbox', '--settled', '--run', run)).items).toMatchObject([{ decision: { by: 'ann' } }]);
   });
 
   test('after kill -9, serving again goes on with what was decided meanwhile, once', async () => {

@@ -3,12 +3,13 @@ import type { DecisionInput } from 'countersign';
 import { recordedText } from '../decision-text.ts';
 import type { CardQuery, Desk, DeskCard } from '../desk.ts';
 import { failureOf } from '../failure.ts';
-import { widthOf } from '../text-width.ts';
+import { timeText } from '../moment.ts';
+import { widthOf, wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
 import { keysOf, type Verb, verbOf } from './card-keys.ts';
 import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
-import { bodyRoom, frame, type Notice, type Parts, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Parts, type Row, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
 import { createHolding, type Holding, othersClaim } from './holding.ts';
 import { listRow } from './list-row.ts';
@@ -16,6 +17,8 @@ import { type Backdrop, createPrompts } from './prompts.ts';
 import { Interrupted, type Size, type Terminal } from './terminal.ts';
 
 const PAGE = 100;
+/** Ages and deadlines go on though nothing happens. */
+const REDRAWN_EVERY_MS = 5_000;
 
 export async function runInbox(desk: Desk, terminal: Terminal, query: CardQuery): Promise<void> {
   await new Session(desk, terminal, query).list();
@@ -30,6 +33,9 @@ class Session {
   #selected: string | undefined;
   #listTop = 0;
   #notice: Notice | undefined;
+  /** Since when the server is away, and why what waits could not be loaded. */
+  #lostAt: number | undefined;
+  #trouble: string | undefined;
   /** The card that is looked at, and how far. */
   #card: DeskCard | undefined;
   #top = 0;
@@ -62,7 +68,11 @@ class Session {
         keys: ['ctrl-c quit'],
       }),
     );
-    const stop = this.#desk.watch(() => this.#reload());
+    const stop = this.#desk.watch(
+      () => this.#reload(),
+      (isThere) => this.#reached(isThere),
+    );
+    const clock = setInterval(() => this.#terminal.redraw(), REDRAWN_EVERY_MS);
     try {
       await this.#refresh();
       for (;;) {
@@ -79,6 +89,7 @@ class Session {
       }
     } finally {
       stop();
+      clearInterval(clock);
       await this.#holding.releaseAll();
     }
   }
@@ -109,6 +120,7 @@ class Session {
       title: `Countersign inbox · ${visibleLine(this.#desk.where)}`,
       aside: `${this.#cards.length}${this.#hasMore ? '+' : ''} waiting`,
       body: body.length > 0 ? body : [{ text: '' }, { text: ' Nothing waits for a person.', format: 'green' as const }],
+      panel: troubleRows(this.#troubles(), size),
       notice: this.#notice,
       keys:
         this.#cards.length === 0
@@ -193,7 +205,8 @@ class Session {
   #drawCard(size: Size) {
     const { title, aside, body } = this.#backdrop();
     const rows = body(size.columns);
-    const parts = { notice: this.#notice, keys: [...keysOf(this.#card, this.#desk.person), '? help', 'q back'] };
+    const panel = troubleRows(this.#troubles(), size);
+    const parts = { panel, notice: this.#notice, keys: [...keysOf(this.#card, this.#desk.person), '? help', 'q back'] };
     this.#room = bodyRoom(size, parts);
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#room));
     this.#seen = Math.max(this.#seen, this.#top + this.#room);
@@ -286,7 +299,19 @@ class Session {
   /** What somebody should know before they decide. */
   #warnings(): readonly string[] {
     const claim = this.#card && othersClaim(this.#card, this.#desk.person, Date.now());
-    return claim === undefined ? [] : [`${claim}. You may decide all the same.`];
+    return [...this.#troubles(), ...(claim === undefined ? [] : [`${claim}. You may decide all the same.`])];
+  }
+
+  #troubles(): readonly string[] {
+    if (this.#lostAt === undefined) return this.#trouble === undefined ? [] : [this.#trouble];
+    const since = timeText(this.#lostAt).slice(-8);
+    return [`No connection to ${visibleLine(this.#desk.where)} since ${since}. It is tried again all the time.`];
+  }
+
+  #reached(isThere: boolean): void {
+    if (isThere === (this.#lostAt === undefined)) return;
+    this.#lostAt = isThere ? undefined : Date.now();
+    this.#terminal.redraw();
   }
 
   async #help(): Promise<void> {
@@ -345,11 +370,12 @@ class Session {
       // What is looked at stays as it is; only who works on it may have changed.
       if (this.#card && shown) this.#card = { ...this.#card, claim: shown.claim };
       else if (id !== undefined) this.#card = await this.#desk.card(id);
-      if (this.#notice?.text.startsWith(CANNOT_REFRESH)) this.#notice = undefined;
+      this.#trouble = undefined;
     } catch (error) {
-      this.#notice = { tone: 'bad', text: `${CANNOT_REFRESH}: ${visibleLine(failureOf(error).message)}` };
+      this.#trouble = `Cannot load what waits: ${visibleLine(failureOf(error).message)}`;
     }
   }
 }
 
-const CANNOT_REFRESH = 'Cannot load what waits';
+const troubleRows = (troubles: readonly string[], { columns }: Size): readonly Row[] =>
+  troubles.flatMap((text) => wrap(text, columns - 2)).map((text) => ({ text: ` ${text}`, format: 'red' }));
