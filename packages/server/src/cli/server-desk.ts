@@ -2,15 +2,14 @@
 import type { Decided, DecisionInput, Json } from 'countersign';
 import { type Client, createClient, type Decision } from '../client/index.ts';
 import type { Desk, DeskEvent } from './desk.ts';
-import { CommandFailure, EXIT, failureOf, usageFailure } from './failure.ts';
+import { CommandFailure, EXIT, failureOf } from './failure.ts';
+import { notHeard } from './server-away.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
 /** How often it is looked whether something changed, if the server cannot tell. */
 const LOOK_EVERY_MS = 2_000;
 
 export async function serverDesk(url: string, token: string | undefined): Promise<Desk> {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw usageFailure(`“${url}” is no address of a server.`, 'As in: --url https://approvals.example.com');
   const watchers = new Set<(isThere: boolean) => void>();
   const client = createClient(url, {
     channel: 'cli',
@@ -19,10 +18,11 @@ export async function serverDesk(url: string, token: string | undefined): Promis
     }),
     ...(token !== undefined && { token }),
   });
+  const told = <T>(asked: Promise<T>) => toldBy(url, asked);
   const { id } = await told(client.me());
   const closing = new AbortController();
   return {
-    where: url.replace(/\/+$/, ''),
+    where: url,
     person: id,
     runs: (query) => told(client.runs.list(query)),
     run: (runId) => told(client.runs.get(runId)),
@@ -76,10 +76,12 @@ const spelledOut = (decision: DecisionInput): Decision =>
   typeof decision === 'string' ? { type: decision } : decision;
 
 /** What the server refused, as a failure of the command, with every fault that it names. */
-async function told<T>(asked: Promise<T>): Promise<T> {
+async function toldBy<T>(url: string, asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
+    const away = notHeard(url, error);
+    if (away) throw away;
     const { status, problem } = (error ?? {}) as {
       status?: unknown;
       problem?: { problems?: readonly { path: readonly string[]; message: string }[]; settlement?: unknown };

@@ -134,7 +134,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     press('a');
     await shows(/Approve\?[\s\S]*No connection to/);
     press('y');
-    await shows('The server cannot be reached.');
+    await shows(/http:\S+ cannot be reached:/);
     press('q');
     await shows(LIST);
     await place.start(ASK);
@@ -176,11 +176,27 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect(nobody).toMatchObject({ code: 1 });
     expect(nobody.stderr).toContain('countersign tokens create');
     expect(await place.countersign(['runs', '--url', url, '--token', 'cs_0'])).toMatchObject({ code: 1 });
-    const away = await place.countersign(['runs', '--url', 'http://127.0.0.1:1']);
+    const away = await place.countersign(['runs', '--url', 'http://127.0.0.1:65534/']);
     expect(away).toMatchObject({ code: 1 });
-    expect(away.stderr).toContain('countersign doctor');
+    expect(away.stderr).toMatch(/^error: http:\/\/127\.0\.0\.1:65534 cannot be reached: connect ECONNREFUSED/);
+    expect(away.stderr).toContain('countersign doctor --url http://127.0.0.1:65534');
     expect(await place.countersign(['runs', '--url', 'nowhere'])).toMatchObject({ code: 2 });
     expect((await place.countersign(['doctor', '--url', 'http://127.0.0.1:1'])).stdout).toMatch(/fail +server/);
+  });
+
+  test.each([
+    ['a page', 200],
+    ['a page that is not there', 404],
+  ])('somebody who answers with %s is no server', async (_name, status) => {
+    const other = createHttpServer((_request, response) => response.writeHead(status).end('<h1>Hello</h1>'));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { code, stderr } = await place.countersign(['show', 'run_x', '--url', url]);
+    const { stdout } = await place.countersign(['doctor', '--url', url]);
+    other.close();
+    expect(stderr).toContain(`${url} answers, but not as a Countersign server does`);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail +server /m);
   });
 
   test('a taken port is said, with what to do', async () => {
