@@ -93,7 +93,7 @@ function print(
     const risk = card.risk === null ? '' : `${card.risk} risk`;
     const [line = ''] = tableLines(
       [[visibleLine(card.tool), risk, cardAge(card, now), cardSummary(card)].filter((cell) => cell !== '')],
-      Math.max(output.width, 100),
+      output.rowWidth,
     );
     output.line(card.risk === 'high' ? output.style('yellow', line) : line);
     output.line(output.style('dim', `  ${card.id}`));
