@@ -29,7 +29,7 @@ export type Parts = {
 const TONES = { good: 'green', bad: 'red', plain: 'cyan' } as const;
 
 export function frame({ rows, columns }: Size, style: Style, parts: Parts): Frame {
-  const keys = wrap(parts.keys.join(' · '), columns - 1).slice(0, 2);
+  const keys = keyRows(parts.keys, columns);
   const notice = parts.notice ? wrap(parts.notice.text, columns - 1).slice(0, 4) : [];
   const panel = parts.panel ?? [];
   const room = bodyRoom({ rows, columns }, parts);
@@ -62,9 +62,16 @@ export function frame({ rows, columns }: Size, style: Style, parts: Parts): Fram
   };
 }
 
+/** On two rows at most. Where there is no room for all, the last two stay: how to get help, and how to get out. */
+function keyRows(keys: readonly string[], columns: number): readonly string[] {
+  const rows = wrap(keys.join(' · '), columns - 1);
+  if (rows.length <= 2 || keys.length <= 2) return rows.slice(0, 2);
+  return keyRows([...keys.slice(0, -3), ...keys.slice(-2)], columns);
+}
+
 /** How many rows of the body fit. */
 export function bodyRoom({ rows, columns }: Size, parts: Pick<Parts, 'keys' | 'notice' | 'panel'>): number {
-  const keys = wrap(parts.keys.join(' · '), columns - 1).slice(0, 2).length;
+  const keys = keyRows(parts.keys, columns).length;
   const notice = parts.notice ? wrap(parts.notice.text, columns - 1).slice(0, 4).length : 0;
   return Math.max(1, rows - 2 - keys - notice - (parts.panel?.length ?? 0));
 }

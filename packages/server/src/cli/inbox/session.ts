@@ -315,16 +315,20 @@ class Session {
   }
 
   async #help(): Promise<void> {
+    let top = 0;
     await this.#terminal.ask(
-      (size) =>
-        this.#frame(size, {
-          title: 'Countersign inbox › help',
-          aside: '',
-          body: helpRows(),
-          top: 0,
-          keys: ['any key goes back'],
-        }),
-      () => true,
+      (size) => {
+        const body = helpRows(size.columns);
+        const parts = { title: 'Countersign inbox › help', aside: '', keys: ['↑↓ scroll', 'any other key goes back'] };
+        top = Math.max(0, Math.min(top, body.length - bodyRoom(size, parts)));
+        return this.#frame(size, { ...parts, body, top });
+      },
+      (text, { name }) => {
+        if (name === 'down' || text === 'j') top++;
+        else if (name === 'up' || text === 'k') top--;
+        else return true;
+        return undefined;
+      },
     );
   }
 

@@ -2,6 +2,7 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 import { styleText } from 'node:util';
 import type { Format } from '../output.ts';
+import { wrap } from '../text-width.ts';
 
 /** Lines that fit the screen, and where the cursor is, if it is shown. */
 export type Frame = {
@@ -49,6 +50,12 @@ export class Interrupted extends Error {
   }
 }
 
+const LEAST: Size = { rows: 8, columns: 24 };
+
+const tooSmall = ({ rows, columns }: Size): Frame => ({
+  lines: wrap(`Make the window larger: ${LEAST.columns}×${LEAST.rows} at least.`, columns).slice(0, rows),
+});
+
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[2J';
 const LEAVE = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
 
@@ -57,12 +64,16 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   let pasting = false;
   let current: Asked | undefined;
   let isEnding = false;
-  const size = (): Size => ({ rows: Math.max(6, output.rows || 24), columns: Math.max(20, output.columns || 80) });
+  const size = (): Size => ({ rows: output.rows || 24, columns: output.columns || 80 });
+  /** What cannot be shown cannot be decided. */
+  const isTooSmall = () => size().rows < LEAST.rows || size().columns < LEAST.columns;
 
   const enter = () => {
     isOpen = true;
-    output.write(ENTER);
+    pasting = false;
+    // First, because a job in the background is stopped here, before it has written anything.
     input.setRawMode(true);
+    output.write(ENTER);
     input.resume();
   };
   const leave = () => {
@@ -79,12 +90,28 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     const place = cursor ? `\u001b[${cursor.row + 1};${cursor.column + 1}H\u001b[?25h` : '\u001b[?25l';
     output.write(`\u001b[?25l${rest.join('')}${place}`);
   };
+  const draw = (wanted: (size: Size) => Frame) => paint(isTooSmall() ? tooSmall(size()) : wanted(size()));
   const redraw = () => {
-    if (current) paint(current.draw(size()));
+    if (current) draw(current.draw);
+  };
+  /** Ctrl-Z: the shell has the terminal until it gives it back. The whole job stops, as if the terminal had asked for it. */
+  const suspend = () => {
+    leave();
+    process.kill(0, 'SIGTSTP');
+    // A job that nobody could continue is not stopped.
+    setTimeout(() => isOpen || onContinue(), 50);
+  };
+  /** The shell may have changed the terminal meanwhile. */
+  const onContinue = () => {
+    if (isOpen) input.setRawMode(false);
+    enter();
+    redraw();
   };
   const onKey = (text: string | undefined, key: Key) => {
     if (key.name === 'paste-start' || key.name === 'paste-end') pasting = key.name === 'paste-start';
     else if (key.ctrl && key.name === 'c') end(130);
+    else if (key.ctrl && key.name === 'z') suspend();
+    else if (isTooSmall()) return;
     else if (pasting) current?.paste(text ?? key.sequence ?? '');
     else current?.press(text ?? '', key);
   };
@@ -107,6 +134,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   input.on('end', () => end(130));
   output.on('resize', redraw);
   process.on('exit', leave);
+  process.on('SIGCONT', onContinue);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   process.on('uncaughtException', onCrash);
   process.on('unhandledRejection', onCrash);
@@ -136,7 +164,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
       }
     },
     redraw,
-    show: (draw) => paint(draw(size())),
+    show: draw,
     lend(work) {
       leave();
       try {
@@ -152,6 +180,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
       input.pause();
       output.off('resize', redraw);
       process.off('exit', leave);
+      process.off('SIGCONT', onContinue);
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal);
       process.off('uncaughtException', onCrash);
       process.off('unhandledRejection', onCrash);
