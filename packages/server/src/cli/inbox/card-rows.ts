@@ -10,29 +10,47 @@ import type { Row } from './frame.ts';
 import { claimOn, othersClaim } from './holding.ts';
 
 export function cardRows(card: DeskCard, columns: number, now: number, person?: string): readonly Row[] {
-  const width = columns - 2;
-  const text = (lines: readonly string[], format?: Row['format']): readonly Row[] =>
-    lines.flatMap((line) => wrap(line, width)).map((line) => ({ text: ` ${line}`, ...(format && { format }) }));
-  const { message, rest } = payloadOf(card.payload);
   const labels = [...(card.risk === null ? [] : [`${card.risk} risk`]), ...card.labels.map(visibleLine)];
   const agent = `agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, for ${visibleLine(card.startedBy)}`}`;
-  const gap: Row = { text: '' };
+  const text = (lines: readonly string[], format?: Row['format']) => textRows(lines, columns, format);
   // What is decided about comes first: on a small screen the rest may be out of view.
   return [
     ...text([visibleLine(card.tool)], 'bold'),
     ...text([[KINDS[card.kind], ...labels].join(' · ')], card.risk === 'high' ? 'red' : 'yellow'),
-    ...(message === undefined ? [] : [gap, ...text(message)]),
-    gap,
-    ...text([HEADINGS[card.kind]], 'underline'),
-    ...text(indented(valueLines(card.input))),
-    ...(rest === undefined ? [] : [gap, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
-    ...(card.decision ? [gap, ...text([decidedText(card)], 'magenta')] : []),
-    ...(card.status === 'pending' && !card.mayDecide ? [gap, ...text(['You may not decide this.'], 'red')] : []),
-    gap,
+    ...contentRows(card, columns),
+    ...(card.decision ? [GAP, ...text([decidedText(card)], 'magenta')] : []),
+    ...(card.status === 'pending' && !card.mayDecide ? [GAP, ...text(['You may not decide this.'], 'red')] : []),
+    GAP,
     ...text([agent, `run   ${card.runId}`, ...timesOf(card, now)], 'dim'),
     ...text(claimText(card, person, now), 'cyan'),
   ];
 }
+
+const GAP: Row = { text: '' };
+
+/** A card is drawn again with each key and each second, and what it is about may be long. */
+let last: { readonly card: DeskCard; readonly columns: number; readonly rows: readonly Row[] } | undefined;
+
+function contentRows(card: DeskCard, columns: number): readonly Row[] {
+  const isSame = last?.columns === columns && last.card.input === card.input && last.card.payload === card.payload;
+  if (last && isSame && last.card.kind === card.kind) return last.rows;
+  const { message, rest } = payloadOf(card.payload);
+  const text = (lines: readonly string[], format?: Row['format']) => textRows(lines, columns, format);
+  const rows = [
+    ...(message === undefined ? [] : [GAP, ...text(message)]),
+    GAP,
+    ...text([HEADINGS[card.kind]], 'underline'),
+    ...text(indented(valueLines(card.input))),
+    ...(rest === undefined ? [] : [GAP, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
+  ];
+  last = { card, columns, rows };
+  return rows;
+}
+
+const textRows = (lines: readonly string[], columns: number, format?: Row['format']): readonly Row[] =>
+  lines
+    .flatMap((line) => wrap(line, columns - 2))
+    .map((line) => ({ text: ` ${line}`, ...(format !== undefined && { format }) }));
 
 /** What a card is about, on one line of a list. */
 export function cardSummary(card: DeskCard): string {

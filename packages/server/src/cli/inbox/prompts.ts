@@ -1,6 +1,6 @@
 // What the inbox asks below a card: yes or no, one of several, a line of text, the fields of a form.
 import type { JsonSchema } from 'countersign';
-import { wrap } from '../text-width.ts';
+import { padded, widthOf, wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
 import { bodyRoom, frame, type Notice, type Row, scrolledTo } from './frame.ts';
 import { edited, type Line, shownLine } from './line.ts';
@@ -205,12 +205,12 @@ function fieldsFrame(
   at: number,
   style: Terminal['style'],
 ) {
-  const width = Math.min(20, Math.max(...all.map(({ name }) => name.length)));
+  const width = Math.min(20, Math.max(...all.map(({ name }) => widthOf(visibleLine(name)))));
   const entries = [
     ...all.map(({ name, schema, isRequired }) => {
       const given = values.get(name);
       const shown = given === undefined ? (isRequired ? '(missing)' : '(none)') : shownValue(given, schema);
-      return `${visibleLine(name).padEnd(width)}  ${visibleLine(shown)}`;
+      return `${padded(visibleLine(name), width)}  ${visibleLine(shown)}`;
     }),
     'done',
   ];
