@@ -37,6 +37,8 @@ const NAMES = ['countersign.config', 'agents'].flatMap((name) =>
   ['ts', 'mts', 'js', 'mjs'].map((end) => `${name}.${end}`),
 );
 
+export const isAgentsFileName = (name: string): boolean => NAMES.includes(name);
+
 /** The file that was named, or the one that is there under a usual name. */
 export function findAgentsFile(named: string | undefined, folder = process.cwd()): string | undefined {
   if (named !== undefined) {

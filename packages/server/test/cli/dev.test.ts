@@ -76,6 +76,43 @@ describe('dev', { timeout: TIMEOUT }, () => {
     expect(await dev.ended).toBe(0);
   });
 
+  test('what the agents write beside themselves is no change of theirs; a file that appears under a usual name is', async () => {
+    const dev = place.begin(['dev', '--port', '0']);
+    await dev.says(/serves assistant/);
+    await dev.says(/Reloads when/);
+    writeFileSync(place.path('ledger.json'), '{"paid":950}');
+    writeFileSync(place.path('other.ts'), 'export {};');
+    writeFileSync(
+      place.path('countersign.config.ts'),
+      `import { countersign } from 'countersign';
+      export default ({ store }: any) => { const ai = countersign({ store }); ai.defineAgent({ name: 'second' }); return ai; };`,
+    );
+    await dev.says(/Reloaded: second \(countersign\.config\.ts\)/);
+    writeFileSync(place.path('ledger.json'), '{"paid":1900}');
+    // A reload would be told by then: it is begun a tenth of a second after a change.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(dev.output()).not.toMatch(/(ledger\.json|other\.ts) changed/);
+    expect(dev.output().match(/Reloaded/g)).toHaveLength(1);
+    dev.child.kill('SIGTERM');
+    expect(await dev.ended).toBe(0);
+  });
+
+  test('a mistake at the start is said, and any change is a reason to try again', async () => {
+    writeFileSync(place.path('agents.ts'), "export { default } from './missing.ts';");
+    const dev = place.begin(['dev', '--port', '0']);
+    await dev.says(/agents\.ts imports what is not there/);
+    await dev.says(/Waiting for a change/);
+    writeFileSync(
+      place.path('missing.ts'),
+      `import { countersign } from 'countersign';
+      export default ({ store }: any) => { const ai = countersign({ store }); ai.defineAgent({ name: 'found' }); return ai; };`,
+    );
+    await dev.says(/missing\.ts changed/);
+    await dev.says(/serves found/);
+    dev.child.kill('SIGTERM');
+    expect(await dev.ended).toBe(0);
+  });
+
   test('without a file the demo is served, and the serving process ends with the watching one', async () => {
     const empty = createWorkplace();
     try {
