@@ -53,8 +53,8 @@ export interface Desk {
   run(runId: string): Promise<DeskRunView>;
   /** Those after `after`, until now. */
   events(runId: string, after?: number): Promise<readonly DeskEvent[]>;
-  /** As they happen, until the run has ended. */
-  follow(runId: string, signal: AbortSignal): AsyncIterable<DeskEvent>;
+  /** As they happen, until the run has ended; comes back after a cut, of which `reached` hears. */
+  follow(runId: string, signal: AbortSignal, reached?: (isThere: boolean) => void): AsyncIterable<DeskEvent>;
   cards(query: CardQuery): Promise<Page<DeskCard>>;
   card(interruptId: string): Promise<DeskCard>;
   decide(interruptId: string, decision: DecisionInput, how?: DecideHow): Promise<Decided>;

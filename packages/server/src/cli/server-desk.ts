@@ -27,7 +27,14 @@ export async function serverDesk(url: string, token: string | undefined): Promis
     runs: (query) => told(client.runs.list(query)),
     run: (runId) => told(client.runs.get(runId)),
     events: (runId, after = 0) => told(allEvents(client, runId, after)),
-    follow: (runId, signal) => client.runs.follow(runId, { signal }),
+    async *follow(runId, signal, reached = () => {}) {
+      watchers.add(reached);
+      try {
+        yield* client.runs.follow(runId, { signal });
+      } finally {
+        watchers.delete(reached);
+      }
+    },
     cards: ({ settled, ...query }) =>
       told(
         client.interrupts.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),

@@ -156,17 +156,23 @@ describe('serve', { timeout: TIMEOUT }, () => {
     const first = await place.serving();
     const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const [one] = (await place.json('show', waiting)).pending;
+    const following = place.begin(['show', waiting, '--follow', '--url', first.url], { COUNTERSIGN_TOKEN });
+    await following.says(/waits for an approval/);
     first.child.kill('SIGKILL');
-    await first.ended;
+    await following.says(/No connection to http:\S+; trying again/);
     const [two] = (await place.json('show', decided)).pending;
     await place.json('decide', two, '--edit', '{"toAccount":"DE02","amount":1}');
-    const second = await place.serving();
+    const second = await place.serving('--port', new URL(first.url).port);
+    await following.says(/Connected again/);
     const followed = await place.countersign(['show', decided, '--follow', '--url', second.url], { COUNTERSIGN_TOKEN });
     expect(followed.stdout).toMatch(/The run is done/);
     const approved = await place.countersign(['decide', one, '--approve', '--wait', '--url', second.url], {
       COUNTERSIGN_TOKEN,
     });
     expect(approved.stdout).toContain('The run is done: Done: [{"paid":950}]');
+    expect(approved.stderr).toContain('Waiting for a server or a worker');
+    await following.says(/The run is done/);
+    expect(await following.ended).toBe(0);
     expect(ledger()).toEqual(['DE02 1', 'DE02 950']);
   });
 

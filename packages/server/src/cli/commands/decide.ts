@@ -54,6 +54,7 @@ export const decide: Command = {
       const decided = await record(desk, card, decisionOf(verb, given, card, invocation), invocation);
       const { output } = invocation;
       const before = card.status === 'decided';
+      if (invocation.has('wait')) output.note('Recorded. Waiting for a server or a worker to go on with the run …');
       const run = invocation.has('wait') ? await rested(desk, card.runId, card.id) : undefined;
       if (output.json)
         output.document(
@@ -119,6 +120,7 @@ async function record(desk: Desk, card: DeskCard, decision: DecisionInput, invoc
     });
   } catch (error) {
     const failure = failureOf(error);
+    if (failure.code === 'invalid-resume') throw misfit(failure);
     if (failure.code !== 'already-decided') throw failure;
     // Somebody may have decided since the card was loaded.
     const { decision: recorded } = await desk.card(card.id);
@@ -137,6 +139,15 @@ async function record(desk: Desk, card: DeskCard, decision: DecisionInput, invoc
       },
     );
   }
+}
+
+/** One thing was decided, so that its fault is said without saying which one of several it is. */
+function misfit(failure: CommandFailure): CommandFailure {
+  const faults = Array.isArray(failure.details.faults) ? failure.details.faults : [];
+  const problems = faults.map(({ problem }: { readonly problem?: unknown }) => String(problem)).join('; ');
+  if (problems === '') return failure;
+  const { exitCode, code, details, cause } = failure;
+  return new CommandFailure(exitCode, code, `Nothing was recorded: ${problems}.`, { details, cause });
 }
 
 const LOOK_EVERY_MS = 200;

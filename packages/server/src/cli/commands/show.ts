@@ -60,10 +60,16 @@ async function follow(desk: Desk, runId: string, { output }: Invocation): Promis
   process.once('SIGINT', () => stop.abort());
   if (!output.json) head(run, output);
   const read = createTimeline();
-  for await (const event of desk.follow(runId, stop.signal))
+  let isThere = true;
+  const reached = (isNow: boolean) => {
+    if (isNow !== isThere)
+      output.note(isNow ? 'Connected again.' : `No connection to ${desk.where}; trying again all the time …`);
+    isThere = isNow;
+  };
+  for await (const event of desk.follow(runId, stop.signal, reached))
     if (output.json) output.document(event, { follow: true });
     else for (const entry of read(event)) line(entry, output);
-  if (!output.json) await foot(desk, await desk.run(runId), output);
+  if (!output.json && isThere) await foot(desk, await desk.run(runId), output);
 }
 
 function head(run: DeskRunView, { line, style }: Output): void {
