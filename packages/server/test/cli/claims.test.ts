@@ -1,4 +1,5 @@
 // Claims in the terminal: who begins to decide is seen by the others, and what they leave is free again.
+import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
 import { createWorkplace, PAY, type Workplace } from './workplace.ts';
@@ -99,6 +100,18 @@ describe('nothing stays claimed by those who leave', LONG, () => {
     await terminal.shows('[you]');
     leave(terminal);
     expect(await terminal.ended).toBe(code);
+    expect(await claims()).toEqual([null]);
+  });
+
+  test('with the window that is closed', async () => {
+    await place.start(PAY);
+    const terminal = person('ann');
+    await terminal.shows(LIST);
+    terminal.press('t');
+    await terminal.shows('[you]');
+    const program = terminal.programId();
+    terminal.child.kill('SIGKILL');
+    await expect.poll(() => existsSync(`/proc/${program}`), { timeout: 30_000 }).toBe(false);
     expect(await claims()).toEqual([null]);
   });
 });

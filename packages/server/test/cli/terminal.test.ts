@@ -91,7 +91,7 @@ test('a long list scrolls to its end and back, in a short window', LONG, async (
 
 test('the help can be read to its end in a short window', LONG, async () => {
   await place.start(PAY);
-  const { shows, press, ended, screen } = place.terminal(['inbox'], { rows: 9, columns: 40 });
+  const { shows, press, ended, screen } = place.terminal(['inbox'], { rows: 10, columns: 40 });
   await shows('transferMoney');
   press('?');
   await shows('move, or scroll a card');

@@ -64,7 +64,12 @@ export function frame({ rows, columns }: Size, style: Style, parts: Parts): Fram
 
 /** On two rows at most. Where there is no room for all, the last two stay: how to get help, and how to get out. */
 function keyRows(keys: readonly string[], columns: number): readonly string[] {
-  const rows = wrap(keys.join(' · '), columns - 1);
+  const rows: string[] = [];
+  for (const key of keys) {
+    const joined = rows.length === 0 ? key : `${rows.at(-1)} · ${key}`;
+    if (rows.length > 0 && widthOf(joined) < columns) rows[rows.length - 1] = joined;
+    else rows.push(key);
+  }
   if (rows.length <= 2 || keys.length <= 2) return rows.slice(0, 2);
   return keyRows([...keys.slice(0, -3), ...keys.slice(-2)], columns);
 }

@@ -50,7 +50,7 @@ export class Interrupted extends Error {
   }
 }
 
-const LEAST: Size = { rows: 8, columns: 24 };
+const LEAST: Size = { rows: 10, columns: 30 };
 
 const tooSmall = ({ rows, columns }: Size): Frame => ({
   lines: wrap(`Make the window larger: ${LEAST.columns}×${LEAST.rows} at least.`, columns).slice(0, rows),
@@ -117,12 +117,17 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   };
   /** Whoever asks can tidy up. At the second time, or while something is being done, it ends at once. */
   const end = (exitCode: number) => {
-    leave();
-    if (isEnding || !current) process.exit(exitCode);
+    const isSecond = isEnding;
     isEnding = true;
+    leave();
+    if (isSecond || !current) process.exit(exitCode);
     current.fail(new Interrupted(exitCode));
   };
-  const onSignal = (signal: NodeJS.Signals) => end(signal === 'SIGTERM' ? 143 : signal === 'SIGHUP' ? 129 : 130);
+  const onSignal = (signal: NodeJS.Signals) => end(signal === 'SIGTERM' ? 143 : 130);
+  /** The window was closed, which is told in several ways at once. */
+  const onHangUp = () => {
+    if (!isEnding) end(129);
+  };
   const onCrash = (error: unknown) => {
     leave();
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
@@ -131,11 +136,15 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
 
   emitKeypressEvents(input);
   input.on('keypress', onKey);
-  input.on('end', () => end(130));
+  for (const gone of ['end', 'error']) input.on(gone, onHangUp);
+  // Elsewhere an output that is gone ends the process at once; here there is something to tidy up.
+  const others = output.listeners('error') as ((error: Error) => void)[];
+  output.removeAllListeners('error').on('error', onHangUp);
   output.on('resize', redraw);
   process.on('exit', leave);
   process.on('SIGCONT', onContinue);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+  process.on('SIGHUP', onHangUp);
   process.on('uncaughtException', onCrash);
   process.on('unhandledRejection', onCrash);
   enter();
@@ -181,7 +190,11 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
       output.off('resize', redraw);
       process.off('exit', leave);
       process.off('SIGCONT', onContinue);
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal);
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
+      process.off('SIGHUP', onHangUp);
+      for (const gone of ['end', 'error']) input.off(gone, onHangUp);
+      output.off('error', onHangUp);
+      for (const listener of others) output.on('error', listener);
       process.off('uncaughtException', onCrash);
       process.off('unhandledRejection', onCrash);
     },
