@@ -2,14 +2,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ASK, createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { describe, expect, test } from 'vitest';
+import { ASK, PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-});
-afterEach(() => place.close());
+const place = workplaceForEach({ agents: false });
 
 const TIMEOUT = 120_000;
 const rewrite = (change: (source: string) => string): void => {

@@ -1,15 +1,10 @@
 // Claims in the terminal: who begins to decide is seen by the others, and what they leave is free again.
 import { existsSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
-import { createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { type InTerminal, PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-  place.withAgents();
-});
-afterEach(() => place.close());
+const place = workplaceForEach();
 
 const LIST = '↵ look';
 const LONG = { timeout: 120_000 };
@@ -89,9 +84,9 @@ test('t takes a card in the list and keeps it after a look, t again gives it bac
 
 describe('nothing stays claimed by those who leave', LONG, () => {
   test.each([
-    ['q', 0, (terminal: ReturnType<Workplace['terminal']>) => terminal.press('q')],
-    ['Ctrl-C', 130, (terminal: ReturnType<Workplace['terminal']>) => terminal.press(KEYS.interrupt)],
-    ['SIGHUP', 129, (terminal: ReturnType<Workplace['terminal']>) => process.kill(terminal.programId(), 'SIGHUP')],
+    ['q', 0, (terminal: InTerminal) => terminal.press('q')],
+    ['Ctrl-C', 130, (terminal: InTerminal) => terminal.press(KEYS.interrupt)],
+    ['SIGHUP', 129, (terminal: InTerminal) => process.kill(terminal.programId(), 'SIGHUP')],
   ])('with %s', async (_name, code, leave) => {
     await place.start(PAY);
     const terminal = person('ann');

@@ -1,15 +1,10 @@
 // `dev` as a process: the link, the reload, the agents file with its mistakes.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
-import { createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { createWorkplace, PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-  place.withAgents();
-});
-afterEach(() => place.close());
+const place = workplaceForEach();
 
 const TIMEOUT = 120_000;
 

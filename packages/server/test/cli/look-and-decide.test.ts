@@ -17,10 +17,10 @@ beforeAll(async () => {
     HOSTILE,
     'hello',
   );
-}, 60_000);
+}, 120_000);
 afterAll(() => place.close());
 
-describe('runs', { timeout: 60_000 }, () => {
+describe('runs', { timeout: 120_000 }, () => {
   test('lists the newest first, with status, agent and who started it', async () => {
     const { code, stdout } = await countersign(['runs']);
     expect(code).toBe(0);
@@ -78,7 +78,7 @@ describe('runs', { timeout: 60_000 }, () => {
 });
 
 const postgres = await testServer();
-test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 60_000 }, async () => {
+test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 120_000 }, async () => {
   const store = ['--store', (await postgres?.freshDatabase()) ?? ''];
   expect(await countersign(['migrate', ...store])).toMatchObject({ code: 0 });
   const worker = place.begin(['worker', ...store]);
@@ -91,7 +91,7 @@ test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 60_000 }, async 
   expect(await worker.ended).toBe(0);
 });
 
-describe('show', { timeout: 60_000 }, () => {
+describe('show', { timeout: 120_000 }, () => {
   test('tells what happened, who asks, and what can be decided', async () => {
     const { code, stdout } = await countersign(['show', paying]);
     expect(code).toBe(0);
@@ -133,7 +133,7 @@ describe('show', { timeout: 60_000 }, () => {
   });
 });
 
-describe('inbox without a terminal', { timeout: 60_000 }, () => {
+describe('inbox without a terminal', { timeout: 120_000 }, () => {
   test('prints what waits, with the ids and how to decide', async () => {
     const { code, stdout, stderr } = await countersign(['inbox']);
     expect(code).toBe(0);
@@ -157,7 +157,7 @@ describe('inbox without a terminal', { timeout: 60_000 }, () => {
   });
 });
 
-describe('decide', { timeout: 60_000 }, () => {
+describe('decide', { timeout: 120_000 }, () => {
   test('what does not fit is refused with the reason, and nothing is recorded', async () => {
     const id = await pendingOf(paying);
     const { code, stderr } = await countersign(['decide', id, '--edit', '{"toAccount":"DE02","amount":"lots"}']);

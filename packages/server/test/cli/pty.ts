@@ -45,7 +45,7 @@ export function inTerminal(command: readonly string[], { columns = 80, rows = 24
           : (text: string) => (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text));
       const missing = () =>
         reject(new Error(`“${String(wanted)}” was not shown. The screen is:\n${screen.text()}\n${output.slice(-500)}`));
-      const timer = setTimeout(missing, 20_000);
+      const timer = setTimeout(missing, 45_000);
       look = () => {
         if (!fits(screen.text())) return;
         clearTimeout(timer);

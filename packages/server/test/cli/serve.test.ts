@@ -3,16 +3,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
-import { ASK, createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { ASK, PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-  place.withAgents();
-});
-afterEach(() => place.close());
+const place = workplaceForEach();
 
 const TIMEOUT = 120_000;
 const LIST = '↵ look';

@@ -1,14 +1,9 @@
 // The inbox and its terminal: stopped and continued, made larger and smaller, long lists and long cards.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
-import { createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-  place.withAgents();
-});
-afterEach(() => place.close());
+const place = workplaceForEach();
 
 const LIST = '↵ look';
 const LONG = { timeout: 120_000 };

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
 import { inTerminal, plainEnvironment, type TerminalOptions } from './pty.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -72,12 +73,25 @@ export function createWorkplace() {
     },
     close() {
       for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
+      // Whoever was ended may still write while it goes.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
 
 export type Workplace = ReturnType<typeof createWorkplace>;
+export type InTerminal = ReturnType<Workplace['terminal']>;
+
+/** Another one for each test of a file, with the agents in it unless told otherwise. */
+export function workplaceForEach({ agents = true } = {}): Workplace {
+  const place = {} as Workplace;
+  beforeEach(() => {
+    Object.assign(place, createWorkplace());
+    if (agents) place.withAgents();
+  });
+  afterEach(() => place.close());
+  return place;
+}
 
 function watched(child: ChildProcess) {
   let output = '';
@@ -93,7 +107,7 @@ function watched(child: ChildProcess) {
   const says = (wanted: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const missing = () => reject(new Error(`${wanted} was not said:\n${output}`));
-      const timer = setTimeout(missing, 30_000);
+      const timer = setTimeout(missing, 45_000);
       const look = () => {
         const found = wanted.exec(output.slice(seen));
         if (!found) return;
