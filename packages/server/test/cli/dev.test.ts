@@ -149,7 +149,12 @@ describe('agents files', { timeout: TIMEOUT }, () => {
   test.each([
     ['exports nothing useful', 'export const other = 1;', /exports other, and neither a default nor `ai`/],
     ['has a syntax error', 'export default {;', /has a syntax error[\s\S]*mine\.ts:1/],
-    ['uses syntax that cannot be stripped', 'enum A { B }\nexport default A;', /no enum/],
+    ['uses syntax that cannot be stripped', 'enum A { B }\nexport default A;', /mine\.ts:1\n[\s\S]*no enum/],
+    [
+      'imports a name that is not there',
+      "import { none } from './agents.ts';\nexport default none;",
+      /mine\.ts imports what is not there: .*'none'[\s\S]*mine\.ts:1/,
+    ],
     ['imports what is not there', "import './none.ts';", /imports what is not there/],
     ['throws', "throw new Error('no config');", /failed while it was loaded: no config\n +at .*mine\.ts:1/],
     ['gives something else', 'export default () => 5;', /exports a function that gives something else/],
@@ -163,6 +168,20 @@ describe('agents files', { timeout: TIMEOUT }, () => {
     const { code, stderr } = await place.countersign(['worker', 'mine.ts']);
     expect(stderr).toMatch(message);
     expect(code).toBe(1);
+  });
+
+  test('a mistake in a file that it imports is said with that file', async () => {
+    writeFileSync(place.path('mine.ts'), "export { default } from './part.ts';");
+    writeFileSync(place.path('part.ts'), 'export default {;');
+    const { code, stderr } = await place.countersign(['worker', 'mine.ts']);
+    expect(stderr).toMatch(/^error: part\.ts, which mine\.ts imports, has a syntax error/);
+    expect(code).toBe(1);
+  });
+
+  test('a folder is no file', async () => {
+    const { code, stderr } = await place.countersign(['dev', '.countersign']);
+    expect(stderr).toMatch(/^error: \.countersign is a folder/);
+    expect(code).toBe(2);
   });
 
   test('one that brings its own store is used by every command, and --store is refused where it has no effect', async () => {

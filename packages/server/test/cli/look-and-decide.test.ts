@@ -1,7 +1,7 @@
 // `runs`, `show`, `decide` and `inbox` as processes on a store: what they print, and with which code they end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
-import { ASK, BOOK, createWorkplace, HOSTILE, PAY } from './workplace.ts';
+import { ASK, BOOK, createWorkplace, HOSTILE, MAIN, PAY } from './workplace.ts';
 
 const place = createWorkplace();
 const { countersign, json } = place;
@@ -61,6 +61,34 @@ describe('runs', { timeout: 120_000 }, () => {
   test('colours are used when they are forced, and not where NO_COLOR is set', async () => {
     expect((await countersign(['runs'], { FORCE_COLOR: '1' })).stdout).toContain('\u001b[');
     expect((await countersign(['runs'], { NO_COLOR: '1' })).stdout).not.toContain('\u001b');
+  });
+
+  test.each([
+    ['with colours on a terminal', {}, true],
+    ['without where NO_COLOR is set', { NO_COLOR: '1' }, false],
+    ['without on a terminal that has none', { TERM: 'dumb' }, false],
+  ])('%s', async (_name, env, isColoured) => {
+    const { output, ended } = place.terminal(['runs', '--limit', '1'], { env });
+    expect(await ended).toBe(0);
+    expect(output()).toContain(talking);
+    expect(output().includes('\u001b[')).toBe(isColoured);
+  });
+
+  test('on a terminal no row is wider than it, and in a pipe nothing is cut', async () => {
+    const { output, ended } = place.terminal(['runs'], { columns: 60, env: { NO_COLOR: '1' } });
+    expect(await ended).toBe(0);
+    const rows = output()
+      .split(/\r?\n/)
+      .filter((line) => /^(STATUS|done|waiting)/.test(line));
+    expect(rows).toHaveLength(6);
+    for (const row of rows) expect(row.length).toBeLessThanOrEqual(60);
+    expect((await countersign(['inbox', '--tool', 'transferMoney'])).stdout).not.toContain('…');
+  });
+
+  test('a reader that has seen enough is no failure', async () => {
+    const line = `"$0" "$1" inbox --json | true; echo "ended with \${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = await place.run('bash', ['-c', line, process.execPath, MAIN]);
+    expect({ stdout, stderr }).toEqual({ stdout: 'ended with 0\n', stderr: '' });
   });
 
   test('a store that is not there is not made by looking', async () => {
@@ -134,6 +162,13 @@ describe('show', { timeout: 120_000 }, () => {
 });
 
 describe('inbox without a terminal', { timeout: 120_000 }, () => {
+  test('one that cannot draw is none', async () => {
+    const { output, ended } = place.terminal(['inbox'], { env: { TERM: 'dumb' } });
+    expect(await ended).toBe(0);
+    expect(output()).toContain('Which grill?');
+    expect(output()).not.toContain('\u001b');
+  });
+
   test('prints what waits, with the ids and how to decide', async () => {
     const { code, stdout, stderr } = await countersign(['inbox']);
     expect(code).toBe(0);

@@ -17,7 +17,7 @@ export function createWorkplace() {
   symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
   mkdirSync(join(folder, '.countersign'));
 
-  const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Promise<Finished> =>
+  const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Promise<Finished> =>
     new Promise((resolve, reject) => {
       const child = spawn(command, args, { cwd: folder, env: { ...plainEnvironment(), ...env } });
       children.push(child);
@@ -42,6 +42,7 @@ export function createWorkplace() {
   return {
     folder,
     path: (name: string) => join(folder, name),
+    run,
     withAgents: () => copyFileSync(join(FIXTURES, 'agents.ts'), join(folder, 'agents.ts')),
     /** `countersign …`, until it has ended. */
     countersign: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
