@@ -98,3 +98,32 @@ test('the help can be read to its end in a short window', LONG, async () => {
   expect(await ended).toBe(0);
   expect(screen.overflows).toEqual([]);
 });
+
+test(
+  'a long card is read page by page, also while it is asked about, and a jump to its end is not reading',
+  LONG,
+  async () => {
+    const lines = Array.from({ length: 60 }, (_, index) => `line ${index + 1}`).join('\n');
+    await place.start(`call transferMoney ${JSON.stringify({ toAccount: lines, amount: 9 })}`);
+    const { shows, press, ended } = place.terminal(['inbox'], { rows: 14 });
+    await shows(LIST);
+    press('a');
+    await shows('You have not seen all of it');
+    press('\u001b[F');
+    expect(await shows('run   run_')).toContain('You have not seen all of it');
+    press('\u001b[H');
+    await shows('line 1\n');
+    for (const line of [9, 17, 25, 33, 41, 49]) {
+      press('\u001b[6~');
+      await shows(`line ${line}\n`);
+    }
+    press('\u001b[6~\u001b[6~\u001b[6~');
+    expect(await shows('run   run_')).not.toContain('You have not seen all of it');
+    press('n');
+    await shows('t give back');
+    press('q');
+    await shows(LIST);
+    press('q');
+    expect(await ended).toBe(0);
+  },
+);

@@ -86,3 +86,17 @@ export function scrolledTo(row: number, top: number, room: number): number {
   if (row < top) return row;
   return row >= top + room ? row - room + 1 : top;
 }
+
+/** Where a key scrolls to, if it is one that does; what is drawn keeps it within bounds. */
+export function scrolledBy(text: string, name: string | undefined, top: number, room: number): number | undefined {
+  if (name === 'down' || text === 'j') return top + 1;
+  if (name === 'up' || text === 'k') return top - 1;
+  if (name === 'pagedown' || text === ' ') return top + room;
+  if (name === 'pageup') return top - room;
+  if (name === 'home') return 0;
+  return name === 'end' || text === 'G' ? Number.MAX_SAFE_INTEGER : undefined;
+}
+
+/** How far somebody has read: who jumps over rows has not seen them. */
+export const readTo = (seen: number, top: number, room: number): number =>
+  top <= seen ? Math.max(seen, top + room) : seen;

@@ -20,7 +20,7 @@ export const helpRows = (columns: number): readonly Row[] => [
 ];
 
 const KEYS = [
-  ['↑ ↓ j k', 'move, or scroll a card'],
+  ['↑ ↓ j k', 'move, or scroll a card; page up, page down and space by pages, home and end'],
   ['enter → l', 'look at a card'],
   ['esc ← h q', 'back to the list'],
   ['a', 'approve: it runs with exactly what is shown'],

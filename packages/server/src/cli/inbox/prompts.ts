@@ -2,7 +2,7 @@
 import type { JsonSchema } from 'countersign';
 import { padded, widthOf, wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
-import { bodyRoom, frame, type Notice, type Row, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Row, readTo, scrolledBy, scrolledTo } from './frame.ts';
 import { edited, type Line, shownLine } from './line.ts';
 import { type Field, fieldKind, readTyped, typedOf } from './schema-form.ts';
 import type { Frame, Size, Terminal } from './terminal.ts';
@@ -35,26 +35,27 @@ export function createPrompts({ ask, style }: Pick<Terminal, 'ask' | 'style'>) {
     notice?: Notice,
   ): Promise<'yes' | 'no' | 'edit'> => {
     let { top, seen } = backdrop;
-    return ask(
-      (size) => {
-        const body = backdrop.body(size.columns);
-        const keys = ['y yes', 'n no', ...(notice === undefined ? [] : ['e edit again']), '↑↓ scroll'];
-        const unseen = notice === undefined && seen < body.length ? [NOT_SEEN] : [];
-        const parts = { panel: within([...question, ...warningRows(backdrop), ...unseen], size), notice, keys };
-        const room = bodyRoom(size, parts);
-        top = Math.max(0, Math.min(top, body.length - room));
-        seen = Math.max(seen, top + room);
-        return frame(size, style, { ...backdrop, ...parts, body, top });
-      },
-      (text, key) => {
-        if (text === 'y' || text === 'Y') return 'yes';
-        if (text === 'n' || text === 'N' || key.name === 'escape') return 'no';
-        if (text === 'e' && notice !== undefined) return 'edit';
-        if (key.name === 'down' || text === 'j') top++;
-        if (key.name === 'up' || text === 'k') top--;
-        return undefined;
-      },
-    );
+    let room = 1;
+    const draw = (size: Size): Frame => {
+      const body = backdrop.body(size.columns);
+      const keys = ['y yes', 'n no', ...(notice === undefined ? [] : ['e edit again']), '↑↓ scroll'];
+      const isUnseen = notice === undefined && seen < body.length;
+      const panel = within([...question, ...warningRows(backdrop), ...(isUnseen ? [NOT_SEEN] : [])], size);
+      const parts = { panel, notice, keys };
+      room = bodyRoom(size, parts);
+      top = Math.max(0, Math.min(top, body.length - room));
+      seen = readTo(seen, top, room);
+      // Whoever sees the last of it just now is not told otherwise.
+      if (isUnseen && seen >= body.length) return draw(size);
+      return frame(size, style, { ...backdrop, ...parts, body, top });
+    };
+    return ask(draw, (text, key) => {
+      if (text === 'y' || text === 'Y') return 'yes';
+      if (text === 'n' || text === 'N' || key.name === 'escape') return 'no';
+      if (text === 'e' && notice !== undefined) return 'edit';
+      top = scrolledBy(text, key.name, top, room) ?? top;
+      return undefined;
+    });
   };
 
   const choose = async (backdrop: Backdrop, question: string, choices: readonly string[]): Answer<number> => {

@@ -9,7 +9,7 @@ import { visibleLine } from '../visible-text.ts';
 import { keysOf, type Verb, verbOf } from './card-keys.ts';
 import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
-import { bodyRoom, frame, type Notice, type Parts, type Row, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Parts, type Row, readTo, scrolledBy, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
 import { createHolding, type Holding, othersClaim } from './holding.ts';
 import { listRow } from './list-row.ts';
@@ -209,15 +209,13 @@ class Session {
     const parts = { panel, notice: this.#notice, keys: [...keysOf(this.#card, this.#desk.person), '? help', 'q back'] };
     this.#room = bodyRoom(size, parts);
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#room));
-    this.#seen = Math.max(this.#seen, this.#top + this.#room);
+    this.#seen = readTo(this.#seen, this.#top, this.#room);
     return this.#frame(size, { title, aside, body: rows, top: this.#top, ...parts });
   }
 
   #pressInCard(text: string, name: string | undefined): Verb | 'back' | 'help' | 'take' | undefined {
-    if (name === 'down' || text === 'j') this.#top++;
-    else if (name === 'up' || text === 'k') this.#top--;
-    else if (name === 'pagedown' || text === ' ') this.#top += this.#room;
-    else if (name === 'pageup') this.#top -= this.#room;
+    const top = scrolledBy(text, name, this.#top, this.#room);
+    if (top !== undefined) this.#top = top;
     else if (name === 'escape' || name === 'left' || text === 'h' || text === 'q') return 'back';
     else if (text === '?') return 'help';
     else if (this.#card?.status === 'decided') return undefined;
@@ -315,18 +313,19 @@ class Session {
   }
 
   async #help(): Promise<void> {
-    let top = 0;
+    let [top, room] = [0, 1];
     await this.#terminal.ask(
       (size) => {
         const body = helpRows(size.columns);
         const parts = { title: 'Countersign inbox › help', aside: '', keys: ['↑↓ scroll', 'any other key goes back'] };
-        top = Math.max(0, Math.min(top, body.length - bodyRoom(size, parts)));
+        room = bodyRoom(size, parts);
+        top = Math.max(0, Math.min(top, body.length - room));
         return this.#frame(size, { ...parts, body, top });
       },
       (text, { name }) => {
-        if (name === 'down' || text === 'j') top++;
-        else if (name === 'up' || text === 'k') top--;
-        else return true;
+        const to = scrolledBy(text, name, top, room);
+        if (to === undefined) return true;
+        top = to;
         return undefined;
       },
     );
