@@ -127,3 +127,20 @@ test(
     expect(await ended).toBe(0);
   },
 );
+
+test('a long text is pasted at once', LONG, async () => {
+  const [run = ''] = await place.start(PAY);
+  const { shows, press, ended } = place.terminal(['inbox']);
+  await shows(LIST);
+  press('r');
+  await shows('Why?');
+  const text = 'too dear, für uns alle; '.repeat(1_000);
+  press(`\u001b[200~${text}the end\u001b[201~`);
+  await shows(/alle; the end$/m);
+  press(KEYS.enter);
+  await shows('rejected: too dear');
+  press('q');
+  expect(await ended).toBe(0);
+  const [card] = (await place.json('inbox', '--settled', '--run', run)).items;
+  expect(card.decision.reason).toBe(`${text}the end`);
+});

@@ -61,7 +61,8 @@ const LEAVE = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
 
 export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Terminal {
   let isOpen = false;
-  let pasting = false;
+  /** What is being pasted, which comes as keys between two marks. */
+  let pasted: string | undefined;
   let current: Asked | undefined;
   let isEnding = false;
   const size = (): Size => ({ rows: output.rows || 24, columns: output.columns || 80 });
@@ -70,7 +71,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
 
   const enter = () => {
     isOpen = true;
-    pasting = false;
+    pasted = undefined;
     // First, because a job in the background is stopped here, before it has written anything.
     input.setRawMode(true);
     output.write(ENTER);
@@ -108,11 +109,14 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     redraw();
   };
   const onKey = (text: string | undefined, key: Key) => {
-    if (key.name === 'paste-start' || key.name === 'paste-end') pasting = key.name === 'paste-start';
+    if (key.name === 'paste-start') pasted = '';
     else if (key.ctrl && key.name === 'c') end(130);
+    else if (key.name === 'paste-end') {
+      if (pasted !== undefined && !isTooSmall()) current?.paste(pasted);
+      pasted = undefined;
+    } else if (pasted !== undefined) pasted += text ?? key.sequence ?? '';
     else if (key.ctrl && key.name === 'z') suspend();
     else if (isTooSmall()) return;
-    else if (pasting) current?.paste(text ?? key.sequence ?? '');
     else current?.press(text ?? '', key);
   };
   /** Whoever asks can tidy up. At the second time, or while something is being done, it ends at once. */
