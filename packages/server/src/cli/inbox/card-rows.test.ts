@@ -40,11 +40,11 @@ test('the time and who works on it are those of now, the rest is that of the car
   expect(textOf(cardWith({ to: 'another' }), 40)).toContain('to  another');
 });
 
-test('a megabyte is laid out once, however often it is drawn', () => {
-  const card = cardWith({ text: 'wörld '.repeat(180_000) });
+test('a long text is laid out once, however often it is drawn', () => {
+  const card = cardWith({ text: 'wörld '.repeat(10_000) });
   const first = cardRows(card, 80, 0);
   const rows = cardRows({ ...card, claim: { by: 'ben', until: 60_000 } }, 80, 1_000);
   expect(rows.length).toBe(first.length + 1);
   expect(rows[5]).toBe(first[5]);
-  expect(rows.at(10_000)).toBe(first.at(10_000));
+  expect(rows.at(500)).toBe(first.at(500));
 });
