@@ -13,7 +13,7 @@ export const inbox: Command = {
   name: 'inbox',
   summary: 'what waits for a person: look, approve, reject, edit, answer, with the keyboard',
   description: [
-    'Shows what waits, the oldest first, and lets you decide: ↑ ↓ and Enter to look, a approve, e edit, r reject, w answer, ? help, q quit. An edit opens $VISUAL or $EDITOR, and shows the change before it is sent.',
+    'Shows what waits, the oldest first, and lets you decide: ↑ ↓ and Enter to look, a approve, e edit, r reject, w answer, t take or give back, ? help, q quit. An edit opens $VISUAL or $EDITOR, and shows the change before it is sent.',
     'Where there is no terminal, it prints the list.',
   ],
   options: {
