@@ -1,10 +1,10 @@
 // The user's file: found, loaded by Node itself, and asked for its agents.
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers, Store } from 'countersign';
 import type { AppOptions } from '../options.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandFailure, EXIT, usageFailure } from './failure.ts';
 
 /**
  * What a file that exports a function is given, so that the same agents work on any store and model.
@@ -37,11 +37,16 @@ const NAMES = ['countersign.config', 'agents'].flatMap((name) =>
   ['ts', 'mts', 'js', 'mjs'].map((end) => `${name}.${end}`),
 );
 
+export const isAgentsFileName = (name: string): boolean => NAMES.includes(name);
+
 /** The file that was named, or the one that is there under a usual name. */
 export function findAgentsFile(named: string | undefined, folder = process.cwd()): string | undefined {
   if (named !== undefined) {
     const path = resolve(folder, named);
-    if (existsSync(path)) return path;
+    if (existsSync(path)) {
+      if (!statSync(path).isDirectory()) return path;
+      throw usageFailure(`${shownPath(path)} is a folder; name the file with your agents.`);
+    }
     throw new CommandFailure(EXIT.notFound, 'no-agents-file', `There is no file ${shownPath(path)}.`, {
       hint: `Without a name, these are looked for: ${NAMES.filter((name) => name.endsWith('.ts')).join(', ')}`,
     });
@@ -106,26 +111,34 @@ function cannotLoad(path: string, error: unknown): CommandFailure {
   const { code, message = String(error), stack = '' } = (error ?? {}) as Error & { code?: string };
   const file = shownPath(path);
   const options = { cause: error };
-  if (code === 'ERR_MODULE_NOT_FOUND')
-    return new CommandFailure(EXIT.failure, 'agents-file', `${file} imports what is not there: ${firstLine(message)}`, {
-      ...options,
-      hint: 'Install the package, or correct the path; relative imports end in .ts',
-    });
+  const { place, from } = placeIn(stack, message);
+  const isNameMissing = error instanceof SyntaxError && /does not provide an export/.test(message);
+  if (code === 'ERR_MODULE_NOT_FOUND' || isNameMissing)
+    return new CommandFailure(
+      EXIT.failure,
+      'agents-file',
+      `${file} imports what is not there: ${firstLine(message)}${isNameMissing ? place : ''}`,
+      {
+        ...options,
+        hint: isNameMissing
+          ? 'Correct the name, or export it there; a type is imported with `import type`.'
+          : 'Install the package, or correct the path; relative imports end in .ts',
+      },
+    );
+  const where = from === undefined || from === realpathSync(path) ? file : `${shownPath(from)}, which ${file} imports,`;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
-    return new CommandFailure(EXIT.failure, 'agents-file', `${file}: ${message}`, {
+    return new CommandFailure(EXIT.failure, 'agents-file', `${where} cannot be run: ${message}${place}`, {
       ...options,
       hint: 'Node runs TypeScript by removing the types: no enum, no namespace, no parameter properties.',
     });
-  if (error instanceof SyntaxError || code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') {
-    const where = placeIn(stack, message);
-    return new CommandFailure(EXIT.failure, 'agents-file', `${file} has a syntax error: ${message}${where}`, options);
-  }
+  if (error instanceof SyntaxError || code === 'ERR_INVALID_TYPESCRIPT_SYNTAX')
+    return new CommandFailure(EXIT.failure, 'agents-file', `${where} has a syntax error: ${message}${place}`, options);
   const frame = /\((?:file:\/\/)?([^()\s]+:\d+:\d+)\)|at (?:file:\/\/)?(\/\S+:\d+:\d+)/.exec(stack);
-  const where = frame ? `\n    at ${frame[1] ?? frame[2]}` : '';
+  const thrown = frame ? `\n    at ${frame[1] ?? frame[2]}` : '';
   return new CommandFailure(
     EXIT.failure,
     'agents-file',
-    `${file} failed while it was loaded: ${message}${where}`,
+    `${file} failed while it was loaded: ${message}${thrown}`,
     options,
   );
 }
@@ -133,11 +146,12 @@ function cannotLoad(path: string, error: unknown): CommandFailure {
 const firstLine = (text: string): string => text.split('\n')[0] ?? '';
 
 /** The engine writes the place, the line and a mark under it before the message. */
-function placeIn(stack: string, message: string): string {
+function placeIn(stack: string, message: string): { readonly place: string; readonly from: string | undefined } {
   const before = stack
     .slice(0, Math.max(0, stack.indexOf(firstLine(message))))
     .split('\n')
     .slice(0, -1);
   const lines = before.map((line) => line.replace(/^file:\/\//, '')).filter((line) => line.trim() !== '');
-  return lines.length > 0 ? `\n${lines.map((line) => `    ${line}`).join('\n')}` : '';
+  const place = lines.length > 0 ? `\n${lines.map((line) => `    ${line}`).join('\n')}` : '';
+  return { place, from: /^(.+):\d+$/.exec(lines[0] ?? '')?.[1] };
 }

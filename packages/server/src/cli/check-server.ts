@@ -1,11 +1,12 @@
 // The doctor's checks of a running server: does it answer, is it ready, and who are we there?
 import type { Check } from './check.ts';
+import { reasonOf } from './server-away.ts';
 
 const TIMEOUT_MS = 10_000;
 
 export async function checkServer(url: string, token: string | undefined): Promise<readonly Check[]> {
   const ask = (path: string) =>
-    fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), {
+    fetch(new URL(path, `${url}/`), {
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
@@ -20,18 +21,27 @@ export async function checkServer(url: string, token: string | undefined): Promi
           fix: 'Look at its log; its store may be away.',
         },
       ];
+    const me = await ask('api/v1/me');
+    if (!me.headers.get('content-type')?.includes('json'))
+      return [
+        {
+          name: 'server',
+          status: 'fail',
+          text: `${url} answers, but not as a Countersign server does`,
+          fix: 'Check the address, and what stands in front of the server.',
+        },
+      ];
     return [
       { name: 'server', status: 'ok', text: `${url} answers and is ready` },
       clockCheck(ready),
-      await personCheck(ask),
+      await personCheck(me),
     ];
   } catch (error) {
-    const why = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error);
     return [
       {
         name: 'server',
         status: 'fail',
-        text: `${url} does not answer: ${why}`,
+        text: `${url} does not answer: ${reasonOf(error)}`,
         fix: 'Start it with: countersign serve',
       },
     ];
@@ -50,8 +60,7 @@ function clockCheck(response: Response): Check {
   return { name: 'clock', status: 'fail', text, fix: 'Let both computers keep the time with NTP.' };
 }
 
-async function personCheck(ask: (path: string) => Promise<Response>): Promise<Check> {
-  const response = await ask('api/v1/me');
+async function personCheck(response: Response): Promise<Check> {
   if (!response.ok)
     return {
       name: 'token',

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { Command } from './command.ts';
 import { GROUPS } from './commands.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
-import { commandHelp, generalHelp } from './help.ts';
-import { createOutput } from './output.ts';
+import { commandDocument, commandHelp, generalHelp } from './help.ts';
+import { createOutput, type Output } from './output.ts';
 import { parseArguments } from './parse-arguments.ts';
 import { nearest } from './suggestion.ts';
 
@@ -15,16 +15,15 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   const output = createOutput(args.includes('--json'));
   try {
     const [first] = args;
-    if (first === undefined || first === 'help' || first === '--help' || first === '-h') return help(args.slice(1));
+    if (first === undefined || first === 'help' || first === '--help' || first === '-h')
+      return help(args.slice(1), output);
     if (first === '--version' || first === '-v' || first === 'version') {
-      output.line(version());
+      if (output.json) output.document({ version: version() });
+      else output.line(version());
       return EXIT.ok;
     }
     const { command, rest } = findCommand(args);
-    if (asksForHelp(rest)) {
-      output.line(commandHelp(command, output.style));
-      return EXIT.ok;
-    }
+    if (asksForHelp(rest)) return helpOn(command, output);
     return (await command.run(parseArguments(command, rest, createOutput))) ?? EXIT.ok;
   } catch (error) {
     const failure = failureOf(error);
@@ -35,14 +34,17 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   }
 }
 
-function help(words: readonly string[]): ExitCode {
-  const output = createOutput(false);
+function help(words: readonly string[], output: Output): ExitCode {
   const named = words.filter((word) => !word.startsWith('-'));
-  output.line(
-    named.length === 0
-      ? generalHelp(GROUPS, version(), output.style)
-      : commandHelp(findCommand(named).command, output.style),
-  );
+  if (named.length > 0) return helpOn(findCommand(named).command, output);
+  if (output.json) output.document({ version: version(), commands: COMMANDS.map(commandDocument) });
+  else output.line(generalHelp(GROUPS, version(), output.style));
+  return EXIT.ok;
+}
+
+function helpOn(command: Command, output: Output): ExitCode {
+  if (output.json) output.document(commandDocument(command));
+  else output.line(commandHelp(command, output.style));
   return EXIT.ok;
 }
 

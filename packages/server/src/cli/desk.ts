@@ -10,6 +10,7 @@ import type {
   StoredEvent,
 } from 'countersign';
 import type { InterruptCard } from 'countersign/ui';
+import type { Claim } from '../shapes/interrupt.ts';
 
 /** A question with where it comes from. */
 export type DeskCard = InterruptCard & {
@@ -17,7 +18,7 @@ export type DeskCard = InterruptCard & {
   readonly agent: string;
   readonly startedBy: string | null;
   /** Who works on it now, as far as somebody said so. */
-  readonly claim: { readonly by: string; readonly until: number } | null;
+  readonly claim: Claim | null;
 };
 
 export type DeskRun = Pick<RunRecord, 'id' | 'agent' | 'status' | 'startedBy' | 'createdAt' | 'updatedAt' | 'version'>;
@@ -52,12 +53,16 @@ export interface Desk {
   run(runId: string): Promise<DeskRunView>;
   /** Those after `after`, until now. */
   events(runId: string, after?: number): Promise<readonly DeskEvent[]>;
-  /** As they happen, until the run has ended. */
-  follow(runId: string, signal: AbortSignal): AsyncIterable<DeskEvent>;
+  /** As they happen, until the run has ended; comes back after a cut, of which `reached` hears. */
+  follow(runId: string, signal: AbortSignal, reached?: (isThere: boolean) => void): AsyncIterable<DeskEvent>;
   cards(query: CardQuery): Promise<Page<DeskCard>>;
   card(interruptId: string): Promise<DeskCard>;
   decide(interruptId: string, decision: DecisionInput, how?: DecideHow): Promise<Decided>;
-  /** Calls `changed` soon after something may have changed. Returns how to stop. */
-  watch(changed: () => void): () => void;
+  /** Tells others that this person works on it, or still does. It locks nothing. Rejects with `claimed` if another does. */
+  claim(interruptId: string): Promise<Claim>;
+  /** Gives it back. Rejects with `claimed` if it is another's. */
+  release(interruptId: string): Promise<void>;
+  /** Calls `changed` soon after something may have changed, `reached` where it is known. Returns how to stop. */
+  watch(changed: () => void, reached?: (isThere: boolean) => void): () => void;
   close(): Promise<void>;
 }

@@ -80,7 +80,6 @@ const HINTS: Readonly<Record<string, string>> = {
   'unknown-interrupt': 'See which there are with: countersign inbox',
   'outdated-card': 'Look at the question again with: countersign inbox',
   'not-authorized': 'Pass --token, or set COUNTERSIGN_TOKEN. A token is made with: countersign tokens create',
-  unreachable: 'Is it running? Look with: countersign doctor --url …',
   EADDRINUSE: 'Choose another port with --port, or stop what listens there.',
   'no-store':
     'Pass `store` to countersign() in your file, or export a function ({ store }) => countersign({ store, … })',

@@ -11,12 +11,13 @@ export async function readGiven(option: string, given: string): Promise<string> 
   try {
     return readFileSync(given.slice(1), 'utf8');
   } catch (cause) {
-    throw new CommandFailure(
-      EXIT.notFound,
-      'no-file',
-      `${option} names a file that cannot be read: ${given.slice(1)}.`,
-      { cause },
-    );
+    const isThere = (cause as NodeJS.ErrnoException).code !== 'ENOENT';
+    const why = isThere ? `cannot be read (${(cause as NodeJS.ErrnoException).code})` : 'is not there';
+    const message = `${option} names the file “${given.slice(1)}”, which ${why}.`;
+    throw new CommandFailure(isThere ? EXIT.failure : EXIT.notFound, 'no-file', message, {
+      hint: `A text that begins with @ is given through the input: ${option} -`,
+      cause,
+    });
   }
 }
 

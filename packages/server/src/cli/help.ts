@@ -27,7 +27,7 @@ export function generalHelp(groups: readonly CommandGroup[], version: string, st
       78,
     ),
     '',
-    `Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 somebody decided otherwise.`,
+    ...wrap('Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 conflict: somebody decided otherwise.', 78),
     `More: countersign <command> --help`,
   ].join('\n');
 }
@@ -53,6 +53,17 @@ export function commandHelp(command: Command, style: Style): string {
       ...wrap(what, 72).map((row) => style('dim', `      ${row}`)),
     ]),
   ].join('\n');
+}
+
+/** The same for programs. */
+export function commandDocument(command: Command) {
+  const { name, summary, description } = command;
+  const options = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(([option, about]) => ({
+    name: option,
+    ...about,
+  }));
+  const examples = command.examples.map(([line, what]) => ({ line, what }));
+  return { name, usage: `countersign ${usageOf(command)} [options]`, summary, description, options, examples };
 }
 
 const usageOf = (command: Command): string =>

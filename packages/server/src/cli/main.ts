@@ -9,6 +9,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
 
 // A reader that has seen enough, as in `countersign runs | head`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// Where nobody reads what is said beside the result, the command does its work all the same.
+process.stderr.on('error', () => {});
 
 // Some connections do not keep a process alive, though a command waits for them.
 setInterval(() => {}, 2 ** 30);

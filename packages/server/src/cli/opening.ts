@@ -9,7 +9,7 @@ import { type AgentsEnvironment, type AgentsExport, findAgentsFile, loadAgentsFi
 import type { Invocation } from './command.ts';
 import type { Desk } from './desk.ts';
 import { usageFailure } from './failure.ts';
-import { addressOf } from './place-options.ts';
+import { addressOf, serverOf, tokenOf } from './place-options.ts';
 import { serverDesk } from './server-desk.ts';
 import { type Opening, openStore, shownAddress } from './store-address.ts';
 import { storeDesk } from './store-desk.ts';
@@ -30,10 +30,10 @@ export type OpenedAgents = {
 
 /** `agents`: whether what is decided is checked against the tools of the user's file. */
 export async function openDesk(invocation: Invocation, needs: { readonly agents: boolean }): Promise<Desk> {
-  const url = invocation.text('url') ?? (hasStore(invocation) ? undefined : process.env.COUNTERSIGN_URL);
+  const url = serverOf(invocation);
   if (url !== undefined) {
     if (invocation.has('by')) throw usageFailure('A server knows who decides by the token; --by is for stores.');
-    return openServer(invocation, url);
+    return serverDesk(url, tokenOf(invocation));
   }
   const person = personOf(invocation);
   const named = invocation.text('store');
@@ -101,8 +101,6 @@ export function personOf(invocation: Invocation): string {
   return said !== undefined && said !== '' ? said : userInfo().username;
 }
 
-const hasStore = (invocation: Invocation): boolean => invocation.has('store') || invocation.has('agents');
-
 /** The definitions of the user's file on this store; those of an instance are taken over by name. */
 async function agentsOn(store: Store, loaded: AgentsExport | undefined): Promise<Countersign> {
   if (loaded?.kind === 'function') return loaded.make(definitionsOnly(store));
@@ -144,8 +142,4 @@ function demoOn({ store, model, providers }: AgentsEnvironment): Countersign {
   const ai = countersign({ store, model, providers });
   demoAgents(ai);
   return ai;
-}
-
-function openServer(invocation: Invocation, url: string): Promise<Desk> {
-  return serverDesk(url, invocation.text('token') ?? process.env.COUNTERSIGN_TOKEN);
 }

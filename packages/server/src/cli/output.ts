@@ -10,6 +10,8 @@ export type Output = {
   readonly json: boolean;
   /** Cells of a line. */
   readonly width: number;
+  /** Cells of a row of a table: without end where it goes to a program or a file. */
+  readonly rowWidth: number;
   /** A line of the result, for people. */
   line(text?: string): void;
   /** The result as one JSON document; on a line of its own if `follow`. */
@@ -28,6 +30,7 @@ export function createOutput(json: boolean): Output {
   return {
     json,
     width: stdout.isTTY ? Math.max(20, stdout.columns || 80) : 80,
+    rowWidth: stdout.isTTY ? Math.max(20, stdout.columns || 80) : Number.POSITIVE_INFINITY,
     line: (text = '') => stdout.write(`${text}\n`),
     document: (value, { follow = false } = {}) =>
       stdout.write(`${follow ? JSON.stringify(value) : JSON.stringify(value, null, 2)}\n`),

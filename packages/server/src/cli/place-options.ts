@@ -1,5 +1,6 @@
 // Where the runs are, as options of a command.
 import type { Invocation, Options } from './command.ts';
+import { usageFailure } from './failure.ts';
 import { DEFAULT_STORE } from './store-address.ts';
 
 export const STORE_OPTIONS: Options = {
@@ -16,3 +17,15 @@ export const DESK_OPTIONS: Options = {
 /** The address of the store. */
 export const addressOf = (invocation: Invocation): string =>
   invocation.text('store') ?? process.env.COUNTERSIGN_STORE ?? DEFAULT_STORE;
+
+/** The address of a server, where one is asked for: a store that is named here goes before the environment. */
+export function serverOf(invocation: Invocation): string | undefined {
+  const isStoreNamed = invocation.has('store') || invocation.has('agents');
+  const url = invocation.text('url') ?? (isStoreNamed ? undefined : process.env.COUNTERSIGN_URL);
+  if (url === undefined || url === '') return undefined;
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
+  throw usageFailure(`“${url}” is no address of a server.`, 'As in: --url https://approvals.example.com');
+}
+
+export const tokenOf = (invocation: Invocation): string | undefined =>
+  invocation.text('token') ?? process.env.COUNTERSIGN_TOKEN;

@@ -1,7 +1,8 @@
 // Reloading by starting over: a process of its own serves, and is replaced when a file that it loaded changes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
-import { dirname, extname } from 'node:path';
+import { dirname, extname, join } from 'node:path';
+import { isAgentsFileName } from './agents-file.ts';
 
 /** What the serving process tells the one that watches. */
 export type ServingMessage =
@@ -34,6 +35,9 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     let isStopping = false;
     let isChanged = false;
     let timer: NodeJS.Timeout | undefined;
+    const changes: (readonly [folder: string, name: string])[] = [];
+    /** What the serving process has loaded; undefined until it has, and after it ended. */
+    let loaded: ReadonlySet<string> | undefined;
 
     const end = (code: number) => {
       clearTimeout(timer);
@@ -45,11 +49,19 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
       stopped?.kill('SIGTERM');
       setTimeout(() => stopped?.exitCode === null && stopped.kill('SIGKILL'), PATIENCE_MS).unref();
     };
-    const changed = (name: string | null) => {
-      if (isStopping || name === null || !RELOADED.has(extname(name))) return;
+    /** What was never loaded does not count while all is well: agents write files, too. */
+    const counts = (folder: string, name: string): boolean => {
+      if (!RELOADED.has(extname(name))) return false;
+      return !loaded || loaded.has(join(folder, name)) || extname(name) === '.prompt' || isAgentsFileName(name);
+    };
+    const changed = (folder: string, name: string | null) => {
+      if (isStopping || name === null) return;
+      changes.push([folder, name]);
       clearTimeout(timer);
       timer = setTimeout(() => {
-        tell(`${name} changed.`);
+        const found = changes.splice(0).find((change) => counts(...change));
+        if (!found) return;
+        tell(`${found[1]} changed.`);
         if (!child) return start();
         isChanged = true;
         stopChild();
@@ -60,7 +72,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
       try {
         watchers.set(
           folder,
-          watch(folder, (_event, name) => changed(name)).on('error', () => watchers.delete(folder)),
+          watch(folder, (_event, name) => changed(folder, name)).on('error', () => watchers.delete(folder)),
         );
       } catch {
         // A folder that is gone cannot change.
@@ -80,12 +92,15 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
       });
       child = started;
       started.on('message', (message: ServingMessage) => {
-        if (message.type === 'loaded') for (const file of message.files) follow(dirname(file));
-        else if (message.type === 'listening') port = message.port;
+        if (message.type === 'loaded') {
+          loaded = new Set(message.files);
+          for (const file of message.files) follow(dirname(file));
+        } else if (message.type === 'listening') port = message.port;
         else isUnloadable = true;
       });
       started.on('exit', (code) => {
         child = undefined;
+        loaded = undefined;
         if (isStopping) return end(0);
         if (isChanged) return start();
         if (!isUnloadable && port === undefined) return end(code ?? 1);

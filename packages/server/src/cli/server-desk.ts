@@ -2,24 +2,39 @@
 import type { Decided, DecisionInput, Json } from 'countersign';
 import { type Client, createClient, type Decision } from '../client/index.ts';
 import type { Desk, DeskEvent } from './desk.ts';
-import { CommandFailure, EXIT, failureOf, usageFailure } from './failure.ts';
+import { CommandFailure, EXIT, failureOf } from './failure.ts';
+import { notHeard } from './server-away.ts';
+import { watchedFetch } from './watched-fetch.ts';
 
 /** How often it is looked whether something changed, if the server cannot tell. */
 const LOOK_EVERY_MS = 2_000;
 
 export async function serverDesk(url: string, token: string | undefined): Promise<Desk> {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw usageFailure(`“${url}” is no address of a server.`, 'As in: --url https://approvals.example.com');
-  const client = createClient(url, { channel: 'cli', ...(token !== undefined && { token }) });
+  const watchers = new Set<(isThere: boolean) => void>();
+  const client = createClient(url, {
+    channel: 'cli',
+    fetch: watchedFetch((isThere) => {
+      for (const reached of watchers) reached(isThere);
+    }),
+    ...(token !== undefined && { token }),
+  });
+  const told = <T>(asked: Promise<T>) => toldBy(url, asked);
   const { id } = await told(client.me());
   const closing = new AbortController();
   return {
-    where: url.replace(/\/+$/, ''),
+    where: url,
     person: id,
     runs: (query) => told(client.runs.list(query)),
     run: (runId) => told(client.runs.get(runId)),
     events: (runId, after = 0) => told(allEvents(client, runId, after)),
-    follow: (runId, signal) => client.runs.follow(runId, { signal }),
+    async *follow(runId, signal, reached = () => {}) {
+      watchers.add(reached);
+      try {
+        yield* client.runs.follow(runId, { signal });
+      } finally {
+        watchers.delete(reached);
+      }
+    },
     cards: ({ settled, ...query }) =>
       told(
         client.interrupts.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),
@@ -29,10 +44,16 @@ export async function serverDesk(url: string, token: string | undefined): Promis
       const decided = await told(client.interrupts.decide(interruptId, { decision: spelledOut(decision), ...how }));
       return { ...decided, decision: decided.decision as Json } satisfies Decided;
     },
-    watch(changed) {
+    claim: (interruptId) => told(client.interrupts.claim(interruptId)),
+    release: (interruptId) => told(client.interrupts.release(interruptId)),
+    watch(changed, reached = () => {}) {
       const stop = new AbortController();
+      watchers.add(reached);
       void listen(client, AbortSignal.any([stop.signal, closing.signal]), changed);
-      return () => stop.abort();
+      return () => {
+        watchers.delete(reached);
+        stop.abort();
+      };
     },
     close: async () => closing.abort(),
   };
@@ -62,10 +83,12 @@ const spelledOut = (decision: DecisionInput): Decision =>
   typeof decision === 'string' ? { type: decision } : decision;
 
 /** What the server refused, as a failure of the command, with every fault that it names. */
-async function told<T>(asked: Promise<T>): Promise<T> {
+async function toldBy<T>(url: string, asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
+    const away = notHeard(url, error);
+    if (away) throw away;
     const { status, problem } = (error ?? {}) as {
       status?: unknown;
       problem?: { problems?: readonly { path: readonly string[]; message: string }[]; settlement?: unknown };

@@ -1,7 +1,7 @@
 // The desk on a store: reads and decides directly. It drives nothing; whoever works on the store goes on with the runs.
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Store, tool, z } from 'countersign';
 import { interruptCard } from 'countersign/ui';
-import { claimsOf } from '../api/claims.ts';
+import { claimsOf, dropClaim, releaseClaim, takeClaim } from '../api/claims.ts';
 import type { Desk, DeskCard, DeskRunView } from './desk.ts';
 import { CommandFailure, EXIT, usageFailure } from './failure.ts';
 
@@ -61,8 +61,18 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
     decide: async (interruptId, decision, how = {}) => {
       const interrupt = await runs.interrupt(interruptId);
       const deciding = ai.agents.has(interrupt.agent) ? ai : standIn(cardOf(interrupt, null), decision, store);
-      return deciding.runs.decide(interruptId, decision, { ...how, by: person, channel: 'cli', drive: false });
+      const decided = await deciding.runs.decide(interruptId, decision, {
+        ...how,
+        by: person,
+        channel: 'cli',
+        drive: false,
+      });
+      // It is recorded; a claim that stays lapses by itself.
+      await dropClaim(runs.notes, interruptId).catch(() => undefined);
+      return decided;
     },
+    claim: (interruptId) => takeClaim(runs.notes, interruptId, person),
+    release: (interruptId) => releaseClaim(runs.notes, interruptId, person),
     watch(changed) {
       const timer = setInterval(changed, LOOK_EVERY_MS);
       return () => clearInterval(timer);

@@ -13,8 +13,10 @@ export function tableLines(rows: readonly (readonly Cell[])[], width: number): r
     let room = width;
     return row
       .map((cell, column) => {
+        // What has no room at all is left out.
+        if (room < 1) return '';
         const isLast = column === row.length - 1;
-        const text = clip(textOf(cell), Math.max(1, room));
+        const text = clip(textOf(cell), room);
         const filled = isLast
           ? text
           : text + ' '.repeat(Math.max(0, Math.min(widths[column] ?? 0, room) - widthOf(text)));

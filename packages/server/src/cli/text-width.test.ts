@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clip, filled, widthOf, wrap } from './text-width.ts';
+import { clip, filled, padded, widthOf, wrap } from './text-width.ts';
 
 test('wide characters take two cells', () => {
   expect([widthOf('abc'), widthOf('你好'), widthOf('🔥'), widthOf('é'), widthOf('❤️')]).toEqual([3, 4, 2, 1, 2]);
@@ -31,4 +31,10 @@ test('no line is ever wider than asked for', () => {
   for (let width = 4; width < 40; width++)
     for (const line of wrap('  A long text, 你好吗, with supercalifragilistic 🔥🔥🔥 words', width))
       expect(widthOf(line)).toBeLessThanOrEqual(width);
+});
+
+test('padding counts cells, not characters', () => {
+  expect(padded('漢字', 6)).toBe('漢字  ');
+  expect(padded('e\u0301', 3)).toBe('e\u0301  ');
+  expect(padded('long', 2)).toBe('long');
 });

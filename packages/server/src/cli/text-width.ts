@@ -12,10 +12,12 @@ export function graphemesOf(text: string): readonly string[] {
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\ufe0f/u;
 
+const cellsOf = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
+
 /** How many cells a text without colours takes. */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
-  return graphemesOf(text).reduce((sum, grapheme) => sum + (WIDE.test(grapheme) ? 2 : 1), 0);
+  return graphemesOf(text).reduce((sum, grapheme) => sum + cellsOf(grapheme), 0);
 }
 
 /** As much of a text as fits, with a sign that there is more. */
@@ -26,7 +28,7 @@ export function clip(text: string, width: number): string {
   let kept = '';
   let used = 0;
   for (const grapheme of graphemesOf(head)) {
-    const cells = widthOf(grapheme);
+    const cells = cellsOf(grapheme);
     if (used + cells >= width) break;
     kept += grapheme;
     used += cells;
@@ -35,10 +37,10 @@ export function clip(text: string, width: number): string {
 }
 
 /** Exactly so wide: cut or filled with spaces. */
-export function filled(text: string, width: number): string {
-  const clipped = clip(text, width);
-  return clipped + ' '.repeat(Math.max(0, width - widthOf(clipped)));
-}
+export const filled = (text: string, width: number): string => padded(clip(text, width), width);
+
+/** At least so wide. */
+export const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
 /** Lines of at most `width` cells, broken between words where possible; the indentation of a line is kept on its rest. */
 export function wrap(text: string, width: number): readonly string[] {
@@ -66,7 +68,7 @@ function wrapLine(line: string, width: number): readonly string[] {
     else {
       if (used > margin.length) flush();
       for (const grapheme of graphemesOf(word)) {
-        const cell = widthOf(grapheme);
+        const cell = cellsOf(grapheme);
         if (used + cell > width && used > margin.length) flush();
         current += grapheme;
         used += cell;

@@ -1,4 +1,5 @@
 // JSON as people read it in a terminal.
+import { padded, widthOf } from './text-width.ts';
 import { visibleLine, visibleText } from './visible-text.ts';
 
 /** On one line: `amount 950, toAccount "DE02"`. */
@@ -17,11 +18,11 @@ export function valueLines(value: unknown): readonly string[] {
   if (typeof value === 'string') return visibleText(value).split('\n');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return jsonLines(value);
   const names = Object.keys(value).map(visibleLine);
-  const width = Math.min(20, Math.max(0, ...names.map((name) => name.length)));
+  const width = Math.min(20, Math.max(0, ...names.map(widthOf)));
   return Object.values(value).flatMap((inner, index) => {
     const [first = '', ...rest] = typeof inner === 'string' ? visibleText(inner).split('\n') : jsonLines(inner);
     const margin = ' '.repeat(width + 2);
-    return [`${(names[index] ?? '').padEnd(width)}  ${first}`, ...rest.map((line) => `${margin}${line}`)];
+    return [`${padded(names[index] ?? '', width)}  ${first}`, ...rest.map((line) => `${margin}${line}`)];
   });
 }
 

@@ -2,55 +2,62 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ASK, createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { describe, expect, test } from 'vitest';
+import { ASK, PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-});
-afterEach(() => place.close());
+const place = workplaceForEach({ agents: false });
 
 const TIMEOUT = 120_000;
 const rewrite = (change: (source: string) => string): void => {
   writeFileSync(place.path('agents.ts'), change(readFileSync(place.path('agents.ts'), 'utf8')));
 };
+/** As a later version leaves it. */
+const later = (path: string): void => {
+  const database = new DatabaseSync(path);
+  database.exec('INSERT INTO countersign_migration (version, applied_at) VALUES (999, 0)');
+  database.close();
+};
+
+const COMMANDS = [
+  'dev',
+  'serve',
+  'worker',
+  'inbox',
+  'decide',
+  'runs',
+  'show',
+  'doctor',
+  'migrate',
+  'tokens create',
+  'tokens list',
+  'tokens revoke',
+];
 
 describe('help', { timeout: TIMEOUT }, () => {
   test('without a word, it tells every command', async () => {
     const { code, stdout } = await place.countersign([]);
     expect(code).toBe(0);
-    for (const name of [
-      'dev',
-      'serve',
-      'worker',
-      'inbox',
-      'decide',
-      'runs',
-      'show',
-      'doctor',
-      'migrate',
-      'tokens create',
-    ])
-      expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
-    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(88);
+    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     expect((await place.countersign(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  test.each([
-    'dev',
-    'serve',
-    'worker',
-    'inbox',
-    'decide',
-    'runs',
-    'show',
-    'doctor',
-    'migrate',
-    'tokens create',
-    'tokens list',
-    'tokens revoke',
-  ])('%s --help has usage, options and examples', async (name) => {
+  test('with --json, help and version are documents', async () => {
+    expect(await place.json('--version')).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    const { commands } = await place.json('help');
+    expect(commands.map(({ name }: { name: string }) => name)).toEqual(COMMANDS);
+    const migrate = await place.json('migrate', '--help');
+    expect(migrate).toMatchObject({ name: 'migrate', usage: 'countersign migrate [options]' });
+    expect(migrate.options.map(({ name }: { name: string }) => name)).toEqual([
+      'dry-run',
+      'store',
+      'agents',
+      'json',
+      'help',
+    ]);
+  });
+
+  test.each(COMMANDS)('%s --help has usage, options and examples', async (name) => {
     const { code, stdout, stderr } = await place.countersign([...name.split(' '), '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: countersign ${name}`));
@@ -103,12 +110,49 @@ describe('doctor', { timeout: TIMEOUT }, () => {
   });
 });
 
+describe('doctor and other places', { timeout: TIMEOUT }, () => {
+  test('a store that is named goes before a server of the environment', async () => {
+    await place.json('migrate');
+    const { code, stdout } = await place.countersign(['doctor', '--store', 'sqlite:./.countersign/runs.sqlite'], {
+      COUNTERSIGN_URL: 'http://127.0.0.1:1',
+    });
+    expect(stdout).toMatch(/^ok +store/m);
+    expect(code).toBe(0);
+    expect(await place.countersign(['doctor', '--url', 'nowhere'])).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('tables of a later version are no store that is away', async () => {
+    await place.json('migrate');
+    later(place.path('.countersign/runs.sqlite'));
+    const { code, stdout } = await place.countersign(['doctor']);
+    expect(stdout).toMatch(/^fail +tables .*Update Countersign/m);
+    expect(stdout).not.toContain('Check the address');
+    expect(code).toBe(1);
+  });
+
+  test('a file that brings its own store is asked for that one', async () => {
+    writeFileSync(
+      place.path('agents.ts'),
+      `import { countersign } from 'countersign';
+      import { sqliteStore } from 'countersign/sqlite';
+      export const ai = countersign({ store: sqliteStore('./own.sqlite') });
+      ai.defineAgent({ name: 'own' });`,
+    );
+    const { checks } = await place.json('doctor');
+    expect(checks.map(({ name, status }: { name: string; status: string }) => `${name} ${status}`)).toEqual([
+      'node ok',
+      'agents ok',
+      'store ok',
+      'keys unknown',
+    ]);
+    expect(checks[2].text).toBe('the one of agents.ts answers, 0 waiting');
+  });
+});
+
 describe('migrate', { timeout: TIMEOUT }, () => {
   test('makes the tables, and refuses those of a later version', async () => {
     expect(await place.json('migrate', '--store', 'sqlite:./new/runs.sqlite')).toMatchObject({ migrated: true });
-    const database = new DatabaseSync(place.path('new/runs.sqlite'));
-    database.exec('INSERT INTO countersign_migration (version, applied_at) VALUES (999, 0)');
-    database.close();
+    later(place.path('new/runs.sqlite'));
     const { code, stderr } = await place.countersign(['migrate', '--store', 'sqlite:./new/runs.sqlite']);
     expect(code).toBe(1);
     expect(stderr).toContain('Update Countersign');

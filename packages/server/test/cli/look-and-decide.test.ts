@@ -1,7 +1,7 @@
 // `runs`, `show`, `decide` and `inbox` as processes on a store: what they print, and with which code they end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
-import { ASK, BOOK, createWorkplace, HOSTILE, PAY } from './workplace.ts';
+import { ASK, BOOK, createWorkplace, HOSTILE, MAIN, PAY } from './workplace.ts';
 
 const place = createWorkplace();
 const { countersign, json } = place;
@@ -17,10 +17,10 @@ beforeAll(async () => {
     HOSTILE,
     'hello',
   );
-}, 60_000);
+}, 120_000);
 afterAll(() => place.close());
 
-describe('runs', { timeout: 60_000 }, () => {
+describe('runs', { timeout: 120_000 }, () => {
   test('lists the newest first, with status, agent and who started it', async () => {
     const { code, stdout } = await countersign(['runs']);
     expect(code).toBe(0);
@@ -63,6 +63,34 @@ describe('runs', { timeout: 60_000 }, () => {
     expect((await countersign(['runs'], { NO_COLOR: '1' })).stdout).not.toContain('\u001b');
   });
 
+  test.each([
+    ['with colours on a terminal', {}, true],
+    ['without where NO_COLOR is set', { NO_COLOR: '1' }, false],
+    ['without on a terminal that has none', { TERM: 'dumb' }, false],
+  ])('%s', async (_name, env, isColoured) => {
+    const { output, ended } = place.terminal(['runs', '--limit', '1'], { env });
+    expect(await ended).toBe(0);
+    expect(output()).toContain(talking);
+    expect(output().includes('\u001b[')).toBe(isColoured);
+  });
+
+  test('on a terminal no row is wider than it, and in a pipe nothing is cut', async () => {
+    const { output, ended } = place.terminal(['runs'], { columns: 60, env: { NO_COLOR: '1' } });
+    expect(await ended).toBe(0);
+    const rows = output()
+      .split(/\r?\n/)
+      .filter((line) => /^(STATUS|done|waiting)/.test(line));
+    expect(rows).toHaveLength(6);
+    for (const row of rows) expect(row.length).toBeLessThanOrEqual(60);
+    expect((await countersign(['inbox', '--tool', 'transferMoney'])).stdout).not.toContain('…');
+  });
+
+  test('a reader that has seen enough is no failure', async () => {
+    const line = `"$0" "$1" inbox --json | true; echo "ended with \${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = await place.run('bash', ['-c', line, process.execPath, MAIN]);
+    expect({ stdout, stderr }).toEqual({ stdout: 'ended with 0\n', stderr: '' });
+  });
+
   test('a store that is not there is not made by looking', async () => {
     const { code, stderr } = await countersign(['runs', '--store', 'sqlite:./elsewhere.sqlite']);
     expect(code).toBe(3);
@@ -78,7 +106,7 @@ describe('runs', { timeout: 60_000 }, () => {
 });
 
 const postgres = await testServer();
-test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 60_000 }, async () => {
+test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 120_000 }, async () => {
   const store = ['--store', (await postgres?.freshDatabase()) ?? ''];
   expect(await countersign(['migrate', ...store])).toMatchObject({ code: 0 });
   const worker = place.begin(['worker', ...store]);
@@ -91,7 +119,7 @@ test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 60_000 }, async 
   expect(await worker.ended).toBe(0);
 });
 
-describe('show', { timeout: 60_000 }, () => {
+describe('show', { timeout: 120_000 }, () => {
   test('tells what happened, who asks, and what can be decided', async () => {
     const { code, stdout } = await countersign(['show', paying]);
     expect(code).toBe(0);
@@ -133,7 +161,14 @@ describe('show', { timeout: 60_000 }, () => {
   });
 });
 
-describe('inbox without a terminal', { timeout: 60_000 }, () => {
+describe('inbox without a terminal', { timeout: 120_000 }, () => {
+  test('one that cannot draw is none', async () => {
+    const { output, ended } = place.terminal(['inbox'], { env: { TERM: 'dumb' } });
+    expect(await ended).toBe(0);
+    expect(output()).toContain('Which grill?');
+    expect(output()).not.toContain('\u001b');
+  });
+
   test('prints what waits, with the ids and how to decide', async () => {
     const { code, stdout, stderr } = await countersign(['inbox']);
     expect(code).toBe(0);
@@ -157,12 +192,12 @@ describe('inbox without a terminal', { timeout: 60_000 }, () => {
   });
 });
 
-describe('decide', { timeout: 60_000 }, () => {
+describe('decide', { timeout: 120_000 }, () => {
   test('what does not fit is refused with the reason, and nothing is recorded', async () => {
     const id = await pendingOf(paying);
     const { code, stderr } = await countersign(['decide', id, '--edit', '{"toAccount":"DE02","amount":"lots"}']);
     expect(code).toBe(2);
-    expect(stderr).toContain('amount');
+    expect(stderr).toMatch(/^error: Nothing was recorded: the edited input of transferMoney .*: amount: /);
     expect(await countersign(['decide', id, '--edit', '{"amount": 1'])).toMatchObject({ code: 2 });
     expect(await pendingOf(paying)).toBe(id);
   });
@@ -229,11 +264,12 @@ describe('decide', { timeout: 60_000 }, () => {
     ['a reason for an approval', ['--approve', '--reason', 'x'], /--reason is for --reject/],
     ['a value for --approve', ['--approve=yes'], /--approve takes no value/],
     ['a missing value', ['--edit'], /--edit needs a value/],
-    ['a file that is not there', ['--edit', '@none.json'], /none\.json/],
-  ])('%s is refused', async (_name, args, message) => {
+    ['a file that is not there', ['--edit', '@none.json'], /“none\.json”, which is not there/, 3],
+    ['a folder', ['--edit', '@.'], /“\.”, which cannot be read \(EISDIR\)/, 1],
+  ])('%s is refused', async (_name, args, message, expected = 2) => {
     const { code, stderr } = await countersign(['decide', 'run_x:call_y', ...args]);
     expect(stderr).toMatch(message);
-    expect(code).toBe(args[1] === '@none.json' ? 3 : 2);
+    expect(code).toBe(expected);
   });
 
   test('without the agents a call can be approved or rejected, but nothing unchecked is given to it', async () => {

@@ -1,6 +1,6 @@
 // A program in a real terminal: started through `script`, with its screen, its keys, and what it left behind.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { createScreen } from './screen.ts';
 
 export type TerminalOptions = {
@@ -8,6 +8,8 @@ export type TerminalOptions = {
   readonly rows?: number;
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** As a job of a shell that can stop it; a line of input lets it go on. */
+  readonly isJob?: boolean;
 };
 
 /** From util-linux: it runs a command in a pseudo-terminal. */
@@ -15,9 +17,12 @@ const SCRIPT = 'script';
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
-export function inTerminal(command: readonly string[], { columns = 80, rows = 24, cwd, env }: TerminalOptions) {
+export function inTerminal(command: readonly string[], { columns = 80, rows = 24, cwd, env, isJob }: TerminalOptions) {
+  const program = command.map(quoted).join(' ');
+  const tellModes = `echo "stty: $(stty -a | tr '\\n' ' ')"`;
+  const job = `set -m; ${program}; ${tellModes}; echo stopped; read -r line; fg`;
   // Ctrl-C reaches the shell, too, which has to live on to tell how the terminal was left.
-  const line = `trap : INT; stty cols ${columns} rows ${rows}; ${command.map(quoted).join(' ')}; code=$?; echo "stty: $(stty -a | tr '\\n' ' ')"; exit $code`;
+  const line = `trap : INT; stty cols ${columns} rows ${rows}; ${isJob ? job : program}; code=$?; ${tellModes}; exit $code`;
   const child: ChildProcess = spawn(SCRIPT, ['-qec', line, '/dev/null'], {
     cwd,
     env: { ...plainEnvironment(), TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
@@ -40,7 +45,7 @@ export function inTerminal(command: readonly string[], { columns = 80, rows = 24
           : (text: string) => (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text));
       const missing = () =>
         reject(new Error(`“${String(wanted)}” was not shown. The screen is:\n${screen.text()}\n${output.slice(-500)}`));
-      const timer = setTimeout(missing, 20_000);
+      const timer = setTimeout(missing, 45_000);
       look = () => {
         if (!fits(screen.text())) return;
         clearTimeout(timer);
@@ -58,9 +63,16 @@ export function inTerminal(command: readonly string[], { columns = 80, rows = 24
       id = Number(below);
     }
   };
+  /** As when the window is made larger or smaller. */
+  const resize = (to: { readonly columns: number; readonly rows: number }): void => {
+    screen.resize(to.rows, to.columns);
+    const device = readlinkSync(`/proc/${programId()}/fd/0`);
+    execFileSync('stty', ['-F', device, 'cols', String(to.columns), 'rows', String(to.rows)]);
+  };
   return {
     child,
     programId,
+    resize,
     screen,
     output: () => output,
     ended,

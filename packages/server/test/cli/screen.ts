@@ -2,7 +2,8 @@
 
 const ESCAPE = '\u001b';
 
-export function createScreen(rows: number, columns: number) {
+export function createScreen(rowsAtFirst: number, columnsAtFirst: number) {
+  let [rows, columns] = [rowsAtFirst, columnsAtFirst];
   let cells: string[][] = [];
   let row = 0;
   let column = 0;
@@ -53,6 +54,11 @@ export function createScreen(rows: number, columns: number) {
         else if (character >= ' ') put(character);
         else if (isOpen) throw new Error(`A raw control character was written: ${JSON.stringify(character)}`);
       }
+    },
+    /** What was there is not kept: a program draws everything again. */
+    resize(newRows: number, newColumns: number): void {
+      [rows, columns] = [newRows, newColumns];
+      clear();
     },
     text: (): string => cells.map((line) => line.join('').trimEnd()).join('\n'),
     /** What was written beyond the right edge. */

@@ -1,30 +1,18 @@
-// `serve`, `dev`, `worker` and `tokens` as processes: what they say, what goes on after a kill, and what a reload keeps.
+// `serve`, `worker` and `tokens` as processes: what they say, and what goes on after a kill.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
-import { ASK, createWorkplace, PAY, type Workplace } from './workplace.ts';
+import { ASK, PAY, workplaceForEach } from './workplace.ts';
 
-let place: Workplace;
-beforeEach(() => {
-  place = createWorkplace();
-  place.withAgents();
-});
-afterEach(() => place.close());
+const place = workplaceForEach();
 
 const TIMEOUT = 120_000;
+const LIST = '↵ look';
 const ledger = (): readonly string[] =>
   existsSync(place.path('ledger')) ? readFileSync(place.path('ledger'), 'utf8').trim().split('\n') : [];
-const tokenFor = async (person: string, ...more: readonly string[]): Promise<string> =>
-  (await place.json('tokens', 'create', person, '--all', ...more)).token;
-
-async function serving(...args: readonly string[]) {
-  const server = place.begin(['serve', 'agents.ts', '--port', '0', ...args], { LEDGER: place.path('ledger') });
-  const [, url = ''] = await server.says(/ at (http:\S+),/);
-  return { ...server, url };
-}
 
 /** A proxy that holds back what asks for `held` until it is released. */
 async function passingOn(to: string, authorization: string, held: string) {
@@ -47,8 +35,8 @@ async function passingOn(to: string, authorization: string, held: string) {
 
 describe('serve', { timeout: TIMEOUT }, () => {
   test('a server is a desk: list, show, decide with a token, and the run goes on there', async () => {
-    const { url, child, ended, says } = await serving();
-    const token = await tokenFor('ann');
+    const { url, child, ended, says } = await place.serving();
+    const token = await place.tokenFor('ann');
     const remote = (...args: readonly string[]) =>
       place.countersign([...args, '--url', url], { COUNTERSIGN_TOKEN: token });
     const started = await fetch(`${url}/api/v1/runs`, {
@@ -92,8 +80,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
   });
 
   test('the inbox in a terminal works through a server, and hears of what is new', async () => {
-    const { url } = await serving();
-    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const { url } = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const terminal = place.terminal(['inbox', '--url', url], { env: { COUNTERSIGN_TOKEN } });
     await terminal.shows('Nothing waits for a person.');
     await fetch(`${url}/api/v1/runs`, {
@@ -111,8 +99,8 @@ describe('serve', { timeout: TIMEOUT }, () => {
   });
 
   test('what changes before the inbox in a terminal is connected is shown too', async () => {
-    const { url } = await serving();
-    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const { url } = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const authorization = `Bearer ${COUNTERSIGN_TOKEN}`;
     const slow = await passingOn(url, authorization, '/api/v1/changes');
     const terminal = place.terminal(['inbox', '--url', slow.url], { env: { COUNTERSIGN_TOKEN } });
@@ -129,36 +117,87 @@ describe('serve', { timeout: TIMEOUT }, () => {
     slow.close();
   });
 
+  test('a server that is killed is said to be away, and comes back by itself with what is new', async () => {
+    const [run = ''] = await place.start(PAY);
+    const first = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
+    const { shows, press, ended } = place.terminal(['inbox', '--url', first.url], { env: { COUNTERSIGN_TOKEN } });
+    await shows('1 waiting');
+    first.child.kill('SIGKILL');
+    const away = await shows(/No connection to http:\S+ since \d\d:\d\d:\d\d/);
+    expect(away).toContain('transferMoney');
+    press('a');
+    await shows(/Approve\?[\s\S]*No connection to/);
+    press('y');
+    await shows(/http:\S+ cannot be reached:/);
+    press('q');
+    await shows(LIST);
+    await place.start(ASK);
+    await place.serving('--port', new URL(first.url).port);
+    const back = await shows('2 waiting');
+    expect(back).toContain('Which grill?');
+    await shows((screen) => !screen.includes('No connection'));
+    press('a');
+    await shows('Approve?');
+    press('y');
+    await shows(/ann \(cli\) at .*approved/);
+    press('q');
+    expect(await ended).toBe(0);
+    expect((await place.json('inbox', '--settled', '--run', run)).items).toMatchObject([{ decision: { by: 'ann' } }]);
+  });
+
   test('after kill -9, serving again goes on with what was decided meanwhile, once', async () => {
     const [waiting = '', decided = ''] = await place.start(PAY, PAY);
-    const first = await serving();
-    const COUNTERSIGN_TOKEN = await tokenFor('ann');
+    const first = await place.serving();
+    const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
     const [one] = (await place.json('show', waiting)).pending;
+    const following = place.begin(['show', waiting, '--follow', '--url', first.url], { COUNTERSIGN_TOKEN });
+    await following.says(/waits for an approval/);
     first.child.kill('SIGKILL');
-    await first.ended;
+    await following.says(/No connection to http:\S+; trying again/);
     const [two] = (await place.json('show', decided)).pending;
     await place.json('decide', two, '--edit', '{"toAccount":"DE02","amount":1}');
-    const second = await serving();
+    const second = await place.serving('--port', new URL(first.url).port);
+    await following.says(/Connected again/);
     const followed = await place.countersign(['show', decided, '--follow', '--url', second.url], { COUNTERSIGN_TOKEN });
     expect(followed.stdout).toMatch(/The run is done/);
     const approved = await place.countersign(['decide', one, '--approve', '--wait', '--url', second.url], {
       COUNTERSIGN_TOKEN,
     });
     expect(approved.stdout).toContain('The run is done: Done: [{"paid":950}]');
+    expect(approved.stderr).toContain('Waiting for a server or a worker');
+    await following.says(/The run is done/);
+    expect(await following.ended).toBe(0);
     expect(ledger()).toEqual(['DE02 1', 'DE02 950']);
   });
 
   test('without a token, with a wrong one, and where nobody listens, it says what to do', async () => {
-    const { url } = await serving();
+    const { url } = await place.serving();
     const nobody = await place.countersign(['runs', '--url', url]);
     expect(nobody).toMatchObject({ code: 1 });
     expect(nobody.stderr).toContain('countersign tokens create');
     expect(await place.countersign(['runs', '--url', url, '--token', 'cs_0'])).toMatchObject({ code: 1 });
-    const away = await place.countersign(['runs', '--url', 'http://127.0.0.1:1']);
+    const away = await place.countersign(['runs', '--url', 'http://127.0.0.1:65534/']);
     expect(away).toMatchObject({ code: 1 });
-    expect(away.stderr).toContain('countersign doctor');
+    expect(away.stderr).toMatch(/^error: http:\/\/127\.0\.0\.1:65534 cannot be reached: connect ECONNREFUSED/);
+    expect(away.stderr).toContain('countersign doctor --url http://127.0.0.1:65534');
     expect(await place.countersign(['runs', '--url', 'nowhere'])).toMatchObject({ code: 2 });
     expect((await place.countersign(['doctor', '--url', 'http://127.0.0.1:1'])).stdout).toMatch(/fail +server/);
+  });
+
+  test.each([
+    ['a page', 200],
+    ['a page that is not there', 404],
+  ])('somebody who answers with %s is no server', async (_name, status) => {
+    const other = createHttpServer((_request, response) => response.writeHead(status).end('<h1>Hello</h1>'));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { code, stderr } = await place.countersign(['show', 'run_x', '--url', url]);
+    const { stdout } = await place.countersign(['doctor', '--url', url]);
+    other.close();
+    expect(stderr).toContain(`${url} answers, but not as a Countersign server does`);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail +server /m);
   });
 
   test('a taken port is said, with what to do', async () => {
@@ -187,143 +226,6 @@ describe('serve', { timeout: TIMEOUT }, () => {
     server.child.kill('SIGTERM');
     expect(await server.ended).toBe(0);
     for (const line of server.output().trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
-  });
-});
-
-describe('dev', { timeout: TIMEOUT }, () => {
-  test('prints a link that signs in once, reloads on change, keeps the runs and the port, and survives a mistake', async () => {
-    const [run = ''] = await place.start(PAY);
-    const dev = place.begin(['dev', '--port', '0']);
-    const [link, url = ''] = await dev.says(/(http:\/\/localhost:\d+)\/login\?token=\S+/);
-    await dev.says(/Reloads when a file changes/);
-    const signedIn = await fetch(link, { redirect: 'manual' });
-    const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-    expect(signedIn.status).toBeGreaterThanOrEqual(300);
-    const agents = async () =>
-      (await (await fetch(`${url}/api/v1/agents`, { headers: { cookie } })).json()) as { items: { name: string }[] };
-    expect((await agents()).items.map(({ name }) => name)).toEqual(['assistant']);
-
-    const source = readFileSync(place.path('agents.ts'), 'utf8');
-    writeFileSync(place.path('agents.ts'), source.replace("name: 'assistant',", "name: 'helper',"));
-    await dev.says(/agents\.ts changed/);
-    await dev.says(/Reloaded: helper \(agents\.ts\)/);
-    expect((await agents()).items.map(({ name }) => name)).toEqual(['helper']);
-
-    writeFileSync(place.path('agents.ts'), `${source}\nconst = ;`);
-    await dev.says(/agents\.ts has a syntax error/);
-    await dev.says(/Waiting for a change/);
-    writeFileSync(place.path('agents.ts'), source);
-    await dev.says(/Reloaded: assistant/);
-    const runs = (await (await fetch(`${url}/api/v1/runs`, { headers: { cookie } })).json()) as {
-      items: { id: string; status: string }[];
-    };
-    expect(runs.items).toMatchObject([{ id: run, status: 'waiting' }]);
-
-    dev.child.kill('SIGINT');
-    expect(await dev.ended).toBe(0);
-    await expect(fetch(url)).rejects.toThrow();
-  });
-
-  test('Ctrl-C in a terminal stops both processes cleanly', async () => {
-    const dev = place.terminal(['dev', '--port', '0'], { env: { NO_COLOR: '1' } });
-    await expect.poll(() => dev.output(), { timeout: 30_000 }).toContain('Ctrl-C stops it.');
-    const [url = ''] = /http:\/\/localhost:\d+/.exec(dev.output()) ?? [];
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    dev.press(KEYS.interrupt);
-    expect(await dev.ended).toBe(0);
-    expect(dev.output()).not.toContain('error');
-    await expect(fetch(url)).rejects.toThrow();
-  });
-
-  test('a file that the agents import is watched, too', async () => {
-    writeFileSync(place.path('name.ts'), "export const NAME = 'first';");
-    writeFileSync(
-      place.path('countersign.config.ts'),
-      `import { countersign } from 'countersign';
-      import { NAME } from './name.ts';
-      export default ({ store }: any) => { const ai = countersign({ store }); ai.defineAgent({ name: NAME }); return ai; };`,
-    );
-    const dev = place.begin(['dev', '--port', '0']);
-    await dev.says(/serves first \(countersign\.config\.ts\)/);
-    await dev.says(/Reloads when/);
-    writeFileSync(place.path('name.ts'), "export const NAME = 'second';");
-    await dev.says(/name\.ts changed/);
-    await dev.says(/Reloaded: second/);
-    dev.child.kill('SIGTERM');
-    expect(await dev.ended).toBe(0);
-  });
-
-  test('without a file the demo is served, and the serving process ends with the watching one', async () => {
-    const empty = createWorkplace();
-    try {
-      const dev = empty.begin(['dev', '--port', '0', '--json'], { COUNTERSIGN_MODEL: 'demo' });
-      const [line] = await dev.says(/\{"type":"serving".*\}/);
-      const { url, agents, loginUrl } = JSON.parse(line);
-      expect(agents).toEqual(['assistant']);
-      expect(loginUrl).toContain('/login?token=');
-      expect(existsSync(empty.path('.countersign/runs.sqlite'))).toBe(true);
-      dev.child.kill('SIGKILL');
-      await dev.ended;
-      await expect
-        .poll(
-          () =>
-            fetch(url).then(
-              () => 'there',
-              () => 'gone',
-            ),
-          { timeout: 20_000 },
-        )
-        .toBe('gone');
-    } finally {
-      empty.close();
-    }
-  });
-
-  test.each([
-    ['is missing', undefined, 3, /There is no file mine\.ts/],
-    ['has options that do not fit', '', 2, /whole number/, ['--port', 'x']],
-  ])('a file that %s ends it', async (_name, text, code, message, args: readonly string[] = []) => {
-    if (text !== undefined) writeFileSync(place.path('mine.ts'), text);
-    const ended = await place.countersign(['dev', 'mine.ts', ...args]);
-    expect(ended.code).toBe(code);
-    expect(ended.stderr).toMatch(message);
-  });
-});
-
-describe('agents files', { timeout: TIMEOUT }, () => {
-  test.each([
-    ['exports nothing useful', 'export const other = 1;', /exports other, and neither a default nor `ai`/],
-    ['has a syntax error', 'export default {;', /has a syntax error[\s\S]*mine\.ts:1/],
-    ['uses syntax that cannot be stripped', 'enum A { B }\nexport default A;', /no enum/],
-    ['imports what is not there', "import './none.ts';", /imports what is not there/],
-    ['throws', "throw new Error('no config');", /failed while it was loaded: no config\n +at .*mine\.ts:1/],
-    ['gives something else', 'export default () => 5;', /exports a function that gives something else/],
-    [
-      'brings no store',
-      "import { countersign } from 'countersign';\nexport const ai = countersign();",
-      /Runs live in a store/,
-    ],
-  ])('one that %s is said so, with where', async (_name, text, message) => {
-    writeFileSync(place.path('mine.ts'), text);
-    const { code, stderr } = await place.countersign(['worker', 'mine.ts']);
-    expect(stderr).toMatch(message);
-    expect(code).toBe(1);
-  });
-
-  test('one that brings its own store is used by every command, and --store is refused where it has no effect', async () => {
-    writeFileSync(
-      place.path('agents.ts'),
-      `import { countersign } from 'countersign';
-      import { sqliteStore } from 'countersign/sqlite';
-      export const ai = countersign({ store: sqliteStore('./own.sqlite') });
-      ai.defineAgent({ name: 'own' });`,
-    );
-    expect(await place.json('runs')).toEqual({ items: [], cursor: null });
-    expect(existsSync(place.path('own.sqlite'))).toBe(true);
-    expect((await place.countersign(['doctor'])).stdout).toMatch(/ok +agents +agents\.ts defines own/);
-    const refused = await place.countersign(['worker', '--store', 'sqlite:./x.sqlite']);
-    expect(refused).toMatchObject({ code: 2 });
-    expect(refused.stderr).toContain('brings its own store');
   });
 });
 

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
 import { inTerminal, plainEnvironment, type TerminalOptions } from './pty.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -16,7 +17,7 @@ export function createWorkplace() {
   symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
   mkdirSync(join(folder, '.countersign'));
 
-  const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Promise<Finished> =>
+  const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Promise<Finished> =>
     new Promise((resolve, reject) => {
       const child = spawn(command, args, { cwd: folder, env: { ...plainEnvironment(), ...env } });
       children.push(child);
@@ -27,19 +28,27 @@ export function createWorkplace() {
       child.stdin.end(input);
     });
 
+  const begin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
+    children.push(child);
+    return watched(child);
+  };
+  const json = async <T = any>(...args: readonly string[]): Promise<T> => {
+    const { code, stdout, stderr } = await run(process.execPath, [MAIN, ...args, '--json'], {});
+    if (code !== 0) throw new Error(`countersign ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  };
+
   return {
     folder,
     path: (name: string) => join(folder, name),
+    run,
     withAgents: () => copyFileSync(join(FIXTURES, 'agents.ts'), join(folder, 'agents.ts')),
     /** `countersign …`, until it has ended. */
     countersign: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
       run(process.execPath, [MAIN, ...args], env, input),
     /** Its result as a document. */
-    async json<T = any>(...args: readonly string[]): Promise<T> {
-      const { code, stdout, stderr } = await run(process.execPath, [MAIN, ...args, '--json'], {});
-      if (code !== 0) throw new Error(`countersign ${args.join(' ')} ended with ${code}: ${stderr}`);
-      return JSON.parse(stdout);
-    },
+    json,
     /** Starts runs that say these, and drives them until they rest; gives their ids. */
     async start(...prompts: readonly string[]): Promise<readonly string[]> {
       const file = join(folder, '.countersign/runs.sqlite');
@@ -48,11 +57,16 @@ export function createWorkplace() {
       return stdout.trim().split('\n');
     },
     /** A command that goes on: its output can be waited for. */
-    begin(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-      const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
-      children.push(child);
-      return watched(child);
+    begin,
+    /** A server with the agents of this folder; payments go to the file `ledger`. */
+    async serving(...args: readonly string[]) {
+      const port = args.includes('--port') ? [] : ['--port', '0'];
+      const server = begin(['serve', 'agents.ts', ...port, ...args], { LEDGER: join(folder, 'ledger') });
+      const [, url = ''] = await server.says(/ at (http:\S+),/);
+      return { ...server, url };
     },
+    /** A token that reaches the runs of everybody. */
+    tokenFor: async (person: string): Promise<string> => (await json('tokens', 'create', person, '--all')).token,
     terminal(args: readonly string[], options: Omit<TerminalOptions, 'cwd'> = {}) {
       const terminal = inTerminal([process.execPath, MAIN, ...args], { ...options, cwd: folder });
       children.push(terminal.child);
@@ -60,12 +74,25 @@ export function createWorkplace() {
     },
     close() {
       for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
+      // Whoever was ended may still write while it goes.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
 
 export type Workplace = ReturnType<typeof createWorkplace>;
+export type InTerminal = ReturnType<Workplace['terminal']>;
+
+/** Another one for each test of a file, with the agents in it unless told otherwise. */
+export function workplaceForEach({ agents = true } = {}): Workplace {
+  const place = {} as Workplace;
+  beforeEach(() => {
+    Object.assign(place, createWorkplace());
+    if (agents) place.withAgents();
+  });
+  afterEach(() => place.close());
+  return place;
+}
 
 function watched(child: ChildProcess) {
   let output = '';
@@ -81,7 +108,7 @@ function watched(child: ChildProcess) {
   const says = (wanted: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const missing = () => reject(new Error(`${wanted} was not said:\n${output}`));
-      const timer = setTimeout(missing, 30_000);
+      const timer = setTimeout(missing, 45_000);
       const look = () => {
         const found = wanted.exec(output.slice(seen));
         if (!found) return;

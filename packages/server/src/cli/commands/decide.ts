@@ -5,6 +5,7 @@ import { recordedText } from '../decision-text.ts';
 import type { Desk, DeskCard } from '../desk.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import { answerFrom, jsonFrom, readGiven } from '../given-value.ts';
+import { othersClaim } from '../inbox/holding.ts';
 import { misuse, required } from '../parse-arguments.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
 import { visibleLine } from '../visible-text.ts';
@@ -48,16 +49,19 @@ export const decide: Command = {
     const desk = await openDesk(invocation, { agents: true });
     try {
       const card = await desk.card(id);
+      const others = othersClaim(card, desk.person, Date.now());
+      if (others !== undefined) invocation.output.note(`${others}; a claim locks nothing.`);
       const decided = await record(desk, card, decisionOf(verb, given, card, invocation), invocation);
       const { output } = invocation;
       const before = card.status === 'decided';
+      if (invocation.has('wait')) output.note('Recorded. Waiting for a server or a worker to go on with the run …');
       const run = invocation.has('wait') ? await rested(desk, card.runId, card.id) : undefined;
       if (output.json)
         output.document(
           run ? { ...decided, run: { status: run.status, text: run.text, pending: run.pending } } : decided,
         );
       else {
-        output.line(`${before ? 'Recorded before' : 'Recorded'}: ${card.tool}, ${recordedText(decided)}`);
+        output.line(`${before ? 'Recorded before' : 'Recorded'}: ${visibleLine(card.tool)}, ${recordedText(decided)}`);
         if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
       }
       return undefined;
@@ -116,6 +120,7 @@ async function record(desk: Desk, card: DeskCard, decision: DecisionInput, invoc
     });
   } catch (error) {
     const failure = failureOf(error);
+    if (failure.code === 'invalid-resume') throw misfit(failure);
     if (failure.code !== 'already-decided') throw failure;
     // Somebody may have decided since the card was loaded.
     const { decision: recorded } = await desk.card(card.id);
@@ -134,6 +139,15 @@ async function record(desk: Desk, card: DeskCard, decision: DecisionInput, invoc
       },
     );
   }
+}
+
+/** One thing was decided, so that its fault is said without saying which one of several it is. */
+function misfit(failure: CommandFailure): CommandFailure {
+  const faults = Array.isArray(failure.details.faults) ? failure.details.faults : [];
+  const problems = faults.map(({ problem }: { readonly problem?: unknown }) => String(problem)).join('; ');
+  if (problems === '') return failure;
+  const { exitCode, code, details, cause } = failure;
+  return new CommandFailure(exitCode, code, `Nothing was recorded: ${problems}.`, { details, cause });
 }
 
 const LOOK_EVERY_MS = 200;

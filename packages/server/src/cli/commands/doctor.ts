@@ -1,6 +1,6 @@
 // `countersign doctor`: is everything there that a run needs? Each check is a line, with what to do if it fails.
 import { existsSync } from 'node:fs';
-import type { Store } from 'countersign';
+import type { Countersign, Page, Store } from 'countersign';
 import { findAgentsFile, loadAgentsFile, shownPath } from '../agents-file.ts';
 import type { Check } from '../check.ts';
 import { checkServer } from '../check-server.ts';
@@ -8,9 +8,9 @@ import type { Command, Invocation } from '../command.ts';
 import { EXIT, failureOf } from '../failure.ts';
 import { modelKeys } from '../model-keys.ts';
 import { durationText } from '../moment.ts';
-import { addressOf, DESK_OPTIONS } from '../place-options.ts';
+import { addressOf, DESK_OPTIONS, serverOf, tokenOf } from '../place-options.ts';
 import { fileOf, openStore, shownAddress } from '../store-address.ts';
-import { tableLines } from '../table.ts';
+import { wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
 
 export const doctor: Command = {
@@ -25,23 +25,23 @@ export const doctor: Command = {
   async run(invocation) {
     const { output } = invocation;
     const checks: Check[] = [nodeCheck()];
-    const url = invocation.text('url') ?? process.env.COUNTERSIGN_URL;
-    if (url !== undefined)
-      checks.push(...(await checkServer(url, invocation.text('token') ?? process.env.COUNTERSIGN_TOKEN)));
-    else checks.push(...(await agentsChecks(invocation)), ...(await storeChecks(invocation)), modelKeys());
+    const url = serverOf(invocation);
+    if (url !== undefined) checks.push(...(await checkServer(url, tokenOf(invocation))));
+    else checks.push(...(await localChecks(invocation)));
     const failed = checks.filter(({ status }) => status === 'fail').length;
     if (output.json) output.document({ ok: failed === 0, checks });
     else {
       const colours = { ok: 'green', fail: 'red', unknown: 'yellow' } as const;
       const names = Math.max(...checks.map(({ name }) => name.length));
       for (const { name, status, text, fix } of checks) {
-        const mark = {
-          text: status === 'unknown' ? '?' : status,
-          paint: (word: string) => output.style(colours[status], word.padEnd(4)),
-        };
-        const [line = ''] = tableLines([[mark, name.padEnd(names), visibleLine(text)]], 400);
-        output.line(line);
-        if (fix !== undefined) output.line(`${' '.repeat(names + 8)}${output.style('dim', `→ ${fix}`)}`);
+        const mark = output.style(colours[status], (status === 'unknown' ? '?' : status).padEnd(4));
+        const margin = ' '.repeat(names + 8);
+        const fitted = (words: string) => wrap(words, Math.max(20, output.rowWidth - margin.length));
+        const [first = '', ...more] = fitted(visibleLine(text));
+        output.line(`${mark}  ${name.padEnd(names)}  ${first}`);
+        for (const row of more) output.line(`${margin}${row}`);
+        for (const row of fix === undefined ? [] : fitted(`→ ${fix}`))
+          output.line(`${margin}${output.style('dim', row)}`);
       }
     }
     return failed === 0 ? EXIT.ok : EXIT.failure;
@@ -60,19 +60,22 @@ function nodeCheck(): Check {
   };
 }
 
+/** A file that brings its own store is asked for that one, unless another one is named. */
+async function localChecks(invocation: Invocation): Promise<readonly Check[]> {
+  const agents = await agentsChecks(invocation);
+  const bringsStore = agents.some(({ name }) => name === 'store') && !invocation.has('store');
+  const kept = bringsStore ? agents : agents.filter(({ name }) => name !== 'store');
+  return [...kept, ...(bringsStore ? [] : await storeChecks(invocation)), modelKeys()];
+}
+
 async function agentsChecks(invocation: Invocation): Promise<readonly Check[]> {
   const name = 'agents';
   try {
     const file = findAgentsFile(invocation.text('agents'));
-    if (file === undefined)
-      return [
-        {
-          name,
-          status: 'unknown',
-          text: 'no agents file here',
-          fix: 'Write agents.ts; until then, `countersign dev` shows the demo.',
-        },
-      ];
+    if (file === undefined) {
+      const fix = 'Write agents.ts; until then, `countersign dev` shows the demo.';
+      return [{ name, status: 'unknown', text: 'no agents file here', fix }];
+    }
     const loaded = await loadAgentsFile(file);
     if (loaded.kind === 'function')
       return [{ name, status: 'ok', text: `${shownPath(file)} makes its agents on the store it is given` }];
@@ -88,7 +91,7 @@ async function agentsChecks(invocation: Invocation): Promise<readonly Check[]> {
       ];
     return [
       { name, status: 'ok', text: `${shownPath(file)} defines ${names.join(', ')}` },
-      await ownStoreCheck(loaded.ai),
+      await ownStoreCheck(loaded.ai, shownPath(file)),
     ];
   } catch (error) {
     const { message, hint } = failureOf(error);
@@ -96,17 +99,19 @@ async function agentsChecks(invocation: Invocation): Promise<readonly Check[]> {
   }
 }
 
-async function ownStoreCheck(ai: {
-  readonly runs: { list(query: { limit: number }): Promise<unknown> };
-}): Promise<Check> {
+async function ownStoreCheck({ runs }: Pick<Countersign, 'runs'>, file: string): Promise<Check> {
+  const name = 'store';
   try {
-    await ai.runs.list({ limit: 1 });
-    return { name: 'own store', status: 'ok', text: 'the store of the agents answers' };
+    const page = await runs.interrupts({ limit: 200 });
+    return { name, status: 'ok', text: `the one of ${file} answers, ${waitingText(page)}` };
   } catch (error) {
     const { message, hint } = failureOf(error);
-    return { name: 'own store', status: 'fail', text: message, ...(hint !== undefined && { fix: hint }) };
+    return { name, status: 'fail', text: message, ...(hint !== undefined && { fix: hint }) };
   }
 }
+
+const waitingText = ({ items, cursor }: Page<unknown>): string =>
+  `${items.length}${cursor === null ? '' : ' or more'} waiting`;
 
 async function storeChecks(invocation: Invocation): Promise<readonly Check[]> {
   let store: Store | undefined;
@@ -130,18 +135,19 @@ async function storeChecks(invocation: Invocation): Promise<readonly Check[]> {
     await store.migrate();
     const page = await store.listInterrupts({ limit: 200 });
     const tookMs = performance.now() - before;
-    const waiting = `${page.items.length}${page.cursor === null ? '' : ' or more'}`;
     return [
       {
         name: 'store',
         status: 'ok',
-        text: `${shownAddress(address)} answers in ${durationText(tookMs)}, ${waiting} waiting`,
+        text: `${shownAddress(address)} answers in ${durationText(tookMs)}, ${waitingText(page)}`,
       },
       { name: 'tables', status: 'ok', text: 'up to date' },
       await clockCheck(store),
     ];
   } catch (error) {
-    const { message } = failureOf(error);
+    const { message, details } = failureOf(error);
+    // Tables of a later version: the store is there, and the message says what to do.
+    if (store && details.known !== undefined) return [{ name: 'tables', status: 'fail', text: message }];
     const fix = 'Check the address, that the database runs, and that this user may use it.';
     return [{ name: 'store', status: 'fail', text: message, fix }];
   } finally {

@@ -13,7 +13,7 @@ export const inbox: Command = {
   name: 'inbox',
   summary: 'what waits for a person: look, approve, reject, edit, answer, with the keyboard',
   description: [
-    'Shows what waits, the oldest first, and lets you decide: ↑ ↓ and Enter to look, a approve, e edit, r reject, w answer, ? help, q quit. An edit opens $VISUAL or $EDITOR, and shows the change before it is sent.',
+    'Shows what waits, the oldest first, and lets you decide: ↑ ↓ and Enter to look, a approve, e edit, r reject, w answer, t take or give back, ? help, q quit. An edit opens $VISUAL or $EDITOR, and shows the change before it is sent.',
     'Where there is no terminal, it prints the list.',
   ],
   options: {
@@ -73,7 +73,7 @@ async function interactive(desk: Desk, query: CardQuery): Promise<undefined> {
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
     terminal.close();
-    process.exit(130);
+    process.exit(error.exitCode);
   } finally {
     terminal.close();
   }
@@ -93,7 +93,7 @@ function print(
     const risk = card.risk === null ? '' : `${card.risk} risk`;
     const [line = ''] = tableLines(
       [[visibleLine(card.tool), risk, cardAge(card, now), cardSummary(card)].filter((cell) => cell !== '')],
-      Math.max(output.width, 100),
+      output.rowWidth,
     );
     output.line(card.risk === 'high' ? output.style('yellow', line) : line);
     output.line(output.style('dim', `  ${card.id}`));

@@ -60,8 +60,7 @@ export const runs: Command = {
         text,
         paint: (filled: string) => output.style('dim', filled),
       }));
-      if (rows.length > 0)
-        for (const line of tableLines([head, ...rows], Math.max(output.width, 110))) output.line(line);
+      if (rows.length > 0) for (const line of tableLines([head, ...rows], output.rowWidth)) output.line(line);
       if (page.cursor !== null) output.note(`There are more: --cursor ${page.cursor}`);
       return undefined;
     } finally {

@@ -5,7 +5,7 @@ import { durationText, timeText } from '../moment.ts';
 import type { Format, Output } from '../output.ts';
 import { required } from '../parse-arguments.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
-import { wrap } from '../text-width.ts';
+import { padded, widthOf, wrap } from '../text-width.ts';
 import { createTimeline, type Entry, offsetText } from '../timeline.ts';
 import { visibleLine } from '../visible-text.ts';
 import { COLOURS } from './runs.ts';
@@ -60,10 +60,16 @@ async function follow(desk: Desk, runId: string, { output }: Invocation): Promis
   process.once('SIGINT', () => stop.abort());
   if (!output.json) head(run, output);
   const read = createTimeline();
-  for await (const event of desk.follow(runId, stop.signal))
+  let isThere = true;
+  const reached = (isNow: boolean) => {
+    if (isNow !== isThere)
+      output.note(isNow ? 'Connected again.' : `No connection to ${desk.where}; trying again all the time …`);
+    isThere = isNow;
+  };
+  for await (const event of desk.follow(runId, stop.signal, reached))
     if (output.json) output.document(event, { follow: true });
     else for (const entry of read(event)) line(entry, output);
-  if (!output.json) await foot(desk, await desk.run(runId), output);
+  if (!output.json && isThere) await foot(desk, await desk.run(runId), output);
 }
 
 function head(run: DeskRunView, { line, style }: Output): void {
@@ -91,7 +97,8 @@ function line(entry: Entry, { line, style, width }: Output): void {
   const took = entry.tookMs === null ? '' : ` (${isDecided ? 'waited ' : ''}${durationText(entry.tookMs)})`;
   const rows = wrap(`${entry.what}${took}`, Math.max(20, width - OFFSET - WHO));
   const offset = offsetText(entry).padStart(OFFSET - 2);
-  const who = entry.who.length < WHO ? [entry.who.padEnd(WHO - 1)] : [entry.who, ' '.repeat(OFFSET + WHO - 1)];
+  const isShort = widthOf(entry.who) < WHO;
+  const who = isShort ? [padded(entry.who, WHO - 1)] : [entry.who, ' '.repeat(OFFSET + WHO - 1)];
   const margin = ' '.repeat(OFFSET + WHO);
   const tone = (text: string) => (entry.tone === 'said' ? text : style(TONES[entry.tone], text));
   line(`${style('dim', offset)}  ${who.join('\n')} ${tone(rows[0] ?? '')}`);

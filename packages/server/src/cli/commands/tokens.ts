@@ -79,7 +79,7 @@ export const tokensList: Command = {
       ]);
       for (const line of tableLines(
         [['ID', 'PERSON', 'SCOPES', 'REACH', 'EXPIRES', 'LABEL'], ...rows],
-        Math.max(output.width, 120),
+        output.rowWidth,
       ))
         output.line(line);
     });

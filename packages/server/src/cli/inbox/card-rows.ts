@@ -7,31 +7,50 @@ import { wrap } from '../text-width.ts';
 import { valueLine, valueLines } from '../value-text.ts';
 import { visibleLine, visibleText } from '../visible-text.ts';
 import type { Row } from './frame.ts';
+import { claimOn, othersClaim } from './holding.ts';
 
-export function cardRows(card: DeskCard, columns: number, now: number): readonly Row[] {
-  const width = columns - 2;
-  const text = (lines: readonly string[], format?: Row['format']): readonly Row[] =>
-    lines.flatMap((line) => wrap(line, width)).map((line) => ({ text: ` ${line}`, ...(format && { format }) }));
-  const { message, rest } = payloadOf(card.payload);
+export function cardRows(card: DeskCard, columns: number, now: number, person?: string): readonly Row[] {
   const labels = [...(card.risk === null ? [] : [`${card.risk} risk`]), ...card.labels.map(visibleLine)];
   const agent = `agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, for ${visibleLine(card.startedBy)}`}`;
-  const gap: Row = { text: '' };
+  const text = (lines: readonly string[], format?: Row['format']) => textRows(lines, columns, format);
   // What is decided about comes first: on a small screen the rest may be out of view.
   return [
     ...text([visibleLine(card.tool)], 'bold'),
     ...text([[KINDS[card.kind], ...labels].join(' · ')], card.risk === 'high' ? 'red' : 'yellow'),
-    ...(message === undefined ? [] : [gap, ...text(message)]),
-    gap,
-    ...text([HEADINGS[card.kind]], 'underline'),
-    ...text(indented(valueLines(card.input))),
-    ...(rest === undefined ? [] : [gap, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
-    ...(card.decision ? [gap, ...text([decidedText(card)], 'magenta')] : []),
-    ...(card.status === 'pending' && !card.mayDecide ? [gap, ...text(['You may not decide this.'], 'red')] : []),
-    gap,
+    ...contentRows(card, columns),
+    ...(card.decision ? [GAP, ...text([decidedText(card)], 'magenta')] : []),
+    ...(card.status === 'pending' && !card.mayDecide ? [GAP, ...text(['You may not decide this.'], 'red')] : []),
+    GAP,
     ...text([agent, `run   ${card.runId}`, ...timesOf(card, now)], 'dim'),
-    ...(card.claim ? text([`${visibleLine(card.claim.by)} works on it`], 'cyan') : []),
+    ...text(claimText(card, person, now), 'cyan'),
   ];
 }
+
+const GAP: Row = { text: '' };
+
+/** A card is drawn again with each key and each second, and what it is about may be long. */
+let last: { readonly card: DeskCard; readonly columns: number; readonly rows: readonly Row[] } | undefined;
+
+function contentRows(card: DeskCard, columns: number): readonly Row[] {
+  const isSame = last?.columns === columns && last.card.input === card.input && last.card.payload === card.payload;
+  if (last && isSame && last.card.kind === card.kind) return last.rows;
+  const { message, rest } = payloadOf(card.payload);
+  const text = (lines: readonly string[], format?: Row['format']) => textRows(lines, columns, format);
+  const rows = [
+    ...(message === undefined ? [] : [GAP, ...text(message)]),
+    GAP,
+    ...text([HEADINGS[card.kind]], 'underline'),
+    ...text(indented(valueLines(card.input))),
+    ...(rest === undefined ? [] : [GAP, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
+  ];
+  last = { card, columns, rows };
+  return rows;
+}
+
+const textRows = (lines: readonly string[], columns: number, format?: Row['format']): readonly Row[] =>
+  lines
+    .flatMap((line) => wrap(line, columns - 2))
+    .map((line) => ({ text: ` ${line}`, ...(format !== undefined && { format }) }));
 
 /** What a card is about, on one line of a list. */
 export function cardSummary(card: DeskCard): string {
@@ -69,6 +88,12 @@ function timesOf(card: DeskCard, now: number): readonly string[] {
   const left = card.expiresAt - now;
   const then = card.onExpiry === 'approve' ? 'approved' : card.onExpiry === 'cancel' ? 'cancelled' : 'rejected';
   return [...asked, left <= 0 ? `its time is over: it is ${then}` : `in ${durationText(left)} it is ${then}`];
+}
+
+function claimText(card: DeskCard, person: string | undefined, now: number): readonly string[] {
+  const others = othersClaim(card, person, now);
+  if (others !== undefined) return [others];
+  return claimOn(card, now) === null ? [] : ['you work on it'];
 }
 
 /** A card has these for itself. */

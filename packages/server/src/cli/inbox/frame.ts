@@ -29,7 +29,7 @@ export type Parts = {
 const TONES = { good: 'green', bad: 'red', plain: 'cyan' } as const;
 
 export function frame({ rows, columns }: Size, style: Style, parts: Parts): Frame {
-  const keys = wrap(parts.keys.join(' · '), columns - 1).slice(0, 2);
+  const keys = keyRows(parts.keys, columns);
   const notice = parts.notice ? wrap(parts.notice.text, columns - 1).slice(0, 4) : [];
   const panel = parts.panel ?? [];
   const room = bodyRoom({ rows, columns }, parts);
@@ -62,9 +62,21 @@ export function frame({ rows, columns }: Size, style: Style, parts: Parts): Fram
   };
 }
 
+/** On two rows at most. Where there is no room for all, the last two stay: how to get help, and how to get out. */
+function keyRows(keys: readonly string[], columns: number): readonly string[] {
+  const rows: string[] = [];
+  for (const key of keys) {
+    const joined = rows.length === 0 ? key : `${rows.at(-1)} · ${key}`;
+    if (rows.length > 0 && widthOf(joined) < columns) rows[rows.length - 1] = joined;
+    else rows.push(key);
+  }
+  if (rows.length <= 2 || keys.length <= 2) return rows.slice(0, 2);
+  return keyRows([...keys.slice(0, -3), ...keys.slice(-2)], columns);
+}
+
 /** How many rows of the body fit. */
 export function bodyRoom({ rows, columns }: Size, parts: Pick<Parts, 'keys' | 'notice' | 'panel'>): number {
-  const keys = wrap(parts.keys.join(' · '), columns - 1).slice(0, 2).length;
+  const keys = keyRows(parts.keys, columns).length;
   const notice = parts.notice ? wrap(parts.notice.text, columns - 1).slice(0, 4).length : 0;
   return Math.max(1, rows - 2 - keys - notice - (parts.panel?.length ?? 0));
 }
@@ -74,3 +86,17 @@ export function scrolledTo(row: number, top: number, room: number): number {
   if (row < top) return row;
   return row >= top + room ? row - room + 1 : top;
 }
+
+/** Where a key scrolls to, if it is one that does; what is drawn keeps it within bounds. */
+export function scrolledBy(text: string, name: string | undefined, top: number, room: number): number | undefined {
+  if (name === 'down' || text === 'j') return top + 1;
+  if (name === 'up' || text === 'k') return top - 1;
+  if (name === 'pagedown' || text === ' ') return top + room;
+  if (name === 'pageup') return top - room;
+  if (name === 'home') return 0;
+  return name === 'end' || text === 'G' ? Number.MAX_SAFE_INTEGER : undefined;
+}
+
+/** How far somebody has read: who jumps over rows has not seen them. */
+export const readTo = (seen: number, top: number, room: number): number =>
+  top <= seen ? Math.max(seen, top + room) : seen;

@@ -1,11 +1,11 @@
 // What the inbox asks below a card: yes or no, one of several, a line of text, the fields of a form.
 import type { JsonSchema } from 'countersign';
-import { clip, wrap } from '../text-width.ts';
+import { padded, widthOf, wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
-import { bodyRoom, frame, type Notice, type Row, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Row, readTo, scrolledBy, scrolledTo } from './frame.ts';
 import { edited, type Line, shownLine } from './line.ts';
 import { type Field, fieldKind, readTyped, typedOf } from './schema-form.ts';
-import type { Size, Terminal } from './terminal.ts';
+import type { Frame, Size, Terminal } from './terminal.ts';
 
 /** What stays in view while something is asked. */
 export type Backdrop = {
@@ -15,6 +15,8 @@ export type Backdrop = {
   /** The first row in view, and the last one that the person has seen so far. */
   readonly top: number;
   readonly seen: number;
+  /** What they should know before they decide, as it is now. */
+  warnings(): readonly string[];
 };
 
 /** Undefined: the person went back. */
@@ -33,48 +35,36 @@ export function createPrompts({ ask, style }: Pick<Terminal, 'ask' | 'style'>) {
     notice?: Notice,
   ): Promise<'yes' | 'no' | 'edit'> => {
     let { top, seen } = backdrop;
-    return ask(
-      (size) => {
-        const body = backdrop.body(size.columns);
-        const keys = ['y yes', 'n no', ...(notice === undefined ? [] : ['e edit again']), '↑↓ scroll'];
-        const unseen = notice === undefined && seen < body.length ? [NOT_SEEN] : [];
-        const parts = { panel: within([...question, ...unseen], size), notice, keys };
-        const room = bodyRoom(size, parts);
-        top = Math.max(0, Math.min(top, body.length - room));
-        seen = Math.max(seen, top + room);
-        return frame(size, style, { ...backdrop, ...parts, body, top });
-      },
-      (text, key) => {
-        if (text === 'y' || text === 'Y') return 'yes';
-        if (text === 'n' || text === 'N' || key.name === 'escape') return 'no';
-        if (text === 'e' && notice !== undefined) return 'edit';
-        if (key.name === 'down' || text === 'j') top++;
-        if (key.name === 'up' || text === 'k') top--;
-        return undefined;
-      },
-    );
+    let room = 1;
+    const draw = (size: Size): Frame => {
+      const body = backdrop.body(size.columns);
+      const keys = ['y yes', 'n no', ...(notice === undefined ? [] : ['e edit again']), '↑↓ scroll'];
+      const isUnseen = notice === undefined && seen < body.length;
+      const panel = within([...question, ...warningRows(backdrop), ...(isUnseen ? [NOT_SEEN] : [])], size);
+      const parts = { panel, notice, keys };
+      room = bodyRoom(size, parts);
+      top = Math.max(0, Math.min(top, body.length - room));
+      seen = readTo(seen, top, room);
+      // Whoever sees the last of it just now is not told otherwise.
+      if (isUnseen && seen >= body.length) return draw(size);
+      return frame(size, style, { ...backdrop, ...parts, body, top });
+    };
+    return ask(draw, (text, key) => {
+      if (text === 'y' || text === 'Y') return 'yes';
+      if (text === 'n' || text === 'N' || key.name === 'escape') return 'no';
+      if (text === 'e' && notice !== undefined) return 'edit';
+      top = scrolledBy(text, key.name, top, room) ?? top;
+      return undefined;
+    });
   };
 
   const choose = async (backdrop: Backdrop, question: string, choices: readonly string[]): Answer<number> => {
     let at = 0;
     const answer = await ask<{ readonly index?: number }>(
       (size) => {
-        const room = Math.max(1, Math.min(choices.length, size.rows - 8));
-        const from = scrolledTo(at, 0, room);
-        const rows = choices.slice(from, from + room).map((choice, index): Row => {
-          const isHere = from + index === at;
-          return {
-            text: ` ${isHere ? '›' : ' '} ${from + index + 1}. ${visibleLine(choice)}`,
-            ...(isHere && { format: 'cyan' }),
-          };
-        });
-        return frame(size, style, {
-          ...backdrop,
-          body: backdrop.body(size.columns),
-          top: 0,
-          panel: [{ text: ` ${visibleLine(question)}`, format: 'bold' }, ...rows],
-          keys: ['↑↓ or a number', 'enter choose', BACK],
-        });
+        const entries = choices.map((choice, index) => `${index + 1}. ${visibleLine(choice)}`);
+        const rows = (room: number) => listed(entries, at, room);
+        return below(size, style, backdrop, { question, rows, keys: ['↑↓ or a number', 'enter choose', BACK] });
       },
       (text, key) => {
         if (key.name === 'escape') return {};
@@ -100,14 +90,12 @@ export function createPrompts({ ask, style }: Pick<Terminal, 'ask' | 'style'>) {
     const answer = await ask<{ readonly value: T } | 'back'>(
       (size) => {
         const { shown, column } = shownLine(line, size.columns - 4);
-        return frame(size, style, {
-          ...backdrop,
-          body: backdrop.body(size.columns),
-          top: 0,
-          panel: [{ text: ` ${visibleLine(question)}`, format: 'bold' }, { text: ` › ${shown}` }],
+        return below(size, style, backdrop, {
+          question,
+          rows: () => [{ text: ` › ${shown}` }],
           notice: problem === undefined ? undefined : { tone: 'bad', text: problem },
           keys: ['enter done', BACK],
-          cursor: { row: 1, column: column + 3 },
+          cursorAt: column + 3,
         });
       },
       (text, key) => {
@@ -218,29 +206,55 @@ function fieldsFrame(
   at: number,
   style: Terminal['style'],
 ) {
-  const room = Math.max(2, Math.min(all.length + 1, size.rows - 8));
-  const from = scrolledTo(at, 0, room);
-  const width = Math.min(20, Math.max(...all.map(({ name }) => name.length)));
+  const width = Math.min(20, Math.max(...all.map(({ name }) => widthOf(visibleLine(name)))));
   const entries = [
     ...all.map(({ name, schema, isRequired }) => {
       const given = values.get(name);
       const shown = given === undefined ? (isRequired ? '(missing)' : '(none)') : shownValue(given, schema);
-      return `${visibleLine(name).padEnd(width)}  ${visibleLine(shown)}`;
+      return `${padded(visibleLine(name), width)}  ${visibleLine(shown)}`;
     }),
     'done',
   ];
-  const rows = entries.slice(from, from + room).map((entry, index): Row => {
+  const rows = (room: number) => listed(entries, at, room);
+  return below(size, style, backdrop, { question, rows, keys: ['↑↓ move', 'enter change', 'x leave out', BACK] });
+}
+
+/** As many entries as there is room for, with the one where the person is among them. */
+function listed(entries: readonly string[], at: number, room: number): readonly Row[] {
+  const from = scrolledTo(at, 0, room);
+  return entries.slice(from, from + room).map((entry, index): Row => {
     const isHere = from + index === at;
-    return { text: clip(` ${isHere ? '›' : ' '} ${entry}`, size.columns), ...(isHere && { format: 'cyan' as const }) };
-  });
-  return frame(size, style, {
-    ...backdrop,
-    body: backdrop.body(size.columns),
-    top: 0,
-    panel: [{ text: ` ${visibleLine(question)}`, format: 'bold' }, ...rows],
-    keys: ['↑↓ move', 'enter change', 'x leave out', BACK],
+    return { text: ` ${isHere ? '›' : ' '} ${entry}`, ...(isHere && { format: 'cyan' }) };
   });
 }
+
+type Below = {
+  readonly question: string;
+  rows(room: number): readonly Row[];
+  readonly notice?: Notice | undefined;
+  readonly keys: readonly string[];
+  /** In the first of the rows. */
+  readonly cursorAt?: number;
+};
+
+/** What is asked, below the card, which stays where it was scrolled to. */
+function below(size: Size, style: Terminal['style'], backdrop: Backdrop, asked: Below): Frame {
+  const { question, notice, keys, cursorAt } = asked;
+  const head = within([{ text: ` ${visibleLine(question)}`, format: 'bold' }, ...warningRows(backdrop)], size);
+  const rows = asked.rows(Math.max(1, size.rows - 7 - head.length));
+  const parts = { panel: [...head, ...rows], notice, keys };
+  const body = backdrop.body(size.columns);
+  return frame(size, style, {
+    ...backdrop,
+    ...parts,
+    body,
+    top: Math.max(0, Math.min(backdrop.top, body.length - bodyRoom(size, parts))),
+    cursor: cursorAt === undefined ? undefined : { row: head.length, column: cursorAt },
+  });
+}
+
+const warningRows = (backdrop: Backdrop): readonly Row[] =>
+  backdrop.warnings().map((text) => ({ text: ` ${text}`, format: 'yellow' }));
 
 /** A panel must leave room for what it is about. */
 function within(rows: readonly Row[], { rows: height, columns }: Size): readonly Row[] {

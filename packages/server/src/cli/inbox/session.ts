@@ -3,18 +3,22 @@ import type { DecisionInput } from 'countersign';
 import { recordedText } from '../decision-text.ts';
 import type { CardQuery, Desk, DeskCard } from '../desk.ts';
 import { failureOf } from '../failure.ts';
-import { filled, widthOf } from '../text-width.ts';
+import { timeText } from '../moment.ts';
+import { widthOf, wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
-import { cardAge, cardRows, cardSummary } from './card-rows.ts';
+import { keysOf, type Verb, verbOf } from './card-keys.ts';
+import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
-import { bodyRoom, frame, type Notice, type Parts, type Row, scrolledTo } from './frame.ts';
+import { bodyRoom, frame, type Notice, type Parts, type Row, readTo, scrolledBy, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
+import { createHolding, type Holding, othersClaim } from './holding.ts';
+import { listRow } from './list-row.ts';
 import { type Backdrop, createPrompts } from './prompts.ts';
 import { Interrupted, type Size, type Terminal } from './terminal.ts';
 
 const PAGE = 100;
-
-type Verb = 'approve' | 'edit' | 'reject' | 'respond' | 'cancel';
+/** Ages and deadlines go on though nothing happens. */
+const REDRAWN_EVERY_MS = 5_000;
 
 export async function runInbox(desk: Desk, terminal: Terminal, query: CardQuery): Promise<void> {
   await new Session(desk, terminal, query).list();
@@ -29,6 +33,9 @@ class Session {
   #selected: string | undefined;
   #listTop = 0;
   #notice: Notice | undefined;
+  /** Since when the server is away, and why what waits could not be loaded. */
+  #lostAt: number | undefined;
+  #trouble: string | undefined;
   /** The card that is looked at, and how far. */
   #card: DeskCard | undefined;
   #top = 0;
@@ -38,9 +45,15 @@ class Session {
   #nextLoad: Promise<void> | undefined;
   /** How many cards the next load is to bring at least. */
   #wanted = 0;
+  readonly #holding: Holding;
 
   constructor(desk: Desk, terminal: Terminal, query: CardQuery) {
     this.#desk = desk;
+    this.#holding = createHolding(
+      desk,
+      (id, claim) => this.#setClaim(id, claim),
+      () => this.#reload(),
+    );
     this.#terminal = terminal;
     this.#query = query;
   }
@@ -55,7 +68,11 @@ class Session {
         keys: ['ctrl-c quit'],
       }),
     );
-    const stop = this.#desk.watch(() => void this.#refresh().then(() => this.#terminal.redraw()));
+    const stop = this.#desk.watch(
+      () => this.#reload(),
+      (isThere) => this.#reached(isThere),
+    );
+    const clock = setInterval(() => this.#terminal.redraw(), REDRAWN_EVERY_MS);
     try {
       await this.#refresh();
       for (;;) {
@@ -67,10 +84,13 @@ class Session {
         if (pressed === 'help') await this.#help();
         else if (pressed === 'more') await this.#refresh(this.#cards.length + PAGE);
         else if (pressed === 'reload') await this.#refresh();
+        else if (pressed === 'take') await this.#takeOrRelease(this.#selectedCard);
         else if (this.#selectedCard) await this.#look(this.#selectedCard, pressed === 'look' ? undefined : pressed);
       }
     } finally {
       stop();
+      clearInterval(clock);
+      await this.#holding.releaseAll();
     }
   }
 
@@ -93,11 +113,14 @@ class Session {
       8,
       Math.min(22, ...[Math.max(0, ...this.#cards.map(({ tool }) => widthOf(visibleLine(tool))))]),
     );
-    const body = this.#cards.map((card, index) => listRow(card, index === at, size.columns, tools, now));
+    const body = this.#cards.map((card, index) =>
+      listRow(card, index === at, size.columns, tools, now, this.#desk.person),
+    );
     const parts = {
       title: `Countersign inbox · ${visibleLine(this.#desk.where)}`,
       aside: `${this.#cards.length}${this.#hasMore ? '+' : ''} waiting`,
       body: body.length > 0 ? body : [{ text: '' }, { text: ' Nothing waits for a person.', format: 'green' as const }],
+      panel: troubleRows(this.#troubles(), size),
       notice: this.#notice,
       keys:
         this.#cards.length === 0
@@ -111,7 +134,7 @@ class Session {
   #pressInList(
     text: string,
     name: string | undefined,
-  ): 'quit' | 'help' | 'more' | 'reload' | 'look' | Verb | undefined {
+  ): 'quit' | 'help' | 'more' | 'reload' | 'look' | 'take' | Verb | undefined {
     const move = (by: number) => {
       this.#notice = undefined;
       const last = this.#cards.length - 1;
@@ -122,6 +145,7 @@ class Session {
     if (text === 'q') return 'quit';
     if (text === '?') return 'help';
     if (text === 'g') return 'reload';
+    if (text === 't') return this.#selectedCard?.mayDecide ? 'take' : undefined;
     if (name === 'down' || text === 'j') return move(1);
     if (name === 'up' || text === 'k') return move(-1);
     if (name === 'pagedown' || text === ' ') return move(10);
@@ -138,38 +162,65 @@ class Session {
     this.#top = 0;
     this.#seen = 0;
     this.#notice = undefined;
-    let next: Verb | 'back' | 'help' | undefined = verb;
-    for (;;) {
-      next ??= await this.#terminal.ask(
-        (size) => this.#drawCard(size),
-        (text, key) => this.#pressInCard(text, key.name),
-      );
-      if (next === 'back') break;
-      if (next === 'help') await this.#help();
-      else if (await this.#decide(next)) break;
-      next = undefined;
+    let next: Verb | 'back' | 'help' | 'take' | undefined = verb;
+    let isDecided = false;
+    const visit = this.#holding.visit(card);
+    try {
+      while (next !== 'back' && !isDecided) {
+        if (next === 'help') await this.#help();
+        else if (next === 'take') {
+          visit.asked();
+          await this.#takeOrRelease(this.#card);
+        } else if (next !== undefined) {
+          visit.begin(this.#card ?? card);
+          isDecided = await this.#decide(next);
+        }
+        if (isDecided) break;
+        next = await this.#terminal.ask(
+          (size) => this.#drawCard(size),
+          (text, key) => this.#pressInCard(text, key.name),
+        );
+      }
+    } finally {
+      visit.leave(isDecided);
+      this.#card = undefined;
     }
-    this.#card = undefined;
+  }
+
+  async #takeOrRelease(card: DeskCard | undefined): Promise<void> {
+    if (card) this.#notice = await this.#holding.toggle(card);
+  }
+
+  #setClaim(interruptId: string, claim: DeskCard['claim']): void {
+    const changed = (card: DeskCard): DeskCard => (card.id === interruptId ? { ...card, claim } : card);
+    this.#cards = this.#cards.map(changed);
+    if (this.#card) this.#card = changed(this.#card);
+    this.#terminal.redraw();
+  }
+
+  #reload(): void {
+    void this.#refresh().then(() => this.#terminal.redraw());
   }
 
   #drawCard(size: Size) {
     const { title, aside, body } = this.#backdrop();
     const rows = body(size.columns);
-    const parts = { notice: this.#notice, keys: [...keysOf(this.#card), '? help', 'q back'] };
+    const panel = troubleRows(this.#troubles(), size);
+    const parts = { panel, notice: this.#notice, keys: [...keysOf(this.#card, this.#desk.person), '? help', 'q back'] };
     this.#room = bodyRoom(size, parts);
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#room));
-    this.#seen = Math.max(this.#seen, this.#top + this.#room);
+    this.#seen = readTo(this.#seen, this.#top, this.#room);
     return this.#frame(size, { title, aside, body: rows, top: this.#top, ...parts });
   }
 
-  #pressInCard(text: string, name: string | undefined): Verb | 'back' | 'help' | undefined {
-    if (name === 'down' || text === 'j') this.#top++;
-    else if (name === 'up' || text === 'k') this.#top--;
-    else if (name === 'pagedown' || text === ' ') this.#top += this.#room;
-    else if (name === 'pageup') this.#top -= this.#room;
+  #pressInCard(text: string, name: string | undefined): Verb | 'back' | 'help' | 'take' | undefined {
+    const top = scrolledBy(text, name, this.#top, this.#room);
+    if (top !== undefined) this.#top = top;
     else if (name === 'escape' || name === 'left' || text === 'h' || text === 'q') return 'back';
     else if (text === '?') return 'help';
-    else return this.#card?.status === 'decided' ? undefined : verbOf(text, this.#card);
+    else if (this.#card?.status === 'decided') return undefined;
+    else if (text === 't') return this.#card?.mayDecide ? 'take' : undefined;
+    else return verbOf(text, this.#card);
     return undefined;
   }
 
@@ -236,23 +287,47 @@ class Session {
     return {
       title: `Countersign inbox › ${visibleLine(this.#card?.tool ?? '')}`,
       aside: `${this.#selectedIndex + 1} of ${this.#cards.length}${this.#hasMore ? '+' : ''}`,
-      body: (columns) => (this.#card ? cardRows(this.#card, columns, now) : []),
+      body: (columns) => (this.#card ? cardRows(this.#card, columns, now, this.#desk.person) : []),
       top: this.#top,
       seen: this.#seen,
+      warnings: () => this.#warnings(),
     };
   }
 
+  /** What somebody should know before they decide. */
+  #warnings(): readonly string[] {
+    const claim = this.#card && othersClaim(this.#card, this.#desk.person, Date.now());
+    return [...this.#troubles(), ...(claim === undefined ? [] : [`${claim}. You may decide all the same.`])];
+  }
+
+  #troubles(): readonly string[] {
+    if (this.#lostAt === undefined) return this.#trouble === undefined ? [] : [this.#trouble];
+    const since = timeText(this.#lostAt).slice(-8);
+    return [`No connection to ${visibleLine(this.#desk.where)} since ${since}. It is tried again all the time.`];
+  }
+
+  #reached(isThere: boolean): void {
+    if (isThere === (this.#lostAt === undefined)) return;
+    this.#lostAt = isThere ? undefined : Date.now();
+    this.#terminal.redraw();
+  }
+
   async #help(): Promise<void> {
+    let [top, room] = [0, 1];
     await this.#terminal.ask(
-      (size) =>
-        this.#frame(size, {
-          title: 'Countersign inbox › help',
-          aside: '',
-          body: helpRows(),
-          top: 0,
-          keys: ['any key goes back'],
-        }),
-      () => true,
+      (size) => {
+        const body = helpRows(size.columns);
+        const parts = { title: 'Countersign inbox › help', aside: '', keys: ['↑↓ scroll', 'any other key goes back'] };
+        room = bodyRoom(size, parts);
+        top = Math.max(0, Math.min(top, body.length - room));
+        return this.#frame(size, { ...parts, body, top });
+      },
+      (text, { name }) => {
+        const to = scrolledBy(text, name, top, room);
+        if (to === undefined) return true;
+        top = to;
+        return undefined;
+      },
     );
   }
 
@@ -294,50 +369,16 @@ class Session {
       if (!cards.some(({ id }) => id === this.#selected))
         this.#selected = cards[Math.min(before, cards.length - 1)]?.id;
       const { id } = this.#card ?? {};
-      if (id !== undefined && !cards.some((card) => card.id === id)) this.#card = await this.#desk.card(id);
-      if (this.#notice?.text.startsWith(CANNOT_REFRESH)) this.#notice = undefined;
+      const shown = cards.find((card) => card.id === id);
+      // What is looked at stays as it is; only who works on it may have changed.
+      if (this.#card && shown) this.#card = { ...this.#card, claim: shown.claim };
+      else if (id !== undefined) this.#card = await this.#desk.card(id);
+      this.#trouble = undefined;
     } catch (error) {
-      this.#notice = { tone: 'bad', text: `${CANNOT_REFRESH}: ${visibleLine(failureOf(error).message)}` };
+      this.#trouble = `Cannot load what waits: ${visibleLine(failureOf(error).message)}`;
     }
   }
 }
 
-const CANNOT_REFRESH = 'Cannot load what waits';
-
-const KEYS: readonly (readonly [key: string, verb: Verb])[] = [
-  ['a', 'approve'],
-  ['e', 'edit'],
-  ['r', 'reject'],
-  ['w', 'respond'],
-  ['c', 'cancel'],
-];
-
-/** What a key decides on this card; where there is nothing to approve, `a` answers. */
-function verbOf(text: string, card: DeskCard | undefined): Verb | undefined {
-  const verb = KEYS.find(([key]) => key === text)?.[1];
-  if (verb === undefined || !card?.mayDecide) return undefined;
-  if (card.allows.includes(verb)) return verb;
-  return verb === 'approve' && card.allows.includes('respond') ? 'respond' : undefined;
-}
-
-function keysOf(card: DeskCard | undefined): readonly string[] {
-  if (!card?.mayDecide || card.status === 'decided') return [];
-  return KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
-    ([key, verb]) => `${key} ${verb === 'respond' ? 'answer' : verb}`,
-  );
-}
-
-const RISKS = { high: 'HIGH', medium: 'med', low: 'low' } as const;
-
-function listRow(card: DeskCard, isHere: boolean, columns: number, toolWidth: number, now: number): Row {
-  const mark = isHere ? '›' : ' ';
-  const risk = card.risk === null ? '' : RISKS[card.risk];
-  const tool = filled(visibleLine(card.tool), Math.min(toolWidth, Math.max(8, columns - 12)));
-  const age = filled(cardAge(card, now), 7);
-  const cells = columns < 60 ? [mark, tool, cardSummary(card)] : [mark, filled(risk, 4), tool, age, cardSummary(card)];
-  const text = ` ${cells.join('  ').replace(/^(.) {2}/, '$1 ')}`;
-  return {
-    text,
-    ...(isHere ? { format: ['bold', 'cyan'] as const } : card.risk === 'high' ? { format: 'yellow' as const } : {}),
-  } as Row;
-}
+const troubleRows = (troubles: readonly string[], { columns }: Size): readonly Row[] =>
+  troubles.flatMap((text) => wrap(text, columns - 2)).map((text) => ({ text: ` ${text}`, format: 'red' }));
