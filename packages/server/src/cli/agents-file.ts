@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers, Store } from 'countersign';
 import type { AppOptions } from '../options.ts';
 import { CommandFailure, EXIT, usageFailure } from './failure.ts';
+import { loadModulesAsSuch } from './module-files.ts';
 
 /**
  * What a file that exports a function is given, so that the same agents work on any store and model.
@@ -56,6 +57,7 @@ export function findAgentsFile(named: string | undefined, folder = process.cwd()
 
 export async function loadAgentsFile(path: string): Promise<AgentsExport> {
   let exported: Readonly<Record<string, unknown>>;
+  loadModulesAsSuch();
   try {
     exported = await import(pathToFileURL(path).href);
   } catch (error) {

@@ -9,6 +9,21 @@ const place = workplaceForEach();
 const TIMEOUT = 120_000;
 
 describe('dev', { timeout: TIMEOUT }, () => {
+  test('modules load in a folder of which `npm init` said that it has none', async () => {
+    writeFileSync(place.path('package.json'), '{ "type": "commonjs" }');
+    const source = readFileSync(place.path('agents.ts'), 'utf8');
+    writeFileSync(place.path('names.ts'), "export const NAME: string = 'clerk';\n");
+    writeFileSync(place.path('old.js'), "// export default\nmodule.exports = { old: 'as ever' };\n");
+    const imports =
+      "import { NAME } from './names.ts';\nimport old from './old.js';\nif (old.old !== 'as ever') throw old;\n";
+    writeFileSync(place.path('agents.ts'), imports + source.replace("name: 'assistant',", 'name: NAME,'));
+    const dev = place.begin(['dev', '--port', '0']);
+    await dev.says(/serves clerk \(agents\.ts\)/);
+    expect(dev.output()).not.toMatch(/warning/i);
+    dev.child.kill('SIGINT');
+    expect(await dev.ended).toBe(0);
+  });
+
   test('prints a link that signs in once, reloads on change, keeps the runs and the port, and survives a mistake', async () => {
     const [run = ''] = await place.start(PAY);
     const dev = place.begin(['dev', '--port', '0']);
