@@ -22,6 +22,11 @@ type Waiting<Job, Result> = {
 const UNDER_WAY = 2;
 /** How many jobs go together at most. */
 const MOST = 32;
+/**
+ * While nothing is under way, no more than these: if all went at once, all would come back at once, and this process and
+ * the database would wait for each other in turn.
+ */
+const MOST_AT_FIRST = 16;
 
 export function createTogether<Job, Result>(options: TogetherOptions<Job, Result>): Together<Job, Result> {
   const { send, keyOf, canBeSentAlone } = options;
@@ -31,8 +36,8 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
 
   function sendWaiting(): void {
     while (underWay < UNDER_WAY && waiting.length > 0) {
+      const taken = takeWaiting(underWay === 0 ? MOST_AT_FIRST : MOST);
       underWay += 1;
-      const taken = takeWaiting();
       comeAlone = taken.length === 1;
       void sendAll(taken).finally(() => {
         underWay -= 1;
@@ -41,12 +46,12 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
     }
   }
 
-  function takeWaiting(): readonly Waiting<Job, Result>[] {
+  function takeWaiting(most: number): readonly Waiting<Job, Result>[] {
     const taken = new Map<string, Waiting<Job, Result>>();
     const left: Waiting<Job, Result>[] = [];
     for (const one of waiting) {
       const key = keyOf(one.job);
-      if (taken.size < MOST && !taken.has(key)) taken.set(key, one);
+      if (taken.size < most && !taken.has(key)) taken.set(key, one);
       else left.push(one);
     }
     waiting = left;
