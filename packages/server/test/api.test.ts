@@ -18,7 +18,7 @@ test('a token says who asks', async () => {
   const ask = await as('ann', { scopes: ['read'] });
   const { status, body } = await ask('GET', '/api/v1/me');
   expect(status).toBe(200);
-  expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], demo: true, model: 'demo' });
+  expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], reach: 'own', demo: true, model: 'demo' });
 });
 
 test('agents are told with their tools and when they ask', async () => {

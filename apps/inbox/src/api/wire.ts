@@ -23,6 +23,7 @@ export type Me = {
   readonly id: string;
   readonly name: string | null;
   readonly scopes: readonly ('start' | 'read' | 'decide')[];
+  readonly reach: 'own' | 'all';
   readonly demo: boolean;
   readonly model: string;
 };

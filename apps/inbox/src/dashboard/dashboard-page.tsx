@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ChartColumn } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { statsQuery } from '../api/queries.ts';
+import { meQuery, statsQuery } from '../api/queries.ts';
 import type { Stats } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
 import { Empty, Loading, Trouble } from '../frame/standing.tsx';
@@ -19,6 +19,7 @@ export default function DashboardPage() {
   const asked = Number(params.get('days'));
   const days = PERIODS.includes(asked) ? asked : 30;
   const stats = useQuery(statsQuery(days));
+  const me = useQuery(meQuery);
   return (
     <>
       <PageHeader title="Dashboard">
@@ -37,7 +38,7 @@ export default function DashboardPage() {
       </PageHeader>
       <div className="flex min-h-0 flex-1 flex-col overflow-y-auto">
         {stats.data ? (
-          <Numbers stats={stats.data} days={days} />
+          <Numbers stats={stats.data} days={days} isOwn={me.data?.reach === 'own'} />
         ) : stats.error ? (
           <Trouble error={stats.error} what="The dashboard" onRetry={() => void stats.refetch()} />
         ) : (
@@ -50,7 +51,10 @@ export default function DashboardPage() {
   );
 }
 
-function Numbers({ stats, days }: { readonly stats: Stats; readonly days: number }) {
+type NumbersProps = { readonly stats: Stats; readonly days: number; readonly isOwn: boolean };
+
+/** Who may decide questions of others still sees the numbers of the own runs only, and is told so. */
+function Numbers({ stats, days, isOwn }: NumbersProps) {
   const now = useNow();
   if (stats.waiting === 0 && stats.decided === 0)
     return (
@@ -61,6 +65,7 @@ function Numbers({ stats, days }: { readonly stats: Stats; readonly days: number
   const rate = approvalRate(sumOf(stats));
   return (
     <div className="mx-auto flex w-full max-w-5xl flex-col gap-6 px-4 py-5 md:px-6">
+      {isOwn && <p className="text-sm text-muted">Of the runs that you started.</p>}
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-5">
         <Tile name="Waiting now" value={count(stats.waiting)}>
           {stats.oldestWaitingAt !== null && stats.waiting > 0 && (

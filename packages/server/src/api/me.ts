@@ -16,8 +16,8 @@ export function personEndpoints({ ai, model }: Services) {
         scope: null,
         answers: { 200: { description: 'Who the server takes the caller for.', shape: MeShape } },
       },
-      ({ person: { id, name, scopes } }) => {
-        const me: Me = { id, name, scopes: [...scopes], demo: model.demo, model: model.name };
+      ({ person: { id, name, scopes, reach } }) => {
+        const me: Me = { id, name, scopes: [...scopes], reach, demo: model.demo, model: model.name };
         return json(me);
       },
     ),

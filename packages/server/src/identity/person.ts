@@ -6,8 +6,9 @@ export const SCOPES = ['start', 'read', 'decide'] as const;
 /** What somebody may do. */
 export type Scope = (typeof SCOPES)[number];
 
+export const REACHES = ['own', 'all'] as const;
 /** Whose runs somebody sees when no policy says otherwise: their own, or everybody's. */
-export type Reach = 'own' | 'all';
+export type Reach = (typeof REACHES)[number];
 
 /** Who asks, as the server knows them. */
 export type Person = {

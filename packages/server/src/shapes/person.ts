@@ -1,12 +1,15 @@
 // Who asks, and what there is to ask: the answers to /me and /agents.
 import { z } from '@hono/zod-openapi';
-import { SCOPES } from '../identity/person.ts';
+import { REACHES, SCOPES } from '../identity/person.ts';
 
 export const MeShape = z
   .object({
     id: z.string(),
     name: z.string().nullable(),
     scopes: z.array(z.enum(SCOPES)),
+    reach: z
+      .enum(REACHES)
+      .openapi({ description: '`own`: lists and numbers are of the runs that the caller started.' }),
     demo: z.boolean().openapi({ description: 'The model is the demo model, which follows a script.' }),
     model: z.string().openapi({ description: 'The name of the model in use.' }),
   })

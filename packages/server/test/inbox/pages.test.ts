@@ -151,6 +151,7 @@ test('the dashboard counts what the server counts', async () => {
   const tile = (name: string, below: string) =>
     page.locator('dl > div', { hasText: name }).filter({ hasText: below }).locator('dd').first().textContent();
   await page.getByRole('heading', { name: 'Decisions per day' }).waitFor();
+  await page.getByText('Of the runs that you started.').waitFor();
   expect(await tile('Waiting now', 'Oldest')).toBe('1');
   expect(await tile('Decided', 'in 30 days')).toBe('5');
   expect(await tile('Approved', 'of approved')).toBe('75 %');
