@@ -1,8 +1,10 @@
 // How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
+
 import { streamText } from 'ai';
-import { memoryStore, NotPerformed, type Store } from 'countersign';
+import { memoryStore, NotPerformed } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 import { calling, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -100,7 +102,7 @@ test('nobody is asked before the question is on record', async () => {
     await recorded.promise;
     return memory.append(...given);
   });
-  const store = { ...bound(memory), append };
+  const store = changedStore(memory, { append });
   const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
   const seen: string[] = [];
   const result = streamText({ model: calling().model, prompt: 'pay', tools });
@@ -119,7 +121,7 @@ test('nobody is asked before the question is on record', async () => {
 
 test('a store that is away lets nothing be asked', async () => {
   const memory = memoryStore();
-  const store = { ...bound(memory), append: () => Promise.reject(new Error('The store is away')) };
+  const store = changedStore(memory, { append: () => Promise.reject(new Error('The store is away')) });
   const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
   const seen: string[] = [];
   const result = streamText({ model: calling().model, prompt: 'pay', tools, onError: () => undefined });
@@ -130,19 +132,3 @@ test('a store that is away lets nothing be asked', async () => {
   }
   expect(seen).not.toContain('tool-approval-request');
 });
-
-function bound(store: Store): Store {
-  const names = [
-    'append',
-    'read',
-    'claim',
-    'renew',
-    'release',
-    'due',
-    'listRuns',
-    'listInterrupts',
-    'interrupt',
-  ] as const;
-  const rest = ['now', 'watch', 'migrate', 'close'] as const;
-  return Object.fromEntries([...names, ...rest].map((name) => [name, (store[name] as any).bind(store)])) as never;
-}

@@ -1,7 +1,9 @@
 // The crash kit finds what it is made to find: each of these scenarios or stores breaks one of its promises.
+
 import { countersign, type Store, z } from 'countersign';
 import { type CrashScenario, crashEverywhere, type StoreUnderTest, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 import { onMemory } from './subjects.ts';
 
 /** A payment that a person approves; `config` is what its tool says of itself. */
@@ -27,25 +29,7 @@ function payment(config: object, changes: Partial<CrashScenario> = {}): CrashSce
 /** The memory store with something wrong. */
 async function broken(change: (store: Store) => Partial<Store>): Promise<StoreUnderTest> {
   const subject = await onMemory();
-  const { store } = subject;
-  const names = [
-    'append',
-    'read',
-    'claim',
-    'renew',
-    'release',
-    'due',
-    'listRuns',
-    'listInterrupts',
-    'interrupt',
-  ] as const;
-  const bound = Object.fromEntries(
-    [...names, 'now' as const, 'watch' as const].map((name) => [
-      name,
-      (...given: never[]) => (store[name] as (...all: never[]) => unknown)(...given),
-    ]),
-  );
-  return { ...subject, store: { ...bound, ...change(store) } as Store };
+  return { ...subject, store: changedStore(subject.store, change(subject.store)) };
 }
 
 test('a payment of a tool that declares nothing is well', async () => {

@@ -1,15 +1,16 @@
 // Reminders: the hook is called when a question has waited for long enough, by whoever works on the store.
+
 import {
   type CountersignOptions,
   countersign,
   memoryStore,
   type OnReminder,
   type RunInterrupt,
-  type Store,
   UsageError,
 } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 
 const MINUTE = 60_000;
 
@@ -220,7 +221,7 @@ test('a worker that stops waits for its hooks, but not for ever', async () => {
 test('a worker that is woken by appends asks for reminders no more often than it polls', async () => {
   const inner = memoryStore();
   let asked = 0;
-  const store: Store = Object.assign(Object.create(inner) as Store, bound(inner), {
+  const store = changedStore(inner, {
     takeReminders: (limit: number, leaseMs: number) => {
       asked += 1;
       return inner.takeReminders(limit, leaseMs);
@@ -239,7 +240,7 @@ test('a worker that is woken by appends asks for reminders no more often than it
 
 test('a card that was changed in the store is told of, and the others are reminded of', async () => {
   const inner = memoryStore();
-  const store: Store = Object.assign(Object.create(inner) as Store, bound(inner), {
+  const store = changedStore(inner, {
     takeReminders: async (limit: number, leaseMs: number) => {
       const taken = await inner.takeReminders(limit, leaseMs);
       return taken.map((reminder) =>
@@ -259,22 +260,3 @@ test('a card that was changed in the store is told of, and the others are remind
   expect(errors).toMatchObject([{ code: 'reminder-failed', cause: { code: 'outdated-card' } }]);
   await worker.stop();
 });
-
-/** The methods of a store, for those who change one of them. */
-function bound(store: Store): Partial<Store> {
-  const names = [
-    'append',
-    'read',
-    'claim',
-    'renew',
-    'release',
-    'due',
-    'reminded',
-    'interrupt',
-    'now',
-    'watch',
-  ] as const;
-  return Object.fromEntries(
-    names.map((name) => [name, (...given: never[]) => (store[name] as (...all: never[]) => unknown)(...given)]),
-  );
-}
