@@ -97,6 +97,7 @@ export type {
   RunQuery,
   RunRecord,
   RunStatus,
+  SettledInterrupt,
   Store,
   StoredEvent,
   TakenReminder,

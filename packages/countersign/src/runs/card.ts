@@ -28,21 +28,28 @@ export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, M
 
 /** Every question that waits in this state, by its key. */
 export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
+  const calls = state.ended ? [] : (state.turn?.calls ?? []);
+  // Asked again and again, also where nothing waits.
+  if (!calls.some((call) => call.phase.at === 'waiting' || goesOnInside(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
-  if (state.ended) return cards;
-  for (const call of state.turn?.calls ?? [])
-    for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
+  for (const call of calls) for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
   return cards;
 }
 
+const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();
+
 function cardsOf(call: Call): readonly PendingCard[] {
-  const { phase, decidedInside = [] } = call;
-  // While the conversation inside goes on, what was not decided in it still waits.
-  const decided = decidedInside.flatMap((resume) => innerDecisions(call, resume));
-  const inside = goesOnInside(call) ? innerCards(call, new Set(decided.map(({ id }) => id))) : [];
+  const { phase } = call;
+  const inside = goesOnInside(call) ? undecidedInside(call) : [];
   if (phase.at !== 'waiting') return inside;
   if (phase.interrupt.kind === 'inside') return innerCards(call, new Set());
   return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
+}
+
+/** While the conversation inside goes on, what was not decided in it still waits. */
+function undecidedInside(call: Call): readonly PendingCard[] {
+  const decided = (call.decidedInside ?? []).flatMap((resume) => innerDecisions(call, resume));
+  return innerCards(call, new Set(decided.map(({ id }) => id)));
 }
 
 function innerCards(call: Call, without: ReadonlySet<string>): readonly PendingCard[] {
@@ -108,9 +115,11 @@ export function digestOf(key: string, card: Json): string {
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
-  const object = value as { readonly [key: string]: Json };
-  const keys = Object.keys(object)
-    .filter((key) => object[key] !== undefined)
-    .sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(object[key] as Json)}`).join(',')}}`;
+  const object = value as { readonly [key: string]: Json | undefined };
+  let text = '';
+  for (const key of Object.keys(object).sort()) {
+    const field = object[key];
+    if (field !== undefined) text += `${text && ','}${JSON.stringify(key)}:${canonical(field)}`;
+  }
+  return `{${text}}`;
 }

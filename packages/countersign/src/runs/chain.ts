@@ -5,7 +5,11 @@ import type { LoadedRun, StoredEvent } from './store.ts';
 
 /** The end of the chain after `event`, given the end before it. */
 export function link(before: string, event: StoredEvent): string {
-  return shortHash(`${before}\n${JSON.stringify(event)}`);
+  return linkText(before, JSON.stringify(event));
+}
+
+function linkText(before: string, event: string): string {
+  return shortHash(`${before}\n${event}`);
 }
 
 /** 132 bits of SHA-256: it is written with every append, and nobody finds a second text for it. */
@@ -16,6 +20,20 @@ export function shortHash(text: string): string {
 export function linkAll(before: string, events: readonly StoredEvent[]): string {
   return events.reduce(link, before);
 }
+
+/** As `linkAll`, for events that are about to be written: their text is kept for the store, which needs it next. */
+export function linkNew(before: string, events: readonly StoredEvent[]): string {
+  const texts = events.map((event) => JSON.stringify(event));
+  TEXTS.set(events, `[${texts.join(',')}]`);
+  return texts.reduce(linkText, before);
+}
+
+/** The events as one JSON array. */
+export function eventsText(events: readonly StoredEvent[]): string {
+  return TEXTS.get(events) ?? JSON.stringify(events);
+}
+
+const TEXTS = new WeakMap<readonly StoredEvent[], string>();
 
 /** What keeps the record of a run from being believed; undefined if nothing does. */
 export function brokenChain({ run, events }: LoadedRun): string | undefined {

@@ -5,7 +5,7 @@ import type { Json } from '../core/json.ts';
 import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { Run, Sink } from '../loop/run.ts';
-import { linkAll } from './chain.ts';
+import { linkAll, linkNew } from './chain.ts';
 import { project } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
 
@@ -56,7 +56,7 @@ export class Journal implements Sink {
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun: boolean;
   #queue: StoredEvent[] = [];
-  #scheduled = false;
+  #scheduled: NodeJS.Immediate | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
   #holds: boolean;
@@ -123,11 +123,9 @@ export class Journal implements Sink {
   write(events: readonly RunEvent[]): void {
     const at = this.#options.clock();
     for (const event of events) this.#queue.push({ ...event, at });
-    if (this.#scheduled) return;
-    this.#scheduled = true;
     // What comes together becomes durable together. Whoever must not wait asks for `flushed`.
-    setImmediate(() => {
-      this.#scheduled = false;
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = undefined;
       this.#inTurn(() => this.#flush('hold')).catch(() => undefined);
     });
   }
@@ -221,6 +219,8 @@ export class Journal implements Sink {
     if (this.#failure || this.#queue.length === 0) return true;
     const events = this.#queue;
     this.#queue = [];
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
     try {
       return await this.#append(events, how, ending);
     } catch (error) {
@@ -275,7 +275,7 @@ export class Journal implements Sink {
       expectedVersion: this.#version,
       ...(this.#create && { create: this.#create }),
       events,
-      hash: linkAll(this.#hash, events),
+      hash: linkNew(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
       ...ending,
       claim: { how: this.#holds ? how : this.#firstClaim(how), token, leaseMs },

@@ -27,9 +27,13 @@ export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt
     opened: [...cards]
       .filter(([key]) => !before.has(key))
       .map(([key, card]) => cardRecord(key, card, run.id, run.agent, now)),
-    settled: [...before.keys()]
-      .filter((key) => !cards.has(key))
-      .map((id) => ({ id, settlement: input.settlements.get(id) ?? { withdrawn: true, at: now } })),
+    settled: [...before]
+      .filter(([key]) => !cards.has(key))
+      .map(([id, { interrupt }]) => ({
+        id,
+        settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
+        labelled: (interrupt.labels ?? []).length > 0,
+      })),
   };
 }
 

@@ -110,7 +110,7 @@ export type Append = {
   /** Questions of this run that begin to wait. An id that there is already, in any run, is an `InvariantError`. */
   readonly opened: readonly NewInterrupt[];
   /** Questions that stop waiting. One that does not wait in this run, or is named twice, is an `InvariantError`. */
-  readonly settled: readonly { readonly id: string; readonly settlement: Json }[];
+  readonly settled: readonly SettledInterrupt[];
   /**
    * `hold`: the claim of this token must still be held, or the append is refused; it is kept and renewed. One that has
    * lapsed and that nobody took still belongs to its token. A run that is created has no claim that could be held.
@@ -122,6 +122,9 @@ export type Append = {
    */
   readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
 };
+
+/** A question that stops waiting. `labelled: false` says that it has no labels, and saves the store a look for them. */
+export type SettledInterrupt = { readonly id: string; readonly settlement: Json; readonly labelled?: boolean };
 
 /** What an append does about the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
