@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { ProviderError } from '../core/errors.ts';
 import { hasAnswered } from './postgres-failure.ts';
+import { Execution, type TypeParsers } from './postgres-query.ts';
 
 /** What `query` resolves with. */
 export type PostgresResult = { readonly rows: readonly any[] };
@@ -72,14 +73,14 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
   };
 }
 
-/** `pg` has these two for its own pool. */
-type Connection = PoolClient & { ref(): void; unref(): void };
+/** `pg` has these for its own pool and queries. */
+type Connection = PoolClient & TypeParsers & { ref(): void; unref(): void };
 
 type QueryClass = new (
   text: string,
   values: unknown[] | undefined,
   done: (error: Error | null, result: PostgresResult) => void,
-) => { name?: string };
+) => object;
 
 /** For how long a connection that is in use again and again is kept out of the pool. */
 const AT_HAND_MS = 1_000;
@@ -101,16 +102,10 @@ class Connections {
     pool.on('connect', (client) => client.on('end', () => this.#lost(client as Connection)));
   }
 
-  async query(given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
-    const client = this.#takeAtHand() ?? ((await this.#pool.connect()) as Connection);
-    try {
-      const result = await this.#send(client, given, values);
-      this.#keep(client);
-      return result;
-    } catch (error) {
-      client.release(!hasAnswered(error));
-      throw error;
-    }
+  query(given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+    const client = this.#takeAtHand();
+    if (client) return this.#send(client, given, values);
+    return this.#pool.connect().then((client) => this.#send(client as Connection, given, values));
   }
 
   close(): Promise<void> {
@@ -120,12 +115,26 @@ class Connections {
   }
 
   #send(client: Connection, given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
-    const { name, ...asked } = typeof given === 'string' ? { name: undefined, text: given, values } : given;
     return new Promise((resolve, reject) => {
-      const done = (error: Error | null, result: PostgresResult): void => (error ? reject(error) : resolve(result));
-      const query = new this.#Query(asked.text, asked.values, done);
-      if (name !== undefined) query.name = name;
-      client.query(query as never);
+      const done = (error: Error | null, result: PostgresResult): void => {
+        if (error) {
+          client.release(!hasAnswered(error));
+          reject(error);
+        } else {
+          this.#keep(client);
+          resolve(result);
+        }
+      };
+      const query =
+        typeof given === 'string'
+          ? new this.#Query(given, values, done)
+          : new Execution(given, given.values, client, done);
+      try {
+        client.query(query as never);
+      } catch (error) {
+        client.release(true);
+        reject(error);
+      }
     });
   }
 

@@ -47,6 +47,7 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
   }
 
   function takeWaiting(most: number): readonly Waiting<Job, Result>[] {
+    if (waiting.length === 1) return waiting.splice(0);
     const taken = new Map<string, Waiting<Job, Result>>();
     const left: Waiting<Job, Result>[] = [];
     for (const one of waiting) {
@@ -61,7 +62,9 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
   async function sendAll(all: readonly Waiting<Job, Result>[]): Promise<void> {
     try {
       const results = await send(all.map(({ job }) => job));
-      for (const [index, { resolve }] of all.entries()) resolve(results[index]);
+      all.forEach(({ resolve }, index) => {
+        resolve(results[index]);
+      });
     } catch (error) {
       if (all.length > 1 && canBeSentAlone(error)) for (const one of all) await sendAll([one]);
       else for (const { reject } of all) reject(error);
