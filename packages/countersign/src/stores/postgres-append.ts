@@ -1,127 +1,57 @@
 // Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
-import type { Append, ClaimHow } from '../runs/store.ts';
 import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
+import {
+  type EncodedAppend,
+  FIELD_TYPES,
+  FIELDS,
+  type Field,
+  type Fields,
+  type FieldType,
+  OPENED_TYPES,
+  SETTLED_TYPES,
+  type Shape,
+  shapeOfAll,
+} from './postgres-encoded.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 
-export type AppendedRow = { readonly id: string; readonly claimed: boolean; readonly watched: boolean };
+/** `watched`: another process wants to hear of it; null if that was not asked. */
+export type AppendedRow = { readonly id: string; readonly claimed: boolean; readonly watched: boolean | null };
 
 export type Prepared = { readonly statement: Statement; readonly values: unknown[] };
 
 /**
- * Makes statements that answer with one row for each append that happened: `id`, `claimed`, and `watched` if another
- * process than `watcherId` wants to hear of it. An append without a row was refused, and has changed nothing.
+ * Makes a statement for appends to different runs. Each shape has its own, so that nobody pays for what most appends do
+ * not have. It answers with one row for each append that happened. One without a row was refused, and has changed
+ * nothing, while the rest happens; if one fails, none has happened. With `asksWatched`, it also looks whether another
+ * process than `watcherId` watches.
  */
-export type AppendStatements = {
-  /** Each shape has its own statement, so that nobody pays for what most appends do not have. */
-  readonly one: (append: EncodedAppend) => Prepared;
-  /** Appends to different runs. Some may be refused and the rest happens; if one fails, none has happened. */
-  readonly several: (appends: readonly EncodedAppend[]) => Prepared;
-};
+export type PrepareAppend = (appends: readonly EncodedAppend[], asksWatched: boolean) => Prepared;
 
-export function appendStatements(tables: Tables, watcherId: number): AppendStatements {
+export function appendStatements(tables: Tables, watcherId: number): PrepareAppend {
   const known = new Map<string, Composed>();
-  function prepare(shape: Shape, appends: readonly EncodedAppend[]): Prepared {
-    const key = Object.values(shape).join();
-    const composed = known.get(key) ?? compose(tables, shape, watcherId);
+  return (appends, asksWatched) => {
+    const shape = shapeOfAll(appends.map((append) => append.shape));
+    const key = `${Object.values(shape).join()},${asksWatched}`;
+    const composed = known.get(key) ?? compose(tables, shape, asksWatched ? watcherId : undefined);
     known.set(key, composed);
-    return { statement: composed.statement, values: composed.values.map((value) => value(appends)) };
-  }
-  return {
-    one: (append) => prepare(append.shape, [append]),
-    several: (appends) => prepare(shapeOfAll(appends.map(({ shape }) => shape)), appends),
+    const sent: Sent = {
+      append: appends.map(({ fields }) => fields),
+      opened: appends.flatMap(({ opened }) => opened),
+      settled: appends.flatMap(({ settled }) => settled),
+    };
+    return { statement: composed.statement, values: composed.values.map((value) => value(sent)) };
   };
 }
 
-/** An append as it travels: what the caller changes afterwards is no matter. */
-export type EncodedAppend = {
-  readonly shape: Shape;
-  readonly runId: string;
-  readonly fields: Readonly<Record<Field, string | number | null>>;
-  readonly opened: readonly ReturnType<typeof openedRow>[];
-  readonly settled: readonly { readonly id: string; readonly settlement: string }[];
-};
+/** What all the appends of a statement consist of. */
+type Sent = { readonly append: readonly Fields<typeof FIELD_TYPES>[] } & Pick<EncodedAppend, 'opened' | 'settled'>;
 
-export function encodeAppend(append: Append): EncodedAppend {
-  const { runId, create, claim, events, opened, settled } = append;
-  return {
-    shape: shapeOf(append),
-    runId,
-    fields: {
-      run_id: runId,
-      expected: append.expectedVersion,
-      added: events.length,
-      events: JSON.stringify(events),
-      hash: append.hash,
-      status: append.status,
-      wake_at: append.wakeAt,
-      outcome: JSON.stringify(append.outcome),
-      how: claim?.how ?? null,
-      token: claim?.token ?? null,
-      lease_ms: claim === undefined ? null : Math.ceil(claim.leaseMs),
-      agent: create?.agent ?? null,
-      started_by: create?.startedBy ?? null,
-      opened_ids: opened.length === 0 ? null : JSON.stringify(opened.map(({ id }) => id)),
-    },
-    opened: opened.map(openedRow),
-    settled: settled.map(({ id, settlement }) => ({ id, settlement: JSON.stringify(settlement) })),
-  };
-}
-
-/** What an append consists of, beside interrupts, by the names in the statement. */
-const FIELD_TYPES = {
-  ...{ run_id: 'text', expected: 'int', added: 'int', events: 'text', hash: 'text', status: 'text', wake_at: 'bigint' },
-  ...{ outcome: 'text', how: 'text', token: 'text', lease_ms: 'bigint', agent: 'text', started_by: 'text' },
-  opened_ids: 'text',
-} as const;
-
-type Field = keyof typeof FIELD_TYPES;
-const FIELDS = Object.keys(FIELD_TYPES) as readonly Field[];
-
-/** What a statement has to be able to do. */
-type Shape = {
-  readonly takes: 'one' | 'several';
-  readonly writes: 'new' | 'old' | 'both';
-  readonly opens: 'none' | 'plain' | 'labelled';
-  readonly settles: 'none' | 'one' | 'several';
-  /** Whether the runs are due afterwards, now or later. */
-  readonly due: 'yes' | 'no' | 'both';
-  /** What all of them do about the claim, if it is the same. */
-  readonly claims: ClaimHow | 'nothing' | 'various';
-};
-
-function shapeOfAll(shapes: readonly Shape[]): Shape {
-  const common = <Key extends keyof Shape, Other>(key: Key, other: Other): Shape[Key] | Other => {
-    const [first] = shapes;
-    return first !== undefined && shapes.every((shape) => shape[key] === first[key]) ? first[key] : other;
-  };
-  return {
-    takes: 'several',
-    writes: common('writes', 'both'),
-    opens: shapes.some(({ opens }) => opens === 'labelled') ? 'labelled' : common('opens', 'plain'),
-    settles: common('settles', 'several') === 'none' ? 'none' : 'several',
-    due: common('due', 'both'),
-    claims: common('claims', 'various'),
-  };
-}
-
-function shapeOf({ create, opened, settled, status, wakeAt, claim }: Append): Shape {
-  const labelled = opened.some(({ labels }) => labels.length > 0);
-  return {
-    takes: 'one',
-    writes: create === undefined ? 'old' : 'new',
-    opens: opened.length === 0 ? 'none' : labelled ? 'labelled' : 'plain',
-    settles: settled.length === 0 ? 'none' : settled.length === 1 ? 'one' : 'several',
-    due: status === 'running' || (status === 'waiting' && wakeAt !== null) ? 'yes' : 'no',
-    claims: claim?.how ?? 'nothing',
-  };
-}
-
-type Value = (appends: readonly EncodedAppend[]) => unknown;
+type Value = (sent: Sent) => unknown;
 type Composed = { readonly statement: Statement; readonly values: readonly Value[] };
 
 /** Numbers the values in the order in which the text asks for them, each once. */
-function compose(tables: Tables, shape: Shape, watcherId: number): Composed {
+function compose(tables: Tables, shape: Shape, watcherId: number | undefined): Composed {
   const values: Value[] = [];
   const numbers = new Map<string, number>();
   const value = (name: string, type: string, given: Value): string => {
@@ -129,41 +59,56 @@ function compose(tables: Tables, shape: Shape, watcherId: number): Composed {
     numbers.set(name, number);
     return `$${number}::${type}`;
   };
-  const settled = (name: string, of: (append: EncodedAppend) => readonly string[]): string =>
-    shape.settles === 'one'
-      ? value(name, 'text', (appends) => appends.flatMap(of)[0])
-      : value(name, 'text[]', (appends) => appends.flatMap(of));
+  /** Values of what the appends have of one kind: of the only one, or of all as a list. */
+  const valuesOf = <Name extends string>(
+    kind: keyof Sent,
+    types: Readonly<Record<Name, FieldType>>,
+  ): ListedValues<Name> => {
+    const sentOf = (sent: Sent) => sent[kind] as readonly Readonly<Record<Name, string | number | null>>[];
+    return {
+      one: (name) => value(`${kind} ${name}`, columnType(types[name]), (sent) => sentOf(sent)[0]?.[name]),
+      all: (name) => {
+        const each = (sent: Sent) => sentOf(sent).map((fields) => fields[name]);
+        if (types[name] !== 'json') return value(`all ${kind} ${name}`, `${types[name]}[]`, each);
+        // What is not there is an empty line, which no JSON is.
+        return `string_to_array(${value(`all ${kind} ${name}`, 'text', (sent) => each(sent).join('\n'))}, E'\\n', '')`;
+      },
+    };
+  };
+  const fields = valuesOf('append', FIELD_TYPES);
   const text = appendText(tables, shape, {
     of: (field) => {
       // As a constant, so that the planner leaves out what it rules out.
       if (field === 'how' && shape.claims !== 'various')
         return shape.claims === 'nothing' ? NOTHING : `'${shape.claims}'`;
-      if (shape.takes === 'several') return `g.${field}`;
-      return value(field, FIELD_TYPES[field], ([append]) => append?.fields[field]);
+      return shape.takes === 'several' ? `g.${field}` : fields.one(field);
     },
-    all: (field) => value(field, `${FIELD_TYPES[field]}[]`, (appends) => appends.map(({ fields }) => fields[field])),
-    opened: () => value('opened', 'json', (appends) => JSON.stringify(appends.flatMap(({ opened }) => opened))),
-    settledIds: () => settled('settled ids', (append) => append.settled.map(({ id }) => id)),
-    settledRuns: () => settled('settled runs', (append) => append.settled.map(() => append.runId)),
-    settlements: () => settled('settlements', (append) => append.settled.map(({ settlement }) => settlement)),
-    watcher: () => value('watcher', 'bigint', () => watcherId),
+    all: fields.all,
+    opened: valuesOf('opened', OPENED_TYPES),
+    settled: valuesOf('settled', SETTLED_TYPES),
+    ...(watcherId !== undefined && { watcher: value('watcher', 'bigint', () => watcherId) }),
   });
   return { statement: statement(text), values };
 }
 
+function columnType(type: FieldType): string {
+  return type === 'json' ? 'text' : type;
+}
+
 const NOTHING = 'NULL::text';
 
-/** How the values are written into the text. */
+/** How values are written into the text: that of the only one, or those of all, as an array. */
+type ListedValues<Name> = { readonly one: (name: Name) => string; readonly all: (name: Name) => string };
+
 type Given = {
   /** Of the append at hand. */
   readonly of: (field: Field) => string;
   /** Of all appends, as an array. */
   readonly all: (field: Field) => string;
-  readonly opened: () => string;
-  readonly settledIds: () => string;
-  readonly settledRuns: () => string;
-  readonly settlements: () => string;
-  readonly watcher: () => string;
+  readonly opened: ListedValues<keyof typeof OPENED_TYPES>;
+  readonly settled: ListedValues<keyof typeof SETTLED_TYPES>;
+  /** Present if it is asked whether others watch. */
+  readonly watcher?: string;
 };
 
 function appendText(tables: Tables, shape: Shape, given: Given): string {
@@ -173,15 +118,18 @@ function appendText(tables: Tables, shape: Shape, given: Given): string {
     INSERT INTO ${tables.event} (run_seq, version, events, opened)
     SELECT g.seq, g.version, ${given.of('events')}, ${openedIds} FROM written g
   )`);
-  if (shape.due !== 'no') parts.push(becomingDue(tables));
-  if (shape.due !== 'yes' && shape.writes !== 'new') parts.push(endingDue(tables));
-  if (shape.opens !== 'none') parts.push(opening(tables, given));
-  if (shape.opens === 'labelled') parts.push(labelling(tables));
-  if (shape.settles !== 'none') parts.push(settling(tables, shape, given), unlabelling(tables));
+  if (shape.opens !== 'none') parts.push(opening(tables, shape, given));
+  if (shape.labels) parts.push(labelling(tables));
+  if (shape.settles !== 'none') parts.push(settling(tables, shape, given));
+  if (shape.unlabels) parts.push(unlabelling(tables));
   return `WITH ${parts.join(', ')}
-    SELECT g.id, coalesce(g.claim_token = ${given.of('token')}, false) AS claimed,
-      EXISTS (SELECT FROM ${tables.watcher} WHERE until > ${NOW} AND id <> ${given.watcher()}) AS watched
+    SELECT g.id, coalesce(g.claim_token = ${given.of('token')}, false) AS claimed, ${watched(tables, given)} AS watched
     FROM written g`;
+}
+
+function watched(tables: Tables, { watcher }: Given): string {
+  if (watcher === undefined) return 'NULL::bool';
+  return `EXISTS (SELECT FROM ${tables.watcher} WHERE until > ${NOW} AND id <> ${watcher})`;
 }
 
 /**
@@ -203,7 +151,7 @@ function writing(tables: Tables, shape: Shape, given: Given): string[] {
   ];
 }
 
-const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.due_at, r.started_by AS starter';
+const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.started_by AS starter';
 /** What else of the append is asked for once its run is written. */
 const CARRIED = ['token', 'events', 'opened_ids'] as const;
 
@@ -252,47 +200,28 @@ function changing(tables: Tables, shape: Shape, given: Given): string {
 /** Whoever settled one of them in the meantime has also changed the version. */
 function allWait({ interrupt }: Tables, { settles }: Shape, given: Given): string {
   const waiting = waitsIn('r.id');
-  if (settles === 'one') return `EXISTS (SELECT FROM ${interrupt} i WHERE i.id = ${given.settledIds()} AND ${waiting})`;
-  return `(SELECT count(DISTINCT i.id) FROM unnest(${given.settledIds()}, ${given.settledRuns()}) s (id, run_id)
+  const { one, all } = given.settled;
+  if (settles === 'one') return `EXISTS (SELECT FROM ${interrupt} i WHERE i.id = ${one('id')} AND ${waiting})`;
+  return `(SELECT count(DISTINCT i.id) FROM unnest(${all('id')}, ${all('run_id')}) s (id, run_id)
       JOIN ${interrupt} i ON i.id = s.id WHERE s.run_id = r.id AND ${waiting})
-    = (SELECT count(*) FROM unnest(${given.settledRuns()}) s (run_id) WHERE s.run_id = r.id)`;
+    = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
 }
 
-/** Most appends leave it as it is, and then nothing is written. */
-function becomingDue({ due }: Tables): string {
-  return `due AS (
-    INSERT INTO ${due} AS d (run_id, due_at) SELECT g.id, g.due_at FROM written g WHERE g.due_at IS NOT NULL
-    ON CONFLICT (run_id) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <> excluded.due_at
-  )`;
-}
-
-function endingDue({ due }: Tables): string {
-  return `undue AS (DELETE FROM ${due} d USING written g WHERE d.run_id = g.id AND g.due_at IS NULL)`;
-}
-
-const OPENED_COLUMNS = {
-  ...{ id: 'text', agent: 'text', tool: 'text', kind: 'text', risk: 'text', digest: 'text', created_at: 'bigint' },
-  ...{ expires_at: 'bigint', remind_at: 'bigint', labels: 'text[]', card: 'text' },
-};
-
-/** The columns that `json_to_recordset` reads. The card travels, and stays, as text. */
-function openedRow(interrupt: Append['opened'][number]): Record<keyof typeof OPENED_COLUMNS | 'run_id', unknown> {
-  const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest, labels, card } = interrupt;
-  return {
-    ...{ id, run_id: runId, agent, tool, kind, risk, digest },
-    ...{ created_at: createdAt, expires_at: expiresAt, remind_at: remindAt },
-    labels: labels.length === 0 ? null : [...labels],
-    card: JSON.stringify(card),
+function opening({ interrupt }: Tables, { opens, labels }: Shape, { opened }: Given): string {
+  const names = Object.keys(OPENED_TYPES) as readonly (keyof typeof OPENED_TYPES)[];
+  // Without labels there is nothing to make an array of.
+  const columns = names.filter((name) => name !== 'run_id' && (labels || name !== 'labels'));
+  const column = (name: (typeof names)[number]): string => {
+    const value = opens === 'one' ? opened.one(name) : `o.${name}`;
+    return name === 'labels' ? `ARRAY(SELECT json_array_elements_text(${value}::json))` : value;
   };
-}
-
-function opening({ interrupt }: Tables, given: Given): string {
-  const columns = Object.keys(OPENED_COLUMNS);
-  const types = Object.entries(OPENED_COLUMNS).map(([column, type]) => `${column} ${type}`);
+  const from =
+    opens === 'one'
+      ? ''
+      : `JOIN unnest(${names.map(opened.all).join(', ')}) o (${names.join(', ')}) ON o.run_id = g.id`;
   return `opened AS (
     INSERT INTO ${interrupt} AS i (run_id, started_by, ${columns.join(', ')})
-    SELECT g.id, g.starter, ${columns.map((column) => `o.${column}`).join(', ')}
-    FROM written g JOIN json_to_recordset(${given.opened()}) AS o (run_id text, ${types.join(', ')}) ON o.run_id = g.id
+    SELECT g.id, g.starter, ${columns.map(column).join(', ')} FROM written g ${from}
     RETURNING i.id, i.seq, i.created_at, i.labels
   )`;
 }
@@ -304,13 +233,13 @@ function labelling({ label }: Tables): string {
   )`;
 }
 
-function settling({ interrupt }: Tables, { settles }: Shape, given: Given): string {
+function settling({ interrupt }: Tables, { settles }: Shape, { settled: { one, all } }: Given): string {
   const [settlement, from, matches] =
     settles === 'one'
-      ? [given.settlements(), 'written g', `i.id = ${given.settledIds()}`]
+      ? [one('settlement'), 'written g', `i.id = ${one('id')}`]
       : [
           's.settlement',
-          `written g JOIN unnest(${given.settledIds()}, ${given.settledRuns()}, ${given.settlements()})
+          `written g JOIN unnest(${all('id')}, ${all('run_id')}, ${all('settlement')})
             s (id, run_id, settlement) ON s.run_id = g.id`,
           'i.id = s.id',
         ];

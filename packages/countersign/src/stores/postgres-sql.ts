@@ -16,7 +16,6 @@ type Name =
   | 'renew'
   | 'release'
   | 'due'
-  | 'completeDue'
   | 'takeReminders'
   | 'reminded'
   | 'interrupt'
@@ -26,7 +25,7 @@ type Name =
 
 export type PostgresSql = { readonly dialect: Dialect } & { readonly [name in Name]: Statement };
 
-export function postgresSql({ run, due, event, interrupt, label }: Tables): PostgresSql {
+export function postgresSql({ run, event, interrupt, label }: Tables): PostgresSql {
   const batches = (after: string): string => `(
     SELECT string_agg(e.events, E'\\n')
     FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
@@ -51,12 +50,8 @@ export function postgresSql({ run, due, event, interrupt, label }: Tables): Post
     release: statement(`WITH r AS (
         UPDATE ${run} SET claim_until = NULL, claim_token = NULL WHERE id = $1 AND claim_token = $2 RETURNING seq
       ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
-    due: statement(`SELECT EXISTS (SELECT FROM ${due} WHERE run_id = '') AS complete, ARRAY(
-        SELECT d.run_id::text FROM ${due} d JOIN ${run} r ON r.id = d.run_id AND r.due_at = d.due_at
-        WHERE d.due_at <= ${NOW} AND (r.claim_until IS NULL OR r.claim_until <= ${NOW}) ORDER BY d.due_at LIMIT $1
-      ) AS ids`),
-    completeDue: statement(`INSERT INTO ${due} (run_id, due_at)
-      SELECT id, due_at FROM ${run} WHERE due_at IS NOT NULL UNION ALL SELECT '', ${NEVER} ON CONFLICT DO NOTHING`),
+    due: statement(`SELECT id FROM ${run}
+      WHERE due_at <= ${NOW} AND (claim_until IS NULL OR claim_until <= ${NOW}) ORDER BY due_at LIMIT $1`),
     // Those that another takes at this moment, or that are being settled, are left out; nobody waits for anybody.
     takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
         reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))
@@ -114,9 +109,6 @@ const TEXTS = `lower(concat_ws(' ', i.agent, i.tool, i.labels::text, i.card) COL
 /** PostgreSQL reads no JSON with a zero character or half of a surrogate pair, both of which are escaped in ours. */
 const SETTLEMENT = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
   ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json`;
-
-/** No run has the empty id, and this time never comes: the row says that the others are complete. */
-const NEVER = '9223372036854775807';
 
 const RUN_FIELDS = fields('r', RUN_COLUMNS);
 const INTERRUPT_FIELDS = fields('i', INTERRUPT_COLUMNS);

@@ -16,6 +16,8 @@ export type WatchConnection = {
 /** For how long a process is believed to watch without saying so again. */
 const BELIEVED_MS = 60_000;
 const SAY_AGAIN_MS = 20_000;
+/** For how long appends need not ask again whether anybody watches. */
+const ASKED_MS = 100;
 /** Ids that are collected before they are announced together. */
 const COLLECT_MS = 5;
 const LONGEST_WAIT_MS = 5_000;
@@ -36,12 +38,28 @@ export class PostgresAnnouncer {
   readonly #connection: WatchConnection;
   #runIds = new Set<string>();
   #announcing: Promise<void> | undefined;
+  #watched = false;
+  #askAgainAt = 0;
 
   constructor(connection: WatchConnection) {
     this.#connection = connection;
   }
 
-  announce(runId: string): void {
+  /** Whether the next append has to ask if others watch. */
+  asksWatched(): boolean {
+    return performance.now() >= this.#askAgainAt;
+  }
+
+  /** `watched`: what the append was told about it, if it asked. */
+  appended(runId: string, watched: boolean | null): void {
+    if (watched !== null) {
+      this.#watched = watched;
+      this.#askAgainAt = performance.now() + ASKED_MS;
+    }
+    if (this.#watched) this.#announce(runId);
+  }
+
+  #announce(runId: string): void {
     this.#runIds.add(runId);
     this.#announcing ??= this.#announceSoon();
   }
@@ -129,6 +147,8 @@ async function listen(
     await client.query(`LISTEN ${quoted(channelOf(tables))}`);
     await client.query(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
     await client.query(sayThatWeWatch);
+    // By then everybody who appends has asked.
+    await Promise.race([over, pause(ASKED_MS + ASKED_MS / 2, stop)]);
     await lookBack();
     // Whoever appended without knowing that we watch has finished by then.
     const once = setTimeout(() => lookBack().catch(() => end()), LOOK_BACK_MS / 3);

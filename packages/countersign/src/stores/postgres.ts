@@ -19,13 +19,8 @@ import type {
 } from '../runs/store.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage, readLimit } from './page.ts';
-import {
-  type AppendedRow,
-  appendStatements,
-  type EncodedAppend,
-  encodeAppend,
-  type Prepared,
-} from './postgres-append.ts';
+import { type AppendedRow, appendStatements, type Prepared } from './postgres-append.ts';
+import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
 import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
@@ -102,12 +97,9 @@ class PostgresStore implements Store {
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
     this.notes = new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables);
-    const { one, several } = appendStatements(this.#tables, this.#watcherId);
+    const prepareAppend = appendStatements(this.#tables, this.#watcherId);
     // In the order of their ids: that is the order in which every process locks the runs.
-    this.#append = this.#together((appends) => {
-      const [first, second] = appends;
-      return first !== undefined && second === undefined ? one(first) : several(appends);
-    });
+    this.#append = this.#together((appends) => prepareAppend(appends, this.#announcer.asksWatched()));
     this.#read = this.#together((readings) => {
       const [runIds, after] = [readings.map(({ runId }) => runId), readings.map(({ after }) => after)];
       const { read, readSeveral } = this.#sql;
@@ -122,17 +114,19 @@ class PostgresStore implements Store {
 
   async append(append: Append): Promise<Appended> {
     checkAppend(append);
-    const row = await this.#append(encodeAppend(append)).catch((error: unknown) => {
+    let row: AppendedRow | undefined;
+    try {
+      row = await this.#append(encodeAppend(append));
+    } catch (error) {
       const constraint = violatedConstraint(error);
       if (constraint === 'countersign_run_pkey') throw runExists(append.runId);
       if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
       // Others wrote at the same moment: what there is now says why this one was refused.
-      if (isSerializationFailure(error)) return undefined;
-      throw postgresFailure(error);
-    });
+      if (!isSerializationFailure(error)) throw postgresFailure(error);
+    }
     if (row === undefined) throw await this.#refusalOf(append);
     this.#watchers.notify(append.runId);
-    if (row.watched) this.#announcer.announce(append.runId);
+    this.#announcer.appended(append.runId, row.watched);
     return { claimed: row.claimed };
   }
 
@@ -141,9 +135,12 @@ class PostgresStore implements Store {
       const [part] = await this.#rows<PartRow>(this.#sql.readPart, [runId, after, readLimit(limit)]);
       return part === undefined ? undefined : partOf(part, after, limit);
     }
-    const row = await this.#read({ runId, after }).catch((error: unknown) => {
+    let row: LoadedRow | undefined;
+    try {
+      row = await this.#read({ runId, after });
+    } catch (error) {
       throw postgresFailure(error);
-    });
+    }
     return row === undefined ? undefined : loadedOf(row, after);
   }
 
@@ -165,11 +162,8 @@ class PostgresStore implements Store {
   }
 
   async due(limit: number): Promise<readonly string[]> {
-    const [found] = await this.#rows<DueRow>(this.#sql.due, [limit]);
-    if (found === undefined || found.complete) return found?.ids ?? [];
-    await this.#rows(this.#sql.completeDue, []);
-    const [completed] = await this.#rows<DueRow>(this.#sql.due, [limit]);
-    return completed?.ids ?? [];
+    const rows = await this.#rows<{ readonly id: string }>(this.#sql.due, [limit]);
+    return rows.map(({ id }) => id);
   }
 
   async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
@@ -282,6 +276,7 @@ class PostgresStore implements Store {
       send: async (jobs) => {
         const { statement, values } = prepare(jobs);
         const { rows } = await run(await this.#pool(), statement, values);
+        if (jobs.length === 1) return rows;
         const byRun = new Map<string, Row>(rows.map((row) => [row.id, row]));
         return jobs.map(({ runId }) => byRun.get(runId));
       },
@@ -315,8 +310,6 @@ class PostgresStore implements Store {
 }
 
 type Reading = { readonly runId: string; readonly after: number };
-
-type DueRow = { readonly complete: boolean; readonly ids: readonly string[] };
 
 function openedIds({ opened }: Append): string {
   return opened.map(({ id }) => id).join(' or ');

@@ -121,6 +121,54 @@ export function appendContract(check: Check): void {
     }
   });
 
+  check('appends at once keep odd names and values apart, byte for byte', async ({ store }) => {
+    const runIds = ODD.map((odd, index) => `${odd}#${index}`);
+    const appends = ODD.map((odd, index) => {
+      const runId = `${odd}#${index}`;
+      const given = { agent: odd, tool: odd, kind: odd, digest: odd, labels: index % 2 === 0 ? [] : [odd, 'all'] };
+      const times = { createdAt: index, expiresAt: index % 3 === 0 ? index : null };
+      const opened = [`${runId}:a`, `${runId}:b`]
+        .slice(index % 3 === 0 ? 1 : 0)
+        .map((id) => interrupt(id, runId, { ...given, ...times, card: { odd } }));
+      return creation(runId, {
+        ...{ create: { id: runId, agent: odd, startedBy: index % 2 === 0 ? odd : null }, status: 'waiting' },
+        ...{ events: [stepDone(odd, odd), stepDone('two', null)], hash: odd, outcome: index % 2 === 0 ? odd : null },
+        opened,
+      });
+    });
+    await Promise.all(appends.map((append) => store.append(append)));
+    const settling = ODD.map((odd, index) =>
+      addition(`${odd}#${index}`, 2, {
+        hash: odd,
+        settled: (appends[index]?.opened ?? []).map(({ id, labels }) => ({
+          ...{ id, settlement: { odd } },
+          ...(index % 4 < 2 && { labelled: labels.length > 0 }),
+        })),
+      }),
+    );
+    const waiting = await store.listInterrupts({ label: 'all', limit: 100 });
+    strictEqual(
+      waiting.items.length,
+      appends.flatMap(({ opened }) => opened.filter((one) => one.labels.length)).length,
+    );
+    await Promise.all(settling.map((append) => store.append(append)));
+    for (const [index, { create, opened, hash, events }] of appends.entries()) {
+      const loaded = await load(store, runIds[index] ?? '');
+      deepStrictEqual(
+        [loaded.run.agent, loaded.run.startedBy, loaded.run.hash],
+        [create?.agent, create?.startedBy, hash],
+      );
+      deepStrictEqual(loaded.events, [...events, ...(settling[index]?.events ?? [])]);
+      for (const one of opened) {
+        const { settledAt: _, ...kept } = (await store.interrupt(one.id)) ?? {};
+        deepStrictEqual(kept, { ...one, startedBy: create?.startedBy, settlement: one.card });
+      }
+    }
+    deepStrictEqual((await store.listInterrupts({ label: 'all', limit: 100 })).items, []);
+    const settled = await store.listInterrupts({ label: 'all', settled: true, limit: 100 });
+    strictEqual(settled.items.length, waiting.items.length);
+  });
+
   check('of many appends at once each is refused or happens by itself', async ({ store }) => {
     await pausedRun(store, 'old', [interrupt('asked', 'old')]);
     await pausedRun(store, 'other', [interrupt('answered', 'other')]);
@@ -215,3 +263,27 @@ export function appendContract(check: Check): void {
     strictEqual(await store.read('new'), undefined);
   });
 }
+
+/** Texts that a store could take for something else on their way. */
+const ODD: readonly string[] = [
+  ...[
+    'NULL',
+    'null',
+    '{}',
+    '{"a","b"}',
+    '"',
+    '""',
+    '\\',
+    '\\"',
+    "'",
+    '$1',
+    'a\nb',
+    '\n',
+    '\r\n',
+    '\t',
+    ',',
+    ' ',
+    'ä€😀',
+  ],
+  ...['\\n', '\u2028', '%s', '?', '--', '[null]', '\u007f', 'x'.repeat(3_000)],
+];

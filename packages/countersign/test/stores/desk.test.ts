@@ -196,6 +196,20 @@ function outlive(
     await store.close();
   });
 
+  test('runs from before there was an index of those that are due are taken up', async () => {
+    const place = await freshPlace();
+    const old = open(place);
+    await old.append(creation('first'));
+    await old.append(creation('waits', { status: 'waiting' }));
+    await old.append(creation('overdue', { status: 'waiting', wakeAt: 5 }));
+    await old.close();
+    for (const text of WITHOUT_DUE_INDEX) await ask(place, text);
+    await ask(place, 'DELETE FROM countersign_migration WHERE version > 3');
+    const store = open(place);
+    expect(await store.due(9)).toEqual(['overdue', 'first']);
+    await store.close();
+  });
+
   test('questions from before there were reminders are reminded of', async () => {
     const place = await freshPlace();
     const old = open(place);
@@ -244,8 +258,12 @@ function outlive(
   });
 }
 
-/** Takes back what the third step of the tables has made. */
+/** Takes back what the fourth step of the tables has made. SQLite has had such an index from the beginning. */
+const WITHOUT_DUE_INDEX = ['DROP INDEX IF EXISTS countersign_run_due_at'];
+
+/** Takes back what the third step and those after it have made. */
 const WITHOUT_REMINDERS = [
+  ...WITHOUT_DUE_INDEX,
   'DROP INDEX countersign_interrupt_reminder',
   ...['reminder_due_at', 'reminder_attempts', 'reminded_at'].map(
     (column) => `ALTER TABLE countersign_interrupt DROP COLUMN ${column}`,
