@@ -2,7 +2,7 @@
 import type { Append, Appended, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
 import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
-import type { Job } from './sqlite-connection.ts';
+import type { Job, Prepare } from './sqlite-connection.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -18,7 +18,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     refuse(append, before, now, prepare);
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
-    prepare(ADD_EVENTS).run(run, append.expectedVersion + append.events.length, texts.events);
+    prepare(ADD_EVENTS).get(run, append.expectedVersion + append.events.length, texts.events);
     for (const [index, interrupt] of append.opened.entries()) {
       const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
       const labels = [...new Set(interrupt.labels)];
@@ -26,13 +26,13 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
       const card = texts.cards[index] ?? 'null';
       const values = [id, runId, agent, tool, kind, risk, labelsText, createdAt, expiresAt, remindAt, digest, card];
       const { lastInsertRowid: seq } = prepare(OPEN).run(...values);
-      for (const label of labels) prepare(ADD_LABEL).run(label, createdAt, seq, id);
+      for (const label of labels) prepare(ADD_LABEL).get(label, createdAt, seq, id);
     }
     for (const [index, { id }] of append.settled.entries()) {
       const settled = prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', id);
       const { labels, created_at: createdAt, seq } = settled as Settled;
       const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
-      for (const label of new Set(names)) prepare(SETTLE_LABEL).run(label, createdAt, seq);
+      for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
     }
     return { claimed: append.claim !== undefined && claim.token === append.claim.token };
   };
@@ -96,14 +96,12 @@ function writeRun(
   const due = dueAfter(append, before && { status: before.status, dueAt: before.due_at }, now);
   const changing = [status, version, hash, now, wakeAt, due, claim.token, claim.until, outcome];
   if (before !== undefined) {
-    prepare(UPDATE_RUN).run(...changing, before.seq);
+    prepare(UPDATE_RUN).get(...changing, before.seq);
     return before.seq;
   }
   const { agent = '', startedBy = null } = create ?? {};
   return prepare(ADD_RUN).run(append.runId, agent, startedBy, now, ...changing).lastInsertRowid;
 }
-
-type Prepare = Parameters<Job<unknown>>[0];
 
 const BEFORE = 'SELECT seq, version, status, due_at, claim_token, claim_until FROM countersign_run WHERE id = ?';
 

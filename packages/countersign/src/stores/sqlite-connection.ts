@@ -8,7 +8,10 @@ import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
 
 /** Something to do on the file. One that writes checks before it does: when it refuses, it has written nothing. */
-export type Job<T> = (prepare: (text: string) => StatementSync) => T;
+export type Job<T> = (prepare: Prepare) => T;
+
+/** Each text is compiled once. What writes and is not asked what it wrote is cheaper by `get` than by `run`. */
+export type Prepare = (text: string) => StatementSync;
 
 type QueuedJob = {
   readonly job: Job<unknown>;
@@ -81,7 +84,7 @@ export class SqliteConnection {
     this.#database = undefined;
   }
 
-  readonly #prepare = (text: string): StatementSync => {
+  readonly #prepare: Prepare = (text) => {
     const database = this.#open();
     let statement = this.#statements.get(text);
     if (statement === undefined) {
@@ -159,7 +162,7 @@ export class SqliteConnection {
     const database = this.#open();
     try {
       work();
-      database.exec('COMMIT');
+      this.#prepare('COMMIT').get();
     } catch (error) {
       try {
         database.exec('ROLLBACK');
@@ -171,7 +174,7 @@ export class SqliteConnection {
   }
 
   #begin(): Promise<void> {
-    return this.#unlessBusy(() => this.#open().exec('BEGIN IMMEDIATE'));
+    return this.#unlessBusy(() => void this.#prepare('BEGIN IMMEDIATE').get());
   }
 
   /** Tries again while another process writes, without keeping this one from its other work. */
