@@ -15,7 +15,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
   return (prepare) => {
     const now = clock();
     const before = prepare(BEFORE).get(append.runId) as Before | undefined;
-    refuse(append, before, now, prepare);
+    const waiting = check(append, before, now, prepare);
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
     prepare(ADD_EVENTS).get(run, append.expectedVersion + append.events.length, texts.events);
@@ -28,9 +28,8 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
       const { lastInsertRowid: seq } = prepare(OPEN).run(...values);
       for (const label of labels) prepare(ADD_LABEL).get(label, createdAt, seq, id);
     }
-    for (const [index, { id }] of append.settled.entries()) {
-      const settled = prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', id);
-      const { labels, created_at: createdAt, seq } = settled as Settled;
+    for (const [index, { seq, labels, created_at: createdAt }] of waiting.entries()) {
+      prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', seq);
       const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
       for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
     }
@@ -47,11 +46,12 @@ type Before = {
   readonly claim_until: number | null;
 };
 
-type Settled = { readonly seq: number; readonly labels: string | null; readonly created_at: number };
+type Waiting = { readonly seq: number; readonly labels: string | null; readonly created_at: number };
 
 type Claim = { readonly token: string | null; readonly until: number | null };
 
-function refuse(append: Append, before: Before | undefined, now: number, prepare: Prepare): void {
+/** Throws if the append is refused. Returns the interrupts that it settles, in its order. */
+function check(append: Append, before: Before | undefined, now: number, prepare: Prepare): readonly Waiting[] {
   const { runId, claim } = append;
   if (append.create !== undefined) {
     if (before !== undefined) throw runExists(runId);
@@ -67,11 +67,13 @@ function refuse(append: Append, before: Before | undefined, now: number, prepare
     if (opened.has(id) || prepare(IS_INTERRUPT).get(id) !== undefined) throw openedTwice(runId, id);
     opened.add(id);
   }
-  const settled = new Set<string>();
+  const settled = new Map<string, Waiting>();
   for (const { id } of append.settled) {
-    if (settled.has(id) || prepare(IS_WAITING).get(id, runId) === undefined) throw notWaiting(runId, id);
-    settled.add(id);
+    const waiting = settled.has(id) ? undefined : (prepare(WAITING).get(id, runId) as Waiting | undefined);
+    if (waiting === undefined) throw notWaiting(runId, id);
+    settled.set(id, waiting);
   }
+  return [...settled.values()];
 }
 
 function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {
@@ -117,15 +119,15 @@ const ADD_EVENTS = 'INSERT INTO countersign_event (run_seq, version, events) VAL
 
 const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
 
-const IS_WAITING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id = ? AND settled_at IS NULL';
+const WAITING = `SELECT seq, labels, created_at FROM countersign_interrupt
+  WHERE id = ? AND run_id = ? AND settled_at IS NULL`;
 
 const OPEN = `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, labels, created_at, expires_at,
     remind_at, digest, card, started_by)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     (SELECT started_by FROM countersign_run WHERE id = ?2))`;
 
-const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE id = ?
-  RETURNING seq, labels, created_at`;
+const SETTLE = 'UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE seq = ?';
 
 const ADD_LABEL =
   'INSERT INTO countersign_label (label, waiting, created_at, seq, interrupt_id) VALUES (?, 1, ?, ?, ?)';
