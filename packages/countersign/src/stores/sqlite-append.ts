@@ -2,7 +2,7 @@
 import type { Append, Appended, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
 import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
-import type { Job, Prepare } from './sqlite-connection.ts';
+import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -14,7 +14,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
   };
   return (prepare) => {
     const now = clock();
-    const before = prepare(BEFORE).get(append.runId) as Before | undefined;
+    const before = beforeOf(prepare(BEFORE, 'arrays').get(append.runId));
     const waiting = check(append, before, now, prepare);
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
@@ -28,7 +28,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
       const { lastInsertRowid: seq } = prepare(OPEN).run(...values);
       for (const label of labels) prepare(ADD_LABEL).get(label, createdAt, seq, id);
     }
-    for (const [index, { seq, labels, created_at: createdAt }] of waiting.entries()) {
+    for (const [index, [seq, labels, createdAt]] of waiting.entries()) {
       prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', seq);
       const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
       for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
@@ -41,14 +41,20 @@ type Before = {
   readonly seq: number;
   readonly version: number;
   readonly status: RunStatus;
-  readonly due_at: number | null;
-  readonly claim_token: string | null;
-  readonly claim_until: number | null;
+  readonly dueAt: number | null;
+  readonly claim: Claim;
 };
 
-type Waiting = { readonly seq: number; readonly labels: string | null; readonly created_at: number };
+type Waiting = readonly [seq: number, labels: string | null, createdAt: number];
 
 type Claim = { readonly token: string | null; readonly until: number | null };
+
+function beforeOf(row: unknown): Before | undefined {
+  if (row === undefined) return undefined;
+  const [seq, version, status, dueAt, token, until] =
+    valuesOf<readonly [number, number, RunStatus, number | null, string | null, number | null]>(row);
+  return { seq, version, status, dueAt, claim: { token, until } };
+}
 
 /** Throws if the append is refused. Returns the interrupts that it settles, in its order. */
 function check(append: Append, before: Before | undefined, now: number, prepare: Prepare): readonly Waiting[] {
@@ -57,7 +63,7 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     if (before !== undefined) throw runExists(runId);
   } else {
     if (before === undefined) throw staleVersion(append, undefined);
-    const { claim_token: token, claim_until: until } = before;
+    const { token, until } = before.claim;
     const held = token === null || until === null ? undefined : { token, until };
     if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);
     if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
@@ -69,15 +75,15 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
   }
   const settled = new Map<string, Waiting>();
   for (const { id } of append.settled) {
-    const waiting = settled.has(id) ? undefined : (prepare(WAITING).get(id, runId) as Waiting | undefined);
+    const waiting = settled.has(id) ? undefined : prepare(WAITING, 'arrays').get(id, runId);
     if (waiting === undefined) throw notWaiting(runId, id);
-    settled.set(id, waiting);
+    settled.set(id, valuesOf<Waiting>(waiting));
   }
   return [...settled.values()];
 }
 
 function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {
-  const held = { token: before?.claim_token ?? null, until: before?.claim_until ?? null };
+  const held = before?.claim ?? { token: null, until: null };
   if (claim === undefined) return held;
   if (claim.how === 'release' || claim.how === 'pass') return { token: null, until: null };
   const isFree = held.token === null || held.token === claim.token || (held.until ?? 0) <= now;
@@ -95,7 +101,7 @@ function writeRun(
 ): number | bigint {
   const { create, hash, status, wakeAt } = append;
   const version = append.expectedVersion + append.events.length;
-  const due = dueAfter(append, before && { status: before.status, dueAt: before.due_at }, now);
+  const due = dueAfter(append, before, now);
   const changing = [status, version, hash, now, wakeAt, due, claim.token, claim.until, outcome];
   if (before !== undefined) {
     prepare(UPDATE_RUN).get(...changing, before.seq);
