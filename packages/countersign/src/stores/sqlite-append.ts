@@ -1,5 +1,5 @@
 // One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
-import type { Append, Appended, RunStatus } from '../runs/store.ts';
+import type { Append, Appended, NewInterrupt, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
 import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
 import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
@@ -19,14 +19,9 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
     prepare(ADD_EVENTS).get(run, append.expectedVersion + append.events.length, texts.events);
+    const startedBy = before === undefined ? (append.create?.startedBy ?? null) : before.startedBy;
     for (const [index, interrupt] of append.opened.entries()) {
-      const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
-      const labels = [...new Set(interrupt.labels)];
-      const labelsText = labels.length === 0 ? null : JSON.stringify(interrupt.labels);
-      const card = texts.cards[index] ?? 'null';
-      const values = [id, runId, agent, tool, kind, risk, labelsText, createdAt, expiresAt, remindAt, digest, card];
-      const { lastInsertRowid: seq } = prepare(OPEN).run(...values);
-      for (const label of labels) prepare(ADD_LABEL).get(label, createdAt, seq, id);
+      open(interrupt, texts.cards[index] ?? 'null', startedBy, prepare);
     }
     for (const [index, [seq, labels, createdAt]] of waiting.entries()) {
       prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', seq);
@@ -41,6 +36,7 @@ type Before = {
   readonly seq: number;
   readonly version: number;
   readonly status: RunStatus;
+  readonly startedBy: string | null;
   readonly dueAt: number | null;
   readonly claim: Claim;
 };
@@ -51,9 +47,9 @@ type Claim = { readonly token: string | null; readonly until: number | null };
 
 function beforeOf(row: unknown): Before | undefined {
   if (row === undefined) return undefined;
-  const [seq, version, status, dueAt, token, until] =
-    valuesOf<readonly [number, number, RunStatus, number | null, string | null, number | null]>(row);
-  return { seq, version, status, dueAt, claim: { token, until } };
+  const [seq, version, status, startedBy, dueAt, token, until] =
+    valuesOf<readonly [number, number, RunStatus, string | null, number | null, string | null, number | null]>(row);
+  return { seq, version, status, startedBy, dueAt, claim: { token, until } };
 }
 
 /** Throws if the append is refused. Returns the interrupts that it settles, in its order. */
@@ -99,19 +95,33 @@ function writeRun(
   now: number,
   prepare: Prepare,
 ): number | bigint {
-  const { create, hash, status, wakeAt } = append;
+  const { runId, create, hash, status, wakeAt } = append;
   const version = append.expectedVersion + append.events.length;
   const due = dueAfter(append, before, now);
-  const changing = [status, version, hash, now, wakeAt, due, claim.token, claim.until, outcome];
+  const { token, until } = claim;
   if (before !== undefined) {
-    prepare(UPDATE_RUN).get(...changing, before.seq);
+    prepare(UPDATE_RUN).get(status, version, hash, now, wakeAt, due, token, until, outcome, before.seq);
     return before.seq;
   }
   const { agent = '', startedBy = null } = create ?? {};
-  return prepare(ADD_RUN).run(append.runId, agent, startedBy, now, ...changing).lastInsertRowid;
+  // biome-ignore format: in the order of the columns
+  return prepare(ADD_RUN).run(
+    runId, agent, startedBy, now, status, version, hash, now, wakeAt, due, token, until, outcome,
+  ).lastInsertRowid;
 }
 
-const BEFORE = 'SELECT seq, version, status, due_at, claim_token, claim_until FROM countersign_run WHERE id = ?';
+function open(interrupt: NewInterrupt, card: string, startedBy: string | null, prepare: Prepare): void {
+  const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
+  const labels = interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels);
+  // biome-ignore format: in the order of the columns
+  const { lastInsertRowid: seq } = prepare(OPEN).run(
+    id, runId, startedBy, agent, tool, kind, risk, labels, createdAt, expiresAt, remindAt, digest, card,
+  );
+  for (const label of new Set(interrupt.labels)) prepare(ADD_LABEL).get(label, createdAt, seq, id);
+}
+
+const BEFORE = `SELECT seq, version, status, started_by, due_at, claim_token, claim_until FROM countersign_run
+  WHERE id = ?`;
 
 const ADD_RUN = `INSERT INTO countersign_run (id, agent, started_by, created_at,
     status, version, hash, updated_at, wake_at, due_at, claim_token, claim_until, outcome)
@@ -128,10 +138,9 @@ const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
 const WAITING = `SELECT seq, labels, created_at FROM countersign_interrupt
   WHERE id = ? AND run_id = ? AND settled_at IS NULL`;
 
-const OPEN = `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, labels, created_at, expires_at,
-    remind_at, digest, card, started_by)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-    (SELECT started_by FROM countersign_run WHERE id = ?2))`;
+const OPEN = `INSERT INTO countersign_interrupt (id, run_id, started_by, agent, tool, kind, risk, labels, created_at,
+    expires_at, remind_at, digest, card)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const SETTLE = 'UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE seq = ?';
 
