@@ -87,7 +87,7 @@ class SqliteStore implements Store {
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     if (limit !== undefined) readLimit(limit);
-    return this.#connection.read((prepare) => {
+    return await this.#connection.read((prepare) => {
       if (limit !== undefined) {
         const part = prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined;
         return part === undefined ? undefined : partOf(part, after, limit);
