@@ -50,6 +50,27 @@ export const INTERRUPT_COLUMNS: readonly string[] =
     ' ',
   );
 
+/** The values of a loaded row: those of the columns of a run, and the batches. */
+export type LoadedValues = readonly [
+  seq: number,
+  id: string,
+  agent: string,
+  status: RunStatus,
+  version: number,
+  hash: string,
+  startedBy: string | null,
+  createdAt: number,
+  updatedAt: number,
+  wakeAt: number | null,
+  outcome: string,
+  batches: string | null,
+];
+
+export function loadedRow(values: LoadedValues): LoadedRow {
+  const [seq, id, agent, status, version, hash, started_by, created_at, updated_at, wake_at, outcome, batches] = values;
+  return { seq, id, agent, status, version, hash, started_by, created_at, updated_at, wake_at, outcome, batches };
+}
+
 export function runOf(row: RunRow): RunRecord {
   return {
     id: row.id,

@@ -1,8 +1,8 @@
 // One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
-import type { Append, Appended, RunStatus } from '../runs/store.ts';
+import type { Append, Appended, NewInterrupt, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
 import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
-import type { Job } from './sqlite-connection.ts';
+import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -14,25 +14,19 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
   };
   return (prepare) => {
     const now = clock();
-    const before = prepare(BEFORE).get(append.runId) as Before | undefined;
-    refuse(append, before, now, prepare);
+    const before = beforeOf(prepare(BEFORE, 'arrays').get(append.runId));
+    const waiting = check(append, before, now, prepare);
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
-    prepare(ADD_EVENTS).run(run, append.expectedVersion + append.events.length, texts.events);
+    prepare(ADD_EVENTS).get(run, append.expectedVersion + append.events.length, texts.events);
+    const startedBy = before === undefined ? (append.create?.startedBy ?? null) : before.startedBy;
     for (const [index, interrupt] of append.opened.entries()) {
-      const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
-      const labels = [...new Set(interrupt.labels)];
-      const labelsText = labels.length === 0 ? null : JSON.stringify(interrupt.labels);
-      const card = texts.cards[index] ?? 'null';
-      const values = [id, runId, agent, tool, kind, risk, labelsText, createdAt, expiresAt, remindAt, digest, card];
-      const { lastInsertRowid: seq } = prepare(OPEN).run(...values);
-      for (const label of labels) prepare(ADD_LABEL).run(label, createdAt, seq, id);
+      open(interrupt, texts.cards[index] ?? 'null', startedBy, prepare);
     }
-    for (const [index, { id }] of append.settled.entries()) {
-      const settled = prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', id);
-      const { labels, created_at: createdAt, seq } = settled as Settled;
+    for (const [index, [seq, labels, createdAt]] of waiting.entries()) {
+      prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', seq);
       const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
-      for (const label of new Set(names)) prepare(SETTLE_LABEL).run(label, createdAt, seq);
+      for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
     }
     return { claimed: append.claim !== undefined && claim.token === append.claim.token };
   };
@@ -42,22 +36,30 @@ type Before = {
   readonly seq: number;
   readonly version: number;
   readonly status: RunStatus;
-  readonly due_at: number | null;
-  readonly claim_token: string | null;
-  readonly claim_until: number | null;
+  readonly startedBy: string | null;
+  readonly dueAt: number | null;
+  readonly claim: Claim;
 };
 
-type Settled = { readonly seq: number; readonly labels: string | null; readonly created_at: number };
+type Waiting = readonly [seq: number, labels: string | null, createdAt: number];
 
 type Claim = { readonly token: string | null; readonly until: number | null };
 
-function refuse(append: Append, before: Before | undefined, now: number, prepare: Prepare): void {
+function beforeOf(row: unknown): Before | undefined {
+  if (row === undefined) return undefined;
+  const [seq, version, status, startedBy, dueAt, token, until] =
+    valuesOf<readonly [number, number, RunStatus, string | null, number | null, string | null, number | null]>(row);
+  return { seq, version, status, startedBy, dueAt, claim: { token, until } };
+}
+
+/** Throws if the append is refused. Returns the interrupts that it settles, in its order. */
+function check(append: Append, before: Before | undefined, now: number, prepare: Prepare): readonly Waiting[] {
   const { runId, claim } = append;
   if (append.create !== undefined) {
     if (before !== undefined) throw runExists(runId);
   } else {
     if (before === undefined) throw staleVersion(append, undefined);
-    const { claim_token: token, claim_until: until } = before;
+    const { token, until } = before.claim;
     const held = token === null || until === null ? undefined : { token, until };
     if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);
     if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
@@ -67,15 +69,17 @@ function refuse(append: Append, before: Before | undefined, now: number, prepare
     if (opened.has(id) || prepare(IS_INTERRUPT).get(id) !== undefined) throw openedTwice(runId, id);
     opened.add(id);
   }
-  const settled = new Set<string>();
+  const settled = new Map<string, Waiting>();
   for (const { id } of append.settled) {
-    if (settled.has(id) || prepare(IS_WAITING).get(id, runId) === undefined) throw notWaiting(runId, id);
-    settled.add(id);
+    const waiting = settled.has(id) ? undefined : prepare(WAITING, 'arrays').get(id, runId);
+    if (waiting === undefined) throw notWaiting(runId, id);
+    settled.set(id, valuesOf<Waiting>(waiting));
   }
+  return [...settled.values()];
 }
 
 function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {
-  const held = { token: before?.claim_token ?? null, until: before?.claim_until ?? null };
+  const held = before?.claim ?? { token: null, until: null };
   if (claim === undefined) return held;
   if (claim.how === 'release' || claim.how === 'pass') return { token: null, until: null };
   const isFree = held.token === null || held.token === claim.token || (held.until ?? 0) <= now;
@@ -91,21 +95,33 @@ function writeRun(
   now: number,
   prepare: Prepare,
 ): number | bigint {
-  const { create, hash, status, wakeAt } = append;
+  const { runId, create, hash, status, wakeAt } = append;
   const version = append.expectedVersion + append.events.length;
-  const due = dueAfter(append, before && { status: before.status, dueAt: before.due_at }, now);
-  const changing = [status, version, hash, now, wakeAt, due, claim.token, claim.until, outcome];
+  const due = dueAfter(append, before, now);
+  const { token, until } = claim;
   if (before !== undefined) {
-    prepare(UPDATE_RUN).run(...changing, before.seq);
+    prepare(UPDATE_RUN).get(status, version, hash, now, wakeAt, due, token, until, outcome, before.seq);
     return before.seq;
   }
   const { agent = '', startedBy = null } = create ?? {};
-  return prepare(ADD_RUN).run(append.runId, agent, startedBy, now, ...changing).lastInsertRowid;
+  // biome-ignore format: in the order of the columns
+  return prepare(ADD_RUN).run(
+    runId, agent, startedBy, now, status, version, hash, now, wakeAt, due, token, until, outcome,
+  ).lastInsertRowid;
 }
 
-type Prepare = Parameters<Job<unknown>>[0];
+function open(interrupt: NewInterrupt, card: string, startedBy: string | null, prepare: Prepare): void {
+  const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
+  const labels = interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels);
+  // biome-ignore format: in the order of the columns
+  const { lastInsertRowid: seq } = prepare(OPEN).run(
+    id, runId, startedBy, agent, tool, kind, risk, labels, createdAt, expiresAt, remindAt, digest, card,
+  );
+  for (const label of new Set(interrupt.labels)) prepare(ADD_LABEL).get(label, createdAt, seq, id);
+}
 
-const BEFORE = 'SELECT seq, version, status, due_at, claim_token, claim_until FROM countersign_run WHERE id = ?';
+const BEFORE = `SELECT seq, version, status, started_by, due_at, claim_token, claim_until FROM countersign_run
+  WHERE id = ?`;
 
 const ADD_RUN = `INSERT INTO countersign_run (id, agent, started_by, created_at,
     status, version, hash, updated_at, wake_at, due_at, claim_token, claim_until, outcome)
@@ -119,15 +135,14 @@ const ADD_EVENTS = 'INSERT INTO countersign_event (run_seq, version, events) VAL
 
 const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
 
-const IS_WAITING = 'SELECT 1 FROM countersign_interrupt WHERE id = ? AND run_id = ? AND settled_at IS NULL';
+const WAITING = `SELECT seq, labels, created_at FROM countersign_interrupt
+  WHERE id = ? AND run_id = ? AND settled_at IS NULL`;
 
-const OPEN = `INSERT INTO countersign_interrupt (id, run_id, agent, tool, kind, risk, labels, created_at, expires_at,
-    remind_at, digest, card, started_by)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-    (SELECT started_by FROM countersign_run WHERE id = ?2))`;
+const OPEN = `INSERT INTO countersign_interrupt (id, run_id, started_by, agent, tool, kind, risk, labels, created_at,
+    expires_at, remind_at, digest, card)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE id = ?
-  RETURNING seq, labels, created_at`;
+const SETTLE = 'UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE seq = ?';
 
 const ADD_LABEL =
   'INSERT INTO countersign_label (label, waiting, created_at, seq, interrupt_id) VALUES (?, 1, ?, ?, ?)';

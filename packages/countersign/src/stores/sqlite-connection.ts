@@ -8,7 +8,13 @@ import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
 
 /** Something to do on the file. One that writes checks before it does: when it refuses, it has written nothing. */
-export type Job<T> = (prepare: (text: string) => StatementSync) => T;
+export type Job<T> = (prepare: Prepare) => T;
+
+/**
+ * Each text is compiled once, always for the same kind of rows: objects, or arrays for `valuesOf`, which cost half.
+ * What writes and is not asked what it wrote is cheaper by `get` than by `run`.
+ */
+export type Prepare = (text: string, rows?: 'arrays') => StatementSync;
 
 type QueuedJob = {
   readonly job: Job<unknown>;
@@ -26,6 +32,8 @@ export class SqliteConnection {
   #database: DatabaseSync | undefined;
   #statements = new Map<string, StatementSync>();
   #migrated: Promise<void> | undefined;
+  /** Whose tables are known to be up to date. */
+  #upToDate: DatabaseSync | undefined;
   #queue: QueuedJob[] = [];
   #draining: Promise<void> | undefined;
   #comeAlone = true;
@@ -45,7 +53,7 @@ export class SqliteConnection {
   }
 
   async read<T>(job: Job<T>): Promise<T> {
-    await this.migrate();
+    if (!this.#isMigrated) await this.migrate();
     try {
       return await this.#unlessBusy(() => job(this.#prepare));
     } catch (error) {
@@ -54,12 +62,8 @@ export class SqliteConnection {
   }
 
   /** Does the job in a transaction, together with others that were asked for meanwhile. Resolves once it is durable. */
-  async write<T>(job: Job<T>): Promise<T> {
-    await this.migrate();
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ job, resolve, reject });
-      this.#draining ??= this.#drain();
-    });
+  write<T>(job: Job<T>): Promise<T> {
+    return this.#isMigrated ? this.#enqueue(job) : this.migrate().then(() => this.#enqueue(job));
   }
 
   /** Reads at once, without waiting for anything; undefined when that cannot be done now. */
@@ -75,17 +79,19 @@ export class SqliteConnection {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    await this.#draining;
+    while (this.#draining !== undefined) await this.#draining;
     this.#closed = true;
     this.#database?.close();
     this.#database = undefined;
   }
 
-  readonly #prepare = (text: string): StatementSync => {
+  readonly #prepare: Prepare = (text, rows) => {
     const database = this.#open();
     let statement = this.#statements.get(text);
     if (statement === undefined) {
       statement = database.prepare(text);
+      // Node has it from 24 on.
+      if (rows === 'arrays') statement.setReturnArrays?.(true);
       this.#statements.set(text, statement);
     }
     return statement;
@@ -111,31 +117,54 @@ export class SqliteConnection {
 
   async #migrate(): Promise<void> {
     const { path, now } = this.#options;
-    const migrated = await this.#unlessBusy(() => isMigratedSqlite(this.#open()));
-    if (migrated) return;
-    await this.#begin();
-    this.#commit(() => migrateSqlite(this.#open(), path, now()));
+    const database = await this.#unlessBusy(() => {
+      const opened = this.#open();
+      return isMigratedSqlite(opened) ? opened : undefined;
+    });
+    if (database === undefined) {
+      await this.#begin();
+      this.#commit(() => migrateSqlite(this.#open(), path, now()));
+    }
+    this.#upToDate = database ?? this.#open();
+  }
+
+  get #isMigrated(): boolean {
+    return this.#upToDate !== undefined && this.#upToDate === this.#database;
+  }
+
+  #enqueue<T>(job: Job<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ job, resolve, reject });
+      this.#draining ??= this.#drainSoon();
+    });
   }
 
   /**
    * Lets others go on first: what they write joins the same transaction. While jobs come alone, those that are ready now;
    * otherwise everything in this turn of the event loop.
    */
+  #drainSoon(): Promise<void> {
+    return new Promise<void>((resolve) => {
+      const drain = (): void => resolve(this.#drain());
+      if (this.#comeAlone) process.nextTick(drain);
+      else setImmediate(drain);
+    });
+  }
+
+  /** Waits for nothing while nobody else writes, so that no other work of this process comes in between. */
   async #drain(): Promise<void> {
-    await new Promise<void>((resolve) => (this.#comeAlone ? process.nextTick(resolve) : setImmediate(resolve)));
-    while (this.#queue.length > 0) {
-      let jobs: readonly QueuedJob[] = [];
-      try {
-        await this.#begin();
-        jobs = this.#queue.splice(0, GROUP);
-        this.#comeAlone = jobs.length === 1;
-        this.#writeTogether(jobs);
-      } catch (error) {
-        const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP);
-        for (const { reject } of failed) reject(this.#failure(error));
-      }
+    let jobs: readonly QueuedJob[] = [];
+    try {
+      const begun = this.#begin();
+      if (begun !== undefined) await begun;
+      jobs = this.#queue.splice(0, GROUP);
+      this.#comeAlone = jobs.length === 1;
+      this.#writeTogether(jobs);
+    } catch (error) {
+      const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP);
+      for (const { reject } of failed) reject(this.#failure(error));
     }
-    this.#draining = undefined;
+    this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
   }
 
   /** In the transaction that was begun. If one job fails other than by refusing, none of them has happened. */
@@ -159,7 +188,7 @@ export class SqliteConnection {
     const database = this.#open();
     try {
       work();
-      database.exec('COMMIT');
+      this.#prepare('COMMIT').get();
     } catch (error) {
       try {
         database.exec('ROLLBACK');
@@ -170,20 +199,30 @@ export class SqliteConnection {
     }
   }
 
-  #begin(): Promise<void> {
-    return this.#unlessBusy(() => this.#open().exec('BEGIN IMMEDIATE'));
+  /** Undefined if it was begun at once. */
+  #begin(): Promise<undefined> | undefined {
+    return this.#unlessBusy(() => void this.#prepare('BEGIN IMMEDIATE').get());
   }
 
   /** Tries again while another process writes, without keeping this one from its other work. */
-  async #unlessBusy<T>(work: () => T): Promise<T> {
+  #unlessBusy<T>(work: () => T): Promise<T> | T {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || this.#options.busyTimeoutMs <= 0) throw error;
+    }
+    return this.#again(work);
+  }
+
+  async #again<T>(work: () => T): Promise<T> {
     const giveUpAt = performance.now() + this.#options.busyTimeoutMs;
     for (;;) {
+      await delay(1 + Math.random() * 10);
       try {
         return work();
       } catch (error) {
         if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
       }
-      await delay(1 + Math.random() * 10);
     }
   }
 
@@ -201,6 +240,11 @@ export class SqliteConnection {
     }
     return sqliteFailure(error, this.#options.path);
   }
+}
+
+/** The values of a row that was to be an array, in the order of the columns: an older Node makes an object. */
+export function valuesOf<Values extends readonly unknown[]>(row: unknown): Values {
+  return (Array.isArray(row) ? row : Object.values(row as object)) as unknown as Values;
 }
 
 function closedError(path: string): ProviderError {

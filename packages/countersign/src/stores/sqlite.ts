@@ -23,8 +23,8 @@ import {
   INTERRUPT_COLUMNS,
   type InterruptRow,
   interruptOf,
-  type LoadedRow,
   loadedOf,
+  loadedRow,
   type PartRow,
   partOf,
   placeOf,
@@ -35,7 +35,7 @@ import {
 import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
-import { type Job, SqliteConnection } from './sqlite-connection.ts';
+import { type Job, type Prepare, SqliteConnection, valuesOf } from './sqlite-connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
@@ -87,13 +87,12 @@ class SqliteStore implements Store {
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     if (limit !== undefined) readLimit(limit);
-    return this.#connection.read((prepare) => {
+    return await this.#connection.read((prepare) => {
       if (limit !== undefined) {
         const part = prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined;
         return part === undefined ? undefined : partOf(part, after, limit);
       }
-      const row = prepare(READ).get(after, runId) as LoadedRow | undefined;
-      return row === undefined ? undefined : loadedOf(row, after);
+      return readRun(runId, after, prepare);
     });
   }
 
@@ -102,7 +101,7 @@ class SqliteStore implements Store {
       const now = this.#now();
       const { changes } = prepare(CLAIM).run(token, now + Math.ceil(leaseMs), runId, token, now);
       if (changes === 0) return undefined;
-      return loadedOf(prepare(READ).get(0, runId) as LoadedRow, 0);
+      return readRun(runId, 0, prepare);
     });
   }
 
@@ -213,6 +212,11 @@ class SqliteStore implements Store {
     timer.unref();
     return async () => clearInterval(timer);
   }
+}
+
+function readRun(runId: string, after: number, prepare: Prepare): LoadedRun | undefined {
+  const row = prepare(READ, 'arrays').get(after, runId);
+  return row === undefined ? undefined : loadedOf(loadedRow(valuesOf(row)), after);
 }
 
 const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (

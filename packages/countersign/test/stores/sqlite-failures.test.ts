@@ -57,6 +57,21 @@ test('a damaged file is reported, and a backup in its place is used', async () =
   await store.close();
 });
 
+test('a damaged file that was taken away is made anew, with its tables', async () => {
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  for (let index = 0; index < 40; index += 1) await store.append(creation(`run-${index}`));
+  const other = new DatabaseSync(path);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  other.close();
+  writeFileSync(path, Buffer.alloc(readFileSync(path).length, 0xab));
+  await expectFailure(store.append(creation('new')), { retryable: false, says: /is (damaged|no SQLite database)/ });
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+  await store.append(creation('new'));
+  expect((await store.listRuns({ limit: 9 })).items.map(({ id }) => id)).toEqual(['new']);
+  await store.close();
+});
+
 test('a file that may only be read says who must give the right, and the store works once it has it', async () => {
   const path = `${folder.path}/runs.db`;
   await fill(path, 1);

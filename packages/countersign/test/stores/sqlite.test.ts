@@ -1,4 +1,5 @@
 // The store in a SQLite file keeps the contract of stores, with a file and without.
+import { StatementSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
 import { describe, test } from 'vitest';
@@ -42,6 +43,30 @@ describe('sqliteStore in memory, prepared for searching', () => {
         time += ms;
       };
       return { store, advance, close: () => store.close() };
+    },
+    { describe, test },
+  );
+});
+
+describe('sqliteStore on a Node that makes no arrays of rows', () => {
+  storeContract(
+    async () => {
+      const setReturnArrays = Object.getOwnPropertyDescriptor(StatementSync.prototype, 'setReturnArrays');
+      if (setReturnArrays !== undefined) Reflect.deleteProperty(StatementSync.prototype, 'setReturnArrays');
+      let time = 1_800_000_000_000;
+      const store = sqliteStore({ path: ':memory:', now: () => time });
+      return {
+        store,
+        advance: (ms) => {
+          time += ms;
+        },
+        close: async () => {
+          await store.close();
+          if (setReturnArrays !== undefined) {
+            Object.defineProperty(StatementSync.prototype, 'setReturnArrays', setReturnArrays);
+          }
+        },
+      };
     },
     { describe, test },
   );

@@ -1,0 +1,140 @@
+// Appends that share a transaction in a SQLite file: one commit for those of a tick, and no trace of those refused.
+import { readFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { sqliteStore } from 'countersign/sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Append, Store } from '../../src/runs/store.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { temporaryFolder } from './folder.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let path: string;
+let store: Store;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  path = `${folder.path}/runs.db`;
+  store = sqliteStore(path);
+  await store.prepareSearch();
+});
+afterEach(async () => {
+  await store.close();
+  folder.remove();
+});
+
+test('appends of one tick are one commit', async () => {
+  const before = commits();
+  await Promise.all(runIds('first', 10).map((id) => store.append(creation(id))));
+  expect(commits() - before).toBe(1);
+  await Promise.all(
+    runIds('later', 10).map(async (id) => {
+      await store.read('first-0');
+      await store.append(creation(id));
+    }),
+  );
+  expect(commits() - before).toBe(2);
+});
+
+test('an append that comes alone is a commit of its own', async () => {
+  const before = commits();
+  for (const id of runIds('run', 3)) await store.append(creation(id));
+  expect(commits() - before).toBe(3);
+});
+
+test('more appends than one transaction takes all become durable, in their order', async () => {
+  await store.append(creation('run'));
+  const appends = Array.from({ length: 200 }, (_, index) => store.append(addition('run', 1 + index)));
+  await Promise.all(appends);
+  const loaded = await store.read('run');
+  expect(loaded?.events.length).toBe(201);
+  expect(loaded?.events.at(-1)).toEqual(addition('run', 200).events[0]);
+});
+
+test('appends that were asked for before closing are durable when it has closed', async () => {
+  const appends = runIds('run', 200).map((id) => store.append(creation(id)));
+  await store.close();
+  expect((await Promise.allSettled(appends)).filter(({ status }) => status === 'rejected')).toEqual([]);
+  store = sqliteStore(path);
+  expect((await store.listRuns({ limit: 500 })).items.length).toBe(200);
+});
+
+test('a refused append leaves no trace between those of the same transaction that happen', async () => {
+  const red = { labels: ['red'] };
+  await store.append(creation('run', { opened: ['one', 'two'].map((id) => interrupt(id, 'run', red)) }));
+  await store.append(creation('other', { opened: [interrupt('foreign', 'other', red)] }));
+  await store.append(addition('run', 1, { settled: [{ id: 'two', settlement: 'first' }] }));
+  const settles = (...ids: readonly string[]) => ids.map((id) => ({ id, settlement: 'again' }));
+  const opens = (...ids: readonly string[]) => ids.map((id) => interrupt(id, 'run', red));
+  const refused: readonly Append[] = [
+    addition('run', 2, { opened: opens('foreign') }),
+    addition('run', 2, { opened: opens('new', 'one'), settled: settles('one') }),
+    addition('run', 2, { opened: opens('new', 'new'), settled: settles('one') }),
+    addition('run', 2, { opened: opens('new'), settled: settles('two') }),
+    addition('run', 2, { opened: opens('new'), settled: settles('one', 'one') }),
+    addition('run', 2, { opened: opens('new'), settled: settles('one', 'foreign') }),
+    addition('run', 2, { opened: opens('new'), settled: settles('new') }),
+    creation('new run', { opened: [interrupt('fresh', 'new run', red), interrupt('one', 'new run', red)] }),
+    creation('other', { opened: [interrupt('fresh', 'other', red)] }),
+  ];
+  const before = commits();
+  const tables = dump();
+  const results = await Promise.allSettled(
+    refused.flatMap((append, index) => [store.append(append), store.append(creation(`good-${index}`))]),
+  );
+  expect(commits() - before).toBe(1);
+  const codes = results.map((result) => (result.status === 'fulfilled' ? 'done' : result.reason.code));
+  const invariants = refused.slice(0, -1).flatMap(() => ['invariant', 'done']);
+  expect(codes).toEqual([...invariants, 'run-exists', 'done']);
+  expect(dump("WHERE id NOT LIKE 'good-%'")).toEqual(tables);
+  expect((await store.countRuns()).running).toBe(2 + refused.length);
+});
+
+test('falsy names, times and settlements come back as they are', async () => {
+  const create = { id: 'run', agent: '', startedBy: '' };
+  const empty = { agent: '', tool: '', kind: '', digest: '', labels: [''], createdAt: 0, expiresAt: 0, remindAt: 0 };
+  const settlements = [0, '', false, null];
+  const ids = settlements.map((_, index) => `question-${index}`);
+  const opened = ids.map((id) => interrupt(id, 'run', { ...empty, card: 0 }));
+  await store.append(creation('run', { create, hash: '', outcome: false, wakeAt: 0, opened: opened.slice(0, 2) }));
+  await store.append(addition('run', 1, { hash: '', outcome: 0, wakeAt: 0, opened: opened.slice(2) }));
+  const settled = settlements.map((settlement, index) => ({ id: `question-${index}`, settlement }));
+  await store.append(addition('run', 2, { hash: '', outcome: '', wakeAt: 0, settled }));
+  expect((await store.read('run'))?.run).toMatchObject({ ...create, version: 3, hash: '', outcome: '', wakeAt: 0 });
+  const kept = await Promise.all(ids.map((id) => store.interrupt(id)));
+  expect(kept).toEqual(
+    opened.map((one, index) => ({
+      ...{ ...one, startedBy: '', settledAt: expect.any(Number), settlement: settlements[index] },
+    })),
+  );
+  expect((await store.listInterrupts({ settled: true, label: '', startedBy: '', limit: 9 })).items.length).toBe(4);
+});
+
+function runIds(name: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${name}-${index}`);
+}
+
+/** How many transactions are in the log: the last page of each says how large the file is after it. */
+function commits(): number {
+  const log = readFileSync(`${path}-wal`);
+  const salt = log.subarray(16, 24);
+  let count = 0;
+  for (let frame = 32; frame + 24 <= log.length; frame += 24 + log.readUInt32BE(8)) {
+    if (log.subarray(frame + 8, frame + 16).equals(salt) && log.readUInt32BE(frame + 4) > 0) count += 1;
+  }
+  return count;
+}
+
+/** Everything in the tables, of these runs. */
+function dump(runs = ''): unknown {
+  const database = new DatabaseSync(path, { readOnly: true });
+  const all = (text: string): unknown => database.prepare(text).all();
+  const tables = {
+    runs: all(`SELECT * FROM countersign_run ${runs}`),
+    events: all(`SELECT run_seq, version, events FROM countersign_event
+      WHERE run_seq IN (SELECT seq FROM countersign_run ${runs}) ORDER BY run_seq, version`),
+    interrupts: all('SELECT * FROM countersign_interrupt'),
+    labels: all('SELECT * FROM countersign_label'),
+    words: all('SELECT rowid, * FROM countersign_search'),
+  };
+  database.close();
+  return tables;
+}
