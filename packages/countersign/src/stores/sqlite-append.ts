@@ -1,4 +1,5 @@
 // One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
+import { eventsText } from '../runs/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
 import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
@@ -7,7 +8,7 @@ import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
   const texts = {
-    events: JSON.stringify(append.events),
+    events: eventsText(append.events),
     outcome: JSON.stringify(append.outcome),
     cards: append.opened.map(({ card }) => JSON.stringify(card)),
     settlements: append.settled.map(({ settlement }) => JSON.stringify(settlement)),
