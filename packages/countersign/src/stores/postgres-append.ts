@@ -3,10 +3,10 @@ import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import {
   type EncodedAppend,
   FIELD_TYPES,
-  FIELDS,
   type Field,
   type Fields,
   type FieldType,
+  fieldsOf,
   OPENED_TYPES,
   SETTLED_TYPES,
   type Shape,
@@ -140,36 +140,44 @@ function writing(tables: Tables, shape: Shape, given: Given): string[] {
   if (shape.takes === 'one') {
     return [`written AS (${shape.writes === 'new' ? creating(tables, shape, given) : changing(tables, shape, given)})`];
   }
+  const fields = fieldsOf(shape);
+  const created = withGiven(shape, given);
   return [
     `given AS MATERIALIZED (
-      SELECT * FROM unnest(${FIELDS.map(given.all).join(', ')}) g (${FIELDS.join(', ')})
+      SELECT * FROM unnest(${fields.map(given.all).join(', ')}) g (${fields.join(', ')})
       WHERE ${asOneRow('g.expected')}
     )`,
     ...(shape.writes === 'new' ? [] : [`changed AS (${changing(tables, shape, given)})`]),
     ...(shape.writes === 'old' ? [] : [`created AS (${creating(tables, shape, given)})`]),
-    `written AS (${{ old: 'TABLE changed', new: withGiven(given), both: `TABLE changed UNION ALL ${withGiven(given)}` }[shape.writes]})`,
+    `written AS (${{ old: 'TABLE changed', new: created, both: `TABLE changed UNION ALL ${created}` }[shape.writes]})`,
   ];
 }
 
 const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.started_by AS starter';
+
 /** What else of the append is asked for once its run is written. */
-const CARRIED = ['token', 'events', 'opened_ids'] as const;
+function carried(shape: Shape): readonly Field[] {
+  const later: ReadonlySet<Field> = new Set(['token', 'events', 'opened_ids', 'settled_id', 'settlement']);
+  return fieldsOf(shape).filter((field) => later.has(field));
+}
 
 /** An INSERT cannot return what it does not write. The planner is not told that the list is short, and makes a hash of it. */
-function withGiven({ all }: Given): string {
-  const fields = ['run_id', ...CARRIED] as const;
-  return `SELECT w.*, ${CARRIED.map((field) => `s.${field}`).join(', ')}
+function withGiven(shape: Shape, { all }: Given): string {
+  const fields: readonly Field[] = ['run_id', ...carried(shape)];
+  return `SELECT w.*, ${carried(shape)
+    .map((field) => `s.${field}`)
+    .join(', ')}
     FROM created w JOIN unnest(${fields.map(all).join(', ')}) s (${fields.join(', ')}) ON s.run_id = w.id`;
 }
 
-function creating({ run }: Tables, { takes }: Shape, { of }: Given): string {
+function creating({ run }: Tables, { takes, writes }: Shape, { of }: Given): string {
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
       claim_until, claim_token, status, hash, outcome)
     SELECT ${NOW}, ${of('run_id')}, ${of('agent')}, ${of('started_by')}, ${of('expected')} + ${of('added')}, ${NOW},
       ${of('wake_at')}, CASE ${of('status')} WHEN 'running' THEN ${NOW} WHEN 'waiting' THEN ${of('wake_at')} END,
       CASE WHEN ${of('how')} <> 'pass' THEN ${NOW} + ${of('lease_ms')} END,
       CASE WHEN ${of('how')} <> 'pass' THEN ${of('token')} END, ${of('status')}, ${of('hash')}, ${of('outcome')}
-    ${takes === 'one' ? '' : 'FROM given g WHERE g.agent IS NOT NULL'}
+    ${takes === 'one' ? '' : 'FROM given g'} ${writes === 'both' ? 'WHERE g.agent IS NOT NULL' : ''}
     RETURNING ${WRITTEN}`;
 }
 
@@ -189,19 +197,21 @@ function changing(tables: Tables, shape: Shape, given: Given): string {
         WHEN ${leaves} THEN NULL ELSE r.claim_token END,
       claim_until = CASE WHEN ${holds} THEN ${NOW} + ${of('lease_ms')}
         WHEN ${leaves} THEN NULL ELSE r.claim_until END
-    ${shape.takes === 'one' ? 'WHERE' : 'FROM given g WHERE g.agent IS NULL AND'}
+    ${shape.takes === 'one' ? '' : 'FROM given g'} WHERE ${shape.writes === 'both' ? 'g.agent IS NULL AND' : ''}
       r.id = ${of('run_id')} AND r.version = ${of('expected')}
       AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')}
         OR ${of('how')} IN ('enter', 'pass') AND ${mayTake(of('token'))})
       ${shape.settles === 'none' ? '' : `AND ${allWait(tables, shape, given)}`}
-    RETURNING ${WRITTEN}${shape.takes === 'one' ? '' : CARRIED.map((field) => `, g.${field}`).join('')}`;
+    RETURNING ${[WRITTEN, ...(shape.takes === 'one' ? [] : carried(shape).map((field) => `g.${field}`))].join(', ')}`;
 }
 
 /** Whoever settled one of them in the meantime has also changed the version. */
-function allWait({ interrupt }: Tables, { settles }: Shape, given: Given): string {
+function allWait({ interrupt }: Tables, { takes, settles }: Shape, { of, settled: { all } }: Given): string {
   const waiting = waitsIn('r.id');
-  const { one, all } = given.settled;
-  if (settles === 'one') return `EXISTS (SELECT FROM ${interrupt} i WHERE i.id = ${one('id')} AND ${waiting})`;
+  if (settles === 'one') {
+    const waits = `EXISTS (SELECT FROM ${interrupt} i WHERE i.id = ${of('settled_id')} AND ${waiting})`;
+    return takes === 'one' ? waits : `(${of('settled_id')} IS NULL OR ${waits})`;
+  }
   return `(SELECT count(DISTINCT i.id) FROM unnest(${all('id')}, ${all('run_id')}) s (id, run_id)
       JOIN ${interrupt} i ON i.id = s.id WHERE s.run_id = r.id AND ${waiting})
     = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
@@ -233,10 +243,10 @@ function labelling({ label }: Tables): string {
   )`;
 }
 
-function settling({ interrupt }: Tables, { settles }: Shape, { settled: { one, all } }: Given): string {
+function settling({ interrupt }: Tables, { settles }: Shape, { of, settled: { all } }: Given): string {
   const [settlement, from, matches] =
     settles === 'one'
-      ? [one('settlement'), 'written g', `i.id = ${one('id')}`]
+      ? [of('settlement'), 'written g', `i.id = ${of('settled_id')}`]
       : [
           's.settlement',
           `written g JOIN unnest(${all('id')}, ${all('run_id')}, ${all('settlement')})

@@ -8,13 +8,19 @@ export type EncodedAppend = {
   readonly runId: string;
   readonly fields: Fields<typeof FIELD_TYPES>;
   readonly opened: readonly Fields<typeof OPENED_TYPES>[];
+  /** The first is among the fields as well, for statements that settle one in each append. */
   readonly settled: readonly Fields<typeof SETTLED_TYPES>[];
 };
 
 export type Fields<Types> = { readonly [name in keyof Types]: string | number | null };
 
 export function encodeAppend(append: Append): EncodedAppend {
-  const { runId, create, claim, events, opened, settled } = append;
+  const { runId, create, claim, events, opened } = append;
+  const settled = append.settled.map(({ id, settlement }) => ({
+    id,
+    run_id: runId,
+    settlement: JSON.stringify(settlement),
+  }));
   return {
     shape: shapeOf(append),
     runId,
@@ -33,9 +39,11 @@ export function encodeAppend(append: Append): EncodedAppend {
       agent: create?.agent ?? null,
       started_by: create?.startedBy ?? null,
       opened_ids: opened.length === 0 ? null : JSON.stringify(opened.map(({ id }) => id)),
+      settled_id: settled[0]?.id ?? null,
+      settlement: settled[0]?.settlement ?? null,
     },
     opened: opened.map(openedFields),
-    settled: settled.map(({ id, settlement }) => ({ id, run_id: runId, settlement: JSON.stringify(settlement) })),
+    settled,
   };
 }
 
@@ -68,6 +76,8 @@ export const FIELD_TYPES = {
   agent: 'text',
   started_by: 'text',
   opened_ids: 'json',
+  settled_id: 'text',
+  settlement: 'json',
 } as const;
 
 export const OPENED_TYPES = {
@@ -89,7 +99,21 @@ export const SETTLED_TYPES = { id: 'text', run_id: 'text', settlement: 'json' } 
 
 export type FieldType = 'text' | 'int' | 'bigint' | 'json';
 export type Field = keyof typeof FIELD_TYPES;
-export const FIELDS = Object.keys(FIELD_TYPES) as readonly Field[];
+
+const FIELDS = Object.keys(FIELD_TYPES) as readonly Field[];
+
+/** The fields that a statement of this shape asks for. */
+export function fieldsOf({ writes, opens, settles, claims }: Shape): readonly Field[] {
+  const isAsked: Partial<Record<Field, boolean>> = {
+    how: claims === 'various',
+    agent: writes !== 'old',
+    started_by: writes !== 'old',
+    opened_ids: opens !== 'none',
+    settled_id: settles === 'one',
+    settlement: settles === 'one',
+  };
+  return FIELDS.filter((field) => isAsked[field] ?? true);
+}
 
 /** What a statement has to be able to do. */
 export type Shape = {
@@ -98,6 +122,7 @@ export type Shape = {
   readonly opens: 'none' | 'one' | 'several';
   /** Whether those that it opens may have labels. */
   readonly labels: boolean;
+  /** How many each of them settles, at most. */
   readonly settles: 'none' | 'one' | 'several';
   /** Whether those that it settles may have labels. */
   readonly unlabels: boolean;
@@ -115,7 +140,7 @@ export function shapeOfAll(shapes: readonly Shape[]): Shape {
     writes: common('writes', 'both'),
     opens: common('opens', 'several') === 'none' ? 'none' : 'several',
     labels: shapes.some(({ labels }) => labels),
-    settles: common('settles', 'several') === 'none' ? 'none' : 'several',
+    settles: shapes.some(({ settles }) => settles === 'several') ? 'several' : common('settles', 'one'),
     unlabels: shapes.some(({ unlabels }) => unlabels),
     claims: common('claims', 'various'),
   };

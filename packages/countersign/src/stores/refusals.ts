@@ -59,6 +59,8 @@ export function checkAppend(append: Append): void {
     throw new UsageError('invalid-options', { runId }, `A run is created at version 0 under its own id, ${runId}.`);
   }
   if (create !== undefined && (claim?.how === 'hold' || claim?.how === 'release')) throw claimLost(runId, claim.token);
+  const [unknown] = create === undefined ? [] : append.settled;
+  if (unknown !== undefined) throw notWaiting(runId, unknown.id);
   if (runId === '' || append.events.length === 0) {
     throw new UsageError('invalid-options', { runId }, 'An append is to a run with an id, and has at least one event.');
   }

@@ -169,6 +169,30 @@ export function appendContract(check: Check): void {
     strictEqual(settled.items.length, waiting.items.length);
   });
 
+  check('appends at once settle none, one or several questions each, or are refused alone', async ({ store }) => {
+    const runIds = Array.from({ length: 12 }, (_, index) => `run-${index}`);
+    const asked = (runId: string) => ['a', 'b', 'c'].map((name) => `${runId}:${name}`);
+    const ask = (runId: string) => asked(runId).map((id) => interrupt(id, runId, { labels: ['all'] }));
+    await Promise.all([...runIds, 'bad'].map((runId) => pausedRun(store, runId, ask(runId))));
+    const settle = (runId: string, version: number, ids: readonly string[]) =>
+      store.append(addition(runId, version, { settled: ids.map((id) => ({ id, settlement: `so ${id}` })) }));
+    const firstOf = (runId: string, index: number) => asked(runId).slice(0, index % 2);
+    const restOf = (runId: string, index: number) => asked(runId).slice(index % 2, 1 + (index % 3));
+
+    await Promise.all(runIds.map((runId, index) => settle(runId, 1, firstOf(runId, index))));
+    const rest = runIds.map((runId, index) => settle(runId, 2, restOf(runId, index)));
+    await refused(settle('bad', 1, ['bad:a', 'run-0:c']), 'invariant');
+    await Promise.all(rest);
+    await refused(settle('bad', 1, ['bad:a', 'bad:a']), 'invariant');
+
+    const settled = runIds.flatMap((runId, index) => [...firstOf(runId, index), ...restOf(runId, index)]);
+    for (const id of [...runIds, 'bad'].flatMap(asked)) {
+      strictEqual((await store.interrupt(id))?.settlement, settled.includes(id) ? `so ${id}` : null, id);
+    }
+    const waiting = await store.listInterrupts({ label: 'all', limit: 100 });
+    strictEqual(waiting.items.length, 3 * 13 - settled.length);
+  });
+
   check('of many appends at once each is refused or happens by itself', async ({ store }) => {
     await pausedRun(store, 'old', [interrupt('asked', 'old')]);
     await pausedRun(store, 'other', [interrupt('answered', 'other')]);
@@ -242,6 +266,8 @@ export function appendContract(check: Check): void {
       await leavesNothing(store, addition('run', 2, change), 'invariant', all);
     }
     await refused(store.append(creation('third', { opened: [interrupt('one', 'third')] })), 'invariant');
+    await refused(store.append(creation('third', { settled: [{ id: 'one', settlement: 'theirs' }] })), 'invariant');
+    strictEqual((await store.interrupt('one'))?.settledAt, null);
     strictEqual(await store.read('third'), undefined);
     ok((await store.claim('run', 'someone else', LONG_MS)) !== undefined, 'A refused append took the claim.');
   });
