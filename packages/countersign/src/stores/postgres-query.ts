@@ -3,17 +3,9 @@
 
 /** What is used of the connection below a client of `pg`, as query classes of others use it. */
 type Wire = {
-  readonly stream: { cork?(): void; uncork?(): void };
+  readonly stream: { readonly writable: boolean; write(bytes: Uint8Array): unknown };
   readonly parsedStatements: { readonly [name: string]: string | undefined };
   parse(message: { readonly name: string; readonly text: string }): void;
-  bind(message: {
-    readonly statement: string;
-    readonly values: readonly unknown[];
-    readonly valueMapper: (value: unknown) => string | null;
-  }): void;
-  describe(message: { readonly type: 'P'; readonly name: '' }): void;
-  execute(message: { readonly portal: '' }): void;
-  sync(): void;
 };
 
 type Named = { readonly name: string; readonly text: string };
@@ -29,6 +21,12 @@ type Done = (error: Error | null, result: { readonly rows: readonly Record<strin
 /** By connection and statement: on one connection a name stands for one text, whose columns stay as they are. */
 const COLUMNS = new WeakMap<Wire, Map<string, Columns>>();
 
+function knownOn(wire: Wire): Map<string, Columns> {
+  const known = COLUMNS.get(wire) ?? new Map<string, Columns>();
+  if (known.size === 0) COLUMNS.set(wire, known);
+  return known;
+}
+
 export class Execution {
   /** `pg` looks at these two when the server has taken the text. */
   readonly name: string;
@@ -37,7 +35,7 @@ export class Execution {
   readonly #types: TypeParsers;
   readonly #done: Done;
   readonly #rows: Record<string, unknown>[] = [];
-  #known: Map<string, Columns> = new Map();
+  #known: Map<string, Columns> | undefined;
   #columns: Columns | undefined;
   #failed: Error | undefined;
 
@@ -51,23 +49,15 @@ export class Execution {
 
   submit(wire: Wire): Error | null {
     const { name, text } = this;
-    this.#known = COLUMNS.get(wire) ?? new Map<string, Columns>();
-    COLUMNS.set(wire, this.#known);
-    // One write for all of it.
-    wire.stream.cork?.();
-    try {
-      if (wire.parsedStatements[name] === undefined) {
-        this.#known.delete(name);
-        wire.parse({ name, text });
-      }
-      this.#columns = this.#known.get(name);
-      wire.bind({ statement: name, values: this.#values, valueMapper: asText });
-      if (this.#columns === undefined) wire.describe({ type: 'P', name: '' });
-      wire.execute({ portal: '' });
-      wire.sync();
-    } finally {
-      wire.stream.uncork?.();
+    this.#known = knownOn(wire);
+    if (wire.parsedStatements[name] === undefined) {
+      this.#known.delete(name);
+      wire.parse({ name, text });
     }
+    this.#columns = this.#known.get(name);
+    const bytes = executionBytes(name, this.#values.map(asText), this.#columns === undefined);
+    // A connection that is lost says so itself.
+    if (wire.stream.writable) wire.stream.write(bytes);
     return null;
   }
 
@@ -76,17 +66,17 @@ export class Execution {
       names: fields.map(({ name }) => name),
       parsers: fields.map(({ dataTypeID }) => this.#types.getTypeParser(dataTypeID, 'text')),
     };
-    this.#known.set(this.name, this.#columns);
+    this.#known?.set(this.name, this.#columns);
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     const { names, parsers } = this.#columns ?? { names: [], parsers: [] };
     const row: Record<string, unknown> = {};
     try {
-      for (const [index, name] of names.entries()) {
+      names.forEach((name, index) => {
         const text = fields[index] ?? null;
         row[name] = text === null ? null : parsers[index]?.(text);
-      }
+      });
       this.#rows.push(row);
     } catch (error) {
       this.#failed = error instanceof Error ? error : new Error(String(error));
@@ -105,6 +95,38 @@ export class Execution {
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
 }
+
+/**
+ * The messages Bind, Execute and Sync of PostgreSQL's protocol, version 3, for a prepared statement whose values and
+ * columns are texts; with `describes`, a Describe between. In one piece, which is one write.
+ */
+function executionBytes(name: string, values: readonly (string | null)[], describes: boolean): Buffer {
+  const sizes = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)));
+  const nameSize = Buffer.byteLength(name);
+  const bindSize = sizes.reduce((sum, size) => sum + 4 + Math.max(0, size), 12 + nameSize);
+  const rest = describes ? DESCRIBE_EXECUTE_SYNC : EXECUTE_SYNC;
+  const bytes = Buffer.allocUnsafe(1 + bindSize + rest.length);
+  let at = bytes.write('B', 'latin1');
+  at = bytes.writeInt32BE(bindSize, at);
+  // The portal without a name.
+  at = bytes.writeInt8(0, at);
+  at += bytes.write(name, at);
+  at = bytes.writeInt8(0, at);
+  // All values are texts.
+  at = bytes.writeInt16BE(0, at);
+  at = bytes.writeInt16BE(values.length, at);
+  values.forEach((value, index) => {
+    at = bytes.writeInt32BE(sizes[index] ?? -1, at);
+    if (value !== null) at += bytes.write(value, at);
+  });
+  // And so are all columns.
+  at = bytes.writeInt16BE(0, at);
+  bytes.set(rest, at);
+  return bytes;
+}
+
+const EXECUTE_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
+const DESCRIBE_EXECUTE_SYNC = Buffer.concat([Buffer.from('D\0\0\0\x06P\0', 'latin1'), EXECUTE_SYNC]);
 
 /** Our values are texts, numbers, nulls, and lists of these. */
 function asText(value: unknown): string | null {
