@@ -32,7 +32,8 @@ export function appendStatements(tables: Tables, watcherId: number): PrepareAppe
   const known = new Map<string, Composed>();
   return (appends, asksWatched) => {
     const shape = shapeOfAll(appends.map((append) => append.shape));
-    const key = `${Object.values(shape).join()},${asksWatched}`;
+    const { takes, writes, opens, labels, settles, unlabels, claims } = shape;
+    const key = `${takes} ${writes} ${opens} ${labels} ${settles} ${unlabels} ${claims} ${asksWatched}`;
     const composed = known.get(key) ?? compose(tables, shape, asksWatched ? watcherId : undefined);
     known.set(key, composed);
     const sent: Sent = {

@@ -101,13 +101,11 @@ export class Execution {
  * columns are texts; with `describes`, a Describe between. In one piece, which is one write.
  */
 function executionBytes(name: string, values: readonly (string | null)[], describes: boolean): Buffer {
-  const sizes = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)));
-  const nameSize = Buffer.byteLength(name);
-  const bindSize = sizes.reduce((sum, size) => sum + 4 + Math.max(0, size), 12 + nameSize);
   const rest = describes ? DESCRIBE_EXECUTE_SYNC : EXECUTE_SYNC;
-  const bytes = Buffer.allocUnsafe(1 + bindSize + rest.length);
-  let at = bytes.write('B', 'latin1');
-  at = bytes.writeInt32BE(bindSize, at);
+  // No character takes more than three bytes for each unit of its text.
+  const most = values.reduce((sum, value) => sum + 4 + 3 * (value?.length ?? 0), 64 + 3 * name.length);
+  const bytes = most <= SCRATCH.length ? SCRATCH : Buffer.allocUnsafe(most);
+  let at = bytes.write('B', 'latin1') + 4;
   // The portal without a name.
   at = bytes.writeInt8(0, at);
   at += bytes.write(name, at);
@@ -115,15 +113,19 @@ function executionBytes(name: string, values: readonly (string | null)[], descri
   // All values are texts.
   at = bytes.writeInt16BE(0, at);
   at = bytes.writeInt16BE(values.length, at);
-  values.forEach((value, index) => {
-    at = bytes.writeInt32BE(sizes[index] ?? -1, at);
-    if (value !== null) at += bytes.write(value, at);
-  });
+  for (const value of values) {
+    const size = value === null ? -1 : bytes.write(value, at + 4);
+    at = bytes.writeInt32BE(size, at) + Math.max(0, size);
+  }
   // And so are all columns.
   at = bytes.writeInt16BE(0, at);
-  bytes.set(rest, at);
-  return bytes;
+  bytes.writeInt32BE(at - 1, 1);
+  at += rest.copy(bytes, at);
+  return Buffer.from(bytes.subarray(0, at));
 }
+
+/** Where messages are put together. They are copied out, since a connection may take them later. */
+const SCRATCH = Buffer.allocUnsafeSlow(64 * 1024);
 
 const EXECUTE_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
 const DESCRIBE_EXECUTE_SYNC = Buffer.concat([Buffer.from('D\0\0\0\x06P\0', 'latin1'), EXECUTE_SYNC]);
