@@ -89,6 +89,8 @@ class PostgresStore implements Store {
   readonly notes: Notes;
   #ownPool: OwnPool | undefined;
   #ready: Promise<PostgresPool> | undefined;
+  /** The pool, once it is ready and until it is closed. */
+  #opened: PostgresPool | undefined;
   #closed = false;
   #searchPrepared = false;
 
@@ -237,6 +239,7 @@ class PostgresStore implements Store {
     await this.#watchers.clear();
     await this.#announcer.close();
     this.#closed = true;
+    this.#opened = undefined;
     await this.#ownPool?.close();
   }
 
@@ -256,6 +259,7 @@ class PostgresStore implements Store {
     const pool = 'pool' in options ? options.pool : this.#ownPool?.pool;
     if (pool === undefined) throw closedError();
     await migratePostgres(pool, this.#tables);
+    if (!this.#closed) this.#opened = pool;
     return pool;
   }
 
@@ -275,7 +279,7 @@ class PostgresStore implements Store {
       canBeSentAlone: hasAnswered,
       send: async (jobs) => {
         const { statement, values } = prepare(jobs);
-        const { rows } = await run(await this.#pool(), statement, values);
+        const { rows } = await run(this.#opened ?? (await this.#pool()), statement, values);
         if (jobs.length === 1) return rows;
         const byRun = new Map<string, Row>(rows.map((row) => [row.id, row]));
         return jobs.map(({ runId }) => byRun.get(runId));
