@@ -24,16 +24,17 @@ export function linkAll(before: string, events: readonly StoredEvent[]): string 
 /** As `linkAll`, for events that are about to be written: their text is kept for the store, which needs it next. */
 export function linkNew(before: string, events: readonly StoredEvent[]): string {
   const texts = events.map((event) => JSON.stringify(event));
-  TEXTS.set(events, `[${texts.join(',')}]`);
+  newest = { events, text: `[${texts.join(',')}]` };
   return texts.reduce(linkText, before);
 }
 
 /** The events as one JSON array. */
 export function eventsText(events: readonly StoredEvent[]): string {
-  return TEXTS.get(events) ?? JSON.stringify(events);
+  return newest?.events === events ? newest.text : JSON.stringify(events);
 }
 
-const TEXTS = new WeakMap<readonly StoredEvent[], string>();
+/** Only the last: a weak map would keep every text alive until the next full collection. */
+let newest: { readonly events: readonly StoredEvent[]; readonly text: string } | undefined;
 
 /** What keeps the record of a run from being believed; undefined if nothing does. */
 export function brokenChain({ run, events }: LoadedRun): string | undefined {
