@@ -12,6 +12,11 @@ export type Loaded = {
   readonly spoken: readonly Message[];
 };
 
+/** The state of a run that nothing was said in yet. */
+export function newState(): State {
+  return { history: GrowList.owning([]), refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0, queued: [] };
+}
+
 /** Throws a `UsageError` that lists every fault if the messages are no valid conversation. */
 export function loadMessages(messages: readonly Message[]): Loaded {
   const scan = scanMessages(messages);
@@ -71,11 +76,11 @@ type Fault = { readonly index: number; readonly problem: string };
 /** Only how far a list was found sound is kept, never what it says: a caller may change a message between two calls. */
 const scanned = new WeakMap<readonly Message[], Prefix>();
 
-const NOTHING: Prefix = { count: 0, last: undefined, refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0 };
-
 function knownPrefix(messages: readonly Message[]): Prefix {
   const known = scanned.get(messages);
-  if (!known || known.count > messages.length || messages[known.count - 1] !== known.last) return NOTHING;
+  // A set of its own each time: sets that grow share what they are made of.
+  if (!known || known.count > messages.length || messages[known.count - 1] !== known.last)
+    return { count: 0, last: undefined, refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0 };
   return known;
 }
 

@@ -1,7 +1,7 @@
 // Tables: events in, step out.
 import { describe, expect, test } from 'vitest';
 import { event, type RunEvent } from './event.ts';
-import { loadMessages } from './history.ts';
+import { newState } from './history.ts';
 import type { Message } from './message.ts';
 import { type Limits, next } from './next.ts';
 import { fold, type State } from './state.ts';
@@ -33,7 +33,7 @@ const approved = event({
 });
 const ended = event({ type: 'run-ended', reason: 'max-turns' });
 
-const stateAfter = (events: readonly RunEvent[]): State => events.reduce(fold, loadMessages([]).state);
+const stateAfter = (events: readonly RunEvent[]): State => events.reduce(fold, newState());
 const step = (events: readonly RunEvent[], limits: Partial<Limits> = {}) => {
   const order = next(stateAfter(events), { maxTurns: 20, ...limits });
   return 'calls' in order

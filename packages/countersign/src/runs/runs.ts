@@ -3,7 +3,7 @@
 import type { Resume } from '../core/decide.ts';
 import { ConflictError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
-import { loadMessages } from '../core/history.ts';
+import { newState } from '../core/history.ts';
 import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
@@ -74,7 +74,7 @@ export class Runs {
     await this.#drives.tellTime();
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
-    const state = loadMessages([]).state;
+    const state = newState();
     const how = { create, onStale: 'fail', enter: true } as const;
     const journal = this.#drives.journal({ ...create, version: 0, hash: CHAIN_START }, state, agent, how);
     const chunks = options.onChunk && holdChunks(options.onChunk);

@@ -1,6 +1,6 @@
 // A run as callers see it: folded from its events.
 import { UsageError } from '../core/errors.ts';
-import { loadMessages } from '../core/history.ts';
+import { newState } from '../core/history.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
@@ -48,7 +48,7 @@ export type RunView = RunRecord & {
 };
 
 export function stateOf(events: readonly StoredEvent[]): State {
-  return events.map(raise).reduce(fold, loadMessages([]).state);
+  return events.map(raise).reduce(fold, newState());
 }
 
 /** Old shapes are raised to new ones here; there is one shape so far. */

@@ -1,6 +1,6 @@
 // How chats stand, for those who watch them: one watch of the store for all, and for each chat one look at each change and
 // one picture, however many watch it.
-import { loadMessages } from '../core/history.ts';
+import { newState } from '../core/history.ts';
 import type { ToolDefinition } from '../loop/tool.ts';
 import { pendingCards } from '../runs/card.ts';
 import { unknownRun } from '../runs/run-id.ts';
@@ -107,7 +107,7 @@ class WatchedChat {
     this.#chatId = chatId;
     this.#picture = new Picture({
       chatId,
-      state: loadMessages([]).state,
+      state: newState(),
       messageId: (seq) => `${chatId}.${seq}`,
       card: (key, pending, at) => cardOf(key, pending, at, tools(), () => false),
     });

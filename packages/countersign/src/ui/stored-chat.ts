@@ -1,7 +1,7 @@
 // A chat whose run is in a store: the record is the truth, and the browser says only what it says and decides.
 import { ConflictError, CountersignError, UsageError } from '../core/errors.ts';
 import type { FinishReason } from '../core/event.ts';
-import { loadMessages } from '../core/history.ts';
+import { newState } from '../core/history.ts';
 import { isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
@@ -284,7 +284,7 @@ export class StoredChat {
     const { tools, mayDecide } = this.#options;
     const picture = new Picture({
       chatId: this.#chatId,
-      state: loadMessages([]).state,
+      state: newState(),
       messageId: (seq) => `${this.#chatId}.${seq}`,
       card: (key, pending, at) => cardOf(key, pending, at, tools(), (card) => mayDecide(card, this.#person)),
     });
