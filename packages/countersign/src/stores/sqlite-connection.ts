@@ -27,6 +27,9 @@ const BLOCKING_WAIT_MS = 10;
 /** How many jobs become durable together at most, so that other processes get their turn. */
 const GROUP = 64;
 
+/** How often one job may follow another before the rest of this process gets its turn. */
+const IN_A_ROW = 32;
+
 export class SqliteConnection {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
@@ -37,6 +40,7 @@ export class SqliteConnection {
   #queue: QueuedJob[] = [];
   #draining: Promise<void> | undefined;
   #comeAlone = true;
+  #inARow = 0;
   #closed = false;
 
   constructor(options: SqliteOptions) {
@@ -146,8 +150,10 @@ export class SqliteConnection {
   #drainSoon(): Promise<void> {
     return new Promise<void>((resolve) => {
       const drain = (): void => resolve(this.#drain());
-      if (this.#comeAlone) process.nextTick(drain);
-      else setImmediate(drain);
+      this.#inARow += 1;
+      if (this.#comeAlone && this.#inARow < IN_A_ROW) return process.nextTick(drain);
+      this.#inARow = 0;
+      setImmediate(drain);
     });
   }
 

@@ -40,6 +40,19 @@ test('an append that comes alone is a commit of its own', async () => {
   expect(commits() - before).toBe(3);
 });
 
+test('appends that follow each other at once leave turns to the rest of the process', async () => {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  await store.append(creation('run'));
+  for (let version = 1; version < 200; version += 1) await store.append(addition('run', version));
+  clearImmediate(timer);
+  expect(turns).toBeGreaterThan(4);
+});
+
 test('more appends than one transaction takes all become durable, in their order', async () => {
   await store.append(creation('run'));
   const appends = Array.from({ length: 200 }, (_, index) => store.append(addition('run', 1 + index)));
