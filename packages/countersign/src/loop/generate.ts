@@ -78,13 +78,11 @@ export function streamed<Options extends { readonly onChunk?: (chunk: Chunk) => 
   const options = (typeof given === 'string' ? { prompt: given } : given) as Options;
   const stream = new ChunkStream();
   const { onChunk } = options;
-  const response = start({
-    ...options,
-    onChunk: (chunk: Chunk) => {
-      stream.push(chunk);
-      onChunk?.(chunk);
-    },
-  });
+  const hear = (chunk: Chunk): void => {
+    stream.push(chunk);
+    onChunk?.(chunk);
+  };
+  const response = start({ ...options, onChunk: hear });
   // The reader of the stream hears of a failure as well; whoever reads only the stream need not handle it twice.
   response.then(
     () => stream.end(),

@@ -177,16 +177,18 @@ function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContex
     interrupt,
     resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
     step: stepsOf(run, call),
-    commitPoint: async () => {
-      run.record(event({ type: 'call-committed', callId: call.id }));
-      await mustHold(run, call);
-    },
+    commitPoint: commitPointOf(run, call),
     signal: driver.signal ?? NEVER,
     callId: call.id,
     idempotencyKey: call.id,
-    get metadata() {
-      return requestPart(call).metadata ?? {};
-    },
+    metadata: requestPart(call).metadata ?? {},
+  };
+}
+
+function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
+  return async () => {
+    run.record(event({ type: 'call-committed', callId: call.id }));
+    await mustHold(run, call);
   };
 }
 

@@ -75,9 +75,11 @@ export function rememberInterrupts(toolName: string): InterruptMemory {
     first ??= { payload, ...(options && { options }) };
     throw new InterruptSignal(payload, toolName);
   }) as InterruptFunction;
-  interrupt.ask = (payload, options) => {
+  const ask: InterruptFunction['ask'] = (payload, options) => {
     first ??= { payload, ...(options && { options }) };
     return { [ASKED]: true, payload };
   };
-  return { interrupt, first: () => first };
+  const firstOne = (): FirstInterrupt | undefined => first;
+  interrupt.ask = ask;
+  return { interrupt, first: firstOne };
 }

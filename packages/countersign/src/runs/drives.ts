@@ -58,6 +58,9 @@ export type Rest = {
   readonly pending: readonly string[];
 };
 
+/** Empty once the run rests: V8 may keep what a map once had until the next full collection. */
+type Driven = { readonly rest: Promise<Rest>; journal: Journal | undefined };
+
 function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Rest {
   const said = state.turn?.content ?? state.history.last?.content ?? [];
   const status = failed ? 'failed' : statusOf(state, agent.limits);
@@ -70,14 +73,14 @@ const TIME_TOLD_MS = 30_000;
 export class Drives {
   readonly live = new Live();
   readonly #options: DrivesOptions;
-  readonly #active = new Map<string, Promise<Rest>>();
+  readonly #active = new Map<string, Driven>();
   /** Those of which nothing is on record yet. */
   readonly #beginning = new Set<Promise<Rest>>();
   /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
   readonly #rested = new Map<string, Promise<Rest>>();
-  readonly #journals = new Map<string, Journal>();
   readonly #renewals: Renewals;
   #stopping = false;
+  readonly #isStopping = (): boolean => this.#stopping;
   #aheadMs = 0;
   #askAgainAt = 0;
   /** Called when there is room for another run. */
@@ -197,11 +200,11 @@ export class Drives {
 
   #keep(journal: Journal, driving: Promise<Rest>): void {
     const id = journal.runId;
-    this.#journals.set(id, journal);
-    this.#active.set(id, driving);
+    const driven: Driven = { journal, rest: driving };
+    this.#active.set(id, driven);
     void driving.finally(() => {
-      if (this.#active.get(id) === driving) this.#active.delete(id);
-      if (this.#journals.get(id) === journal) this.#journals.delete(id);
+      driven.journal = undefined;
+      if (this.#active.get(id) === driven) this.#active.delete(id);
       this.#rested.set(id, driving);
       setImmediate(() => {
         if (this.#rested.get(id) === driving) this.#rested.delete(id);
@@ -219,20 +222,22 @@ export class Drives {
 
   /** Looks at once whether somebody ended a run that is driven here. */
   look(runId: string): void {
-    void this.#journals.get(runId)?.look();
+    void this.#active.get(runId)?.journal?.look();
   }
 
   /** How the run stands once this process rests with it; undefined if it does not drive it. */
   rested(runId: string): Promise<Rest> | undefined {
-    return this.#active.get(runId) ?? this.#rested.get(runId);
+    return this.#active.get(runId)?.rest ?? this.#rested.get(runId);
   }
 
   /** True if the run stopped for an error. */
   async #drive(agent: AgentPort, run: Run, journal: Journal, { context, onChunk }: DriveOptions): Promise<boolean> {
-    this.#renewals.add(journal);
-    run.onLate = (events) => {
+    const renewed = this.#renewals.add(journal);
+    // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
+    const late = (events: readonly RunEvent[]): void => {
       if (journal.hasBegun) void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
     };
+    run.onLate = late;
     const emit = tellBoth(
       onChunk,
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
@@ -243,7 +248,7 @@ export class Drives {
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
-        stopping: () => this.#stopping,
+        stopping: this.#isStopping,
       };
       for (;;) {
         this.#expire(run, journal, this.clock());
@@ -257,7 +262,7 @@ export class Drives {
     } catch (error) {
       return this.#stopped(run, journal, context, error);
     } finally {
-      this.#renewals.delete(journal);
+      this.#renewals.delete(renewed);
       run.close();
     }
   }
@@ -285,11 +290,8 @@ export class Drives {
   }
 
   async #again(runId: string, context: Context | undefined): Promise<void> {
-    try {
-      await this.take(runId, context);
-    } catch {
-      // Whoever looks for work finds it.
-    }
+    // If that fails, whoever looks for work finds it.
+    await this.take(runId, context).catch(() => undefined);
   }
 
   /**
@@ -352,7 +354,7 @@ export class Drives {
   /** Resolves when nothing is being driven in this process. */
   async settled(): Promise<void> {
     while (this.#active.size + this.#beginning.size > 0)
-      await Promise.all([...this.#active.values(), ...this.#beginning]);
+      await Promise.all([...[...this.#active.values()].map(({ rest }) => rest), ...this.#beginning]);
   }
 
   /** Tells when something about a run may have changed; a slow look from time to time finds what was missed. */

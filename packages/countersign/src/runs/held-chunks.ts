@@ -10,15 +10,14 @@ export type HeldChunks = {
 /** If they are never released, nobody hears of them. */
 export function holdChunks(onChunk: (chunk: Chunk) => void): HeldChunks {
   let held: Chunk[] | undefined = [];
-  return {
-    hear: (chunk) => {
-      if (held) held.push(chunk);
-      else onChunk(chunk);
-    },
-    release: () => {
-      const waiting = held ?? [];
-      held = undefined;
-      for (const chunk of waiting) onChunk(chunk);
-    },
+  const hear = (chunk: Chunk): void => {
+    if (held) held.push(chunk);
+    else onChunk(chunk);
   };
+  const release = (): void => {
+    const waiting = held ?? [];
+    held = undefined;
+    for (const chunk of waiting) onChunk(chunk);
+  };
+  return { hear, release };
 }

@@ -1,32 +1,38 @@
 // Keeps the claims of the runs that are driven in this process: one timer, however many there are.
 import type { Journal } from './journal.ts';
 
+/** Empty once it need not be renewed: V8 may keep what a set once had for long. */
+export type Renewed = { journal: Journal | undefined };
+
 export class Renewals {
   readonly #everyMs: number;
-  readonly #journals = new Set<Journal>();
+  readonly #renewed = new Set<Renewed>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(leaseMs: number) {
     this.#everyMs = Math.max(10, leaseMs / 3);
   }
 
-  add(journal: Journal): void {
-    this.#journals.add(journal);
+  add(journal: Journal): Renewed {
+    const renewed: Renewed = { journal };
+    this.#renewed.add(renewed);
     this.#timer ??= setInterval(() => this.#renew(), this.#everyMs);
     this.#timer.ref();
+    return renewed;
   }
 
   /** With nothing left to renew, the timer keeps no process alive, and goes when its time comes. */
-  delete(journal: Journal): void {
-    this.#journals.delete(journal);
-    if (this.#journals.size === 0) this.#timer?.unref();
+  delete(renewed: Renewed): void {
+    renewed.journal = undefined;
+    this.#renewed.delete(renewed);
+    if (this.#renewed.size === 0) this.#timer?.unref();
   }
 
   #renew(): void {
-    if (this.#journals.size === 0) {
+    if (this.#renewed.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
-    for (const journal of this.#journals) void journal.renew();
+    for (const { journal } of this.#renewed) void journal?.renew();
   }
 }
