@@ -5,17 +5,11 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | unde
   if (!signal) return Promise.resolve(work);
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
+    const settle = () => signal.removeEventListener('abort', abort);
     if (signal.aborted) abort();
-    signal.addEventListener('abort', abort);
-    Promise.resolve(work).then(
-      (value) => {
-        signal.removeEventListener('abort', abort);
-        resolve(value);
-      },
-      (error: unknown) => {
-        signal.removeEventListener('abort', abort);
-        reject(error);
-      },
-    );
+    signal.addEventListener('abort', abort, { once: true });
+    const working = Promise.resolve(work);
+    working.then(resolve, reject);
+    working.then(settle, settle);
   });
 }

@@ -354,7 +354,7 @@ export class Drives {
   /** Resolves when nothing is being driven in this process. */
   async settled(): Promise<void> {
     while (this.#active.size + this.#beginning.size > 0)
-      await Promise.all([...[...this.#active.values()].map(({ rest }) => rest), ...this.#beginning]);
+      await Promise.all([...Array.from(this.#active.values(), ({ rest }) => rest), ...this.#beginning]);
   }
 
   /** Tells when something about a run may have changed; a slow look from time to time finds what was missed. */

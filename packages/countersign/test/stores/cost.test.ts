@@ -92,16 +92,17 @@ describe.runIf(postgres)('on PostgreSQL', () => {
         await store.append(addition(runId, version + index, { status: statuses[index % 2] ?? 'running' }));
         all.push((await position(url)) - before);
       }
-      return all.sort((a, b) => a - b)[4] ?? 0;
+      // Now and then the server tidies up a page, which is no matter here.
+      return Math.min(...all);
     };
     const goingOn = ['running', 'running'] as const;
     const [short, ofLong] = [await bytesOf('short', 1, goingOn), await bytesOf('long', 5_000, goingOn)];
-    expect(ofLong).toBeLessThanOrEqual(short * 1.2);
+    expect(ofLong).toBeLessThanOrEqual(short * 1.1);
     expect(short).toBeLessThan(700);
     // Those that begin or cease to be due have an entry less or more.
     const pausing = ['waiting', 'running'] as const;
     const [shortPausing, longPausing] = [await bytesOf('short', 10, pausing), await bytesOf('long', 5_009, pausing)];
-    expect(longPausing).toBeLessThanOrEqual(shortPausing * 1.2);
+    expect(longPausing).toBeLessThanOrEqual(shortPausing * 1.1);
     expect(shortPausing).toBeLessThan(1_000);
     // The server counts what a connection did when it ends.
     await store.close();
