@@ -75,11 +75,13 @@ function tapped(
   failed: (error: unknown) => void,
 ): { readonly stream: ReadableStream<Uint8Array>; readonly end: () => void } {
   const reader = body.getReader();
+  let hasLeft = false;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
+          if (hasLeft) return;
           if (!done) return controller.enqueue(value);
           ended();
           controller.close();
@@ -91,6 +93,7 @@ function tapped(
         }
       },
       async cancel(reason) {
+        hasLeft = true;
         ended();
         await reader.cancel(reason);
       },

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { Measures } from './measures.ts';
+import { OpenStreams } from './open-streams.ts';
+
+const HEADERS = { 'content-type': 'text/event-stream' };
+
+function held(body: ReadableStream<Uint8Array>) {
+  const failures: unknown[] = [];
+  const streams = new OpenStreams({ measures: new Measures(), most: 9, checkMs: 60_000 });
+  const response = streams.hold(new Response(body, { headers: HEADERS }), {
+    stillKnown: undefined,
+    failed: (error) => failures.push(error),
+  });
+  return { reader: response.body?.getReader(), failures };
+}
+
+test('a client that leaves while it waits is no failure, and what it followed is told', async () => {
+  let told: unknown;
+  const { reader, failures } = held(
+    new ReadableStream({
+      cancel(reason) {
+        told = reason;
+      },
+    }),
+  );
+  const waiting = reader?.read();
+  await new Promise(setImmediate);
+  await reader?.cancel('left');
+  await waiting;
+  await new Promise(setImmediate);
+  expect(told).toBe('left');
+  expect(failures).toEqual([]);
+});
+
+test('a stream that breaks off is one', async () => {
+  const { reader, failures } = held(
+    new ReadableStream({
+      pull() {
+        throw new Error('gone');
+      },
+    }),
+  );
+  await expect(reader?.read()).rejects.toThrow('The stream broke off.');
+  expect(failures).toEqual([new Error('gone')]);
+});
