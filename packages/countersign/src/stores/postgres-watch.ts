@@ -39,22 +39,29 @@ export class PostgresAnnouncer {
   #runIds = new Set<string>();
   #announcing: Promise<void> | undefined;
   #watched = false;
+  /** When the first of those was sent that ask and have not been answered. */
+  #askedAt: number | undefined;
   #askAgainAt = 0;
 
   constructor(connection: WatchConnection) {
     this.#connection = connection;
   }
 
-  /** Whether the next append has to ask if others watch. */
+  /** Whether the appends that are about to be sent have to ask if others watch. */
   asksWatched(): boolean {
-    return performance.now() >= this.#askAgainAt;
+    const now = performance.now();
+    if (now < this.#askAgainAt) return false;
+    this.#askedAt ??= now;
+    return true;
   }
 
   /** `watched`: what the append was told about it, if it asked. */
   appended(runId: string, watched: boolean | null): void {
     if (watched !== null) {
       this.#watched = watched;
-      this.#askAgainAt = performance.now() + ASKED_MS;
+      // Counted from the question: the answer may have been long on its way.
+      if (this.#askedAt !== undefined) this.#askAgainAt = this.#askedAt + ASKED_MS;
+      this.#askedAt = undefined;
     }
     if (this.#watched) this.#announce(runId);
   }
