@@ -7,6 +7,7 @@ import { type GenerateStream, generate, generateStream, streamed } from './loop/
 import { type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
+import type { Within } from './loop/sink.ts';
 import {
   type Context,
   type InterruptConfig,
@@ -165,7 +166,7 @@ export class Countersign {
     const agent = this.#define(
       makeAgent(
         config,
-        (options) => this.#generateFor(config.name, options),
+        (options, within) => this.#generateFor(config.name, options, within),
         (tools) => findTools(tools, this.#tools),
         (defaults, input, options) => startRun(this.runs, this.#port(config.name), defaults, input, options),
       ),
@@ -215,9 +216,10 @@ export class Countersign {
     return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
   }
 
-  #generateFor(agent: string, options: GenerateOptions): Promise<GenerateResponse> {
+  #generateFor(agent: string, options: GenerateOptions, within: Within | undefined): Promise<GenerateResponse> {
     const { runId } = options;
-    return runId === undefined ? this.generate(options) : converse(this.runs, this.#port(agent), { ...options, runId });
+    if (runId === undefined) return generate(this.#settings, options, within);
+    return converse(this.runs, this.#port(agent), { ...options, runId });
   }
 
   #openRuns(

@@ -4,10 +4,9 @@ import { countersign, type Message, NotPerformed, type Part, type Tool, type Too
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../src/core/event.ts';
-import { loadMessages } from '../src/core/history.ts';
+import { loadMessages, messagesOf } from '../src/core/history.ts';
 import { fold } from '../src/core/state.ts';
 import { drive } from '../src/loop/drive.ts';
-import { messagesOf } from '../src/loop/response.ts';
 import { applyDecisions, checkResume } from '../src/loop/resume.ts';
 import { Run } from '../src/loop/run.ts';
 
@@ -115,7 +114,7 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
     (part): part is ToolRequestPart =>
       'toolRequest' in part && part.metadata !== undefined && 'interrupt' in part.metadata,
   );
-  applyDecisions(run, await checkResume(paused, resumeFor(waiting, world), tools, tools), undefined);
+  applyDecisions(run, await checkResume(paused, resumeFor(waiting, world), { tools, defined: tools }), undefined);
   await drive(run, driver);
   return recorded;
 }

@@ -15,6 +15,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { defineTeller, obedientModel } from './server.ts';
 
@@ -110,6 +111,35 @@ test('a tool and a run that fail are errors; a rejection and a withdrawal are no
     .filter(({ name }) => name.startsWith('wait'))
     .map(({ attributes }) => attributes['countersign.outcome']);
   expect(waits.toSorted()).toEqual(['reject', 'withdrawn']);
+});
+
+test('what happens inside a sub-agent is told in the trace of its run; its waits are those of the call', async () => {
+  const ai = countersign({ model: obedientModel(), store: memoryStore() });
+  defineTeller(ai);
+  const asks = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool')
+      ? 'Done.'
+      : { calls: [{ name: 'teller', ref: 't', input: { prompt: 'pay bob 500' } }] },
+  );
+  const desk = ai.defineAgent({ name: 'desk', model: asks, tools: ['teller'] });
+  const { exporter, tracer } = listening();
+  const tracing = traceRuns(ai, { tracer });
+  const { id } = await desk.start('Pay.');
+  await ai.runs.decide((await ai.runs.wait(id)).pending[0] ?? '', 'approve');
+  await ai.runs.wait(id, { until: 'end' });
+  await ai.runs.settled();
+  await tracing.stop();
+  expect(named(exporter.getFinishedSpans())).toEqual([
+    'chat desk',
+    'chat teller',
+    'execute_tool teller',
+    'wait for a person teller',
+    'execute_tool pay',
+    'chat teller',
+    'execute_tool teller',
+    'chat desk',
+    'run desk',
+  ]);
 });
 
 test('of several processes that trace, one tells each span; after a restart nothing is told twice or lost', async () => {

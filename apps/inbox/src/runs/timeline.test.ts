@@ -106,3 +106,31 @@ test('on the scale a day and a millisecond are both seen, and the order stays', 
   expect((places[1] ?? 0) - 0).toBeGreaterThan(0.01);
   expect(timeScale([7])(7)).toBe(0);
 });
+
+test('the calls of a conversation inside a call have lanes of their own', () => {
+  const inside = (time: number, callId: string, ...events: readonly RunEvent[]) =>
+    at(time, 'call-went-on', { callId, inside: events.map(({ at: _at, seq: _seq, ...event }) => event) });
+  const timeline = timelineOf([
+    at(0, 'user-spoke'),
+    replied(10, { a: 'helper' }),
+    at(11, 'call-started', { callId: 'call_a', inside: true }),
+    inside(12, 'call_a', at(0, 'user-spoke'), replied(0, { b: 'deputy' }), at(0, 'call-started', { callId: 'call_b' })),
+    inside(13, 'call_a', inside(0, 'call_b', replied(0, { c: 'pay' }), at(0, 'call-started', { callId: 'call_c' }))),
+    inside(20, 'call_a', inside(0, 'call_b', at(0, 'call-settled', { callId: 'call_c', result: { type: 'error' } }))),
+    inside(21, 'call_a', at(0, 'call-settled', { callId: 'call_b', result: {} }), replied(0, {})),
+    at(22, 'call-settled', { callId: 'call_a', result: {} }),
+  ]);
+  const [talk, ...calls] = timeline?.lanes ?? [];
+  expect(talk?.spans).toEqual([{ is: 'turn', title: 'Turn 1', from: 0, to: 10 }]);
+  expect(talk?.marks).toHaveLength(1);
+  expect(calls).toEqual([
+    { id: 'call_a', name: 'helper', spans: [{ is: 'work', title: 'Runs', from: 11, to: 22 }], marks: [] },
+    { id: 'call_b', name: 'helper › deputy', spans: [{ is: 'work', title: 'Runs', from: 12, to: 21 }], marks: [] },
+    {
+      id: 'call_c',
+      name: 'helper › deputy › pay',
+      spans: [{ is: 'work', title: 'Runs', from: 13, to: 20 }],
+      marks: [{ is: 'failed', title: 'The tool failed', at: 20 }],
+    },
+  ]);
+});

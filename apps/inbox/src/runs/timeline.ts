@@ -36,9 +36,35 @@ export type Timeline = {
 
 type Row = { id: string; name: string; spans: Span[]; marks: Mark[] };
 
+const newRow = (id: string, name: string): Row => ({ id, name, spans: [], marks: [] });
+
+type Timed = RunEvent & { readonly at: number };
+/** `within`: the call in whose conversation it happened. */
+type Placed = { readonly event: Timed; readonly within?: string };
+
+/** The events, with those of a conversation inside a call where they happened. The names of calls are known by then. */
+function* inOrder(events: readonly Timed[], calls: ReadonlyMap<string, Row>, within?: string): Generator<Placed> {
+  for (const event of events) {
+    if (event.type !== 'call-went-on') {
+      yield { event, ...(within !== undefined && { within }) };
+      continue;
+    }
+    const inside = (Array.isArray(event.inside) ? event.inside : []) as readonly RunEvent[];
+    const name = calls.get(String(event.callId))?.name ?? 'inside';
+    yield* inOrder(
+      inside.map((inner) => ({ ...inner, at: event.at })),
+      calls,
+      name,
+    );
+  }
+}
+
+/** What belongs to the lane of the conversation; the one inside a call is told by the lanes of its calls. */
+const OF_THE_TALK: ReadonlySet<string> = new Set(['user-spoke', 'model-replied', 'run-failed', 'run-ended']);
+
 /** Undefined where nobody kept the time. */
 export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
-  const timed = events.filter((event): event is RunEvent & { readonly at: number } => typeof event.at === 'number');
+  const timed = events.filter((event): event is Timed => typeof event.at === 'number');
   const [first] = timed;
   const last = timed.at(-1);
   if (!first || !last) return undefined;
@@ -48,8 +74,12 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
   let turns = 0;
   // A turn begins with what gave the model something to answer to; its own beginning is no event.
   let thinksSince = first.at;
-  for (const event of timed) {
+  for (const { event, within } of inOrder(timed, calls)) {
     const row = calls.get(String(event.callId));
+    if (within !== undefined && OF_THE_TALK.has(event.type)) {
+      for (const { id, name } of callsOf(event)) calls.set(id, newRow(id, `${within} › ${name}`));
+      continue;
+    }
     switch (event.type) {
       case 'user-spoke':
         talk.marks.push({ is: 'said', title: 'The user spoke', at: event.at });
@@ -58,7 +88,7 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
       case 'model-replied':
         turns += 1;
         talk.spans.push({ is: 'turn', title: `Turn ${turns}`, from: thinksSince, to: event.at });
-        for (const { id, name } of callsOf(event)) calls.set(id, { id, name, spans: [], marks: [] });
+        for (const { id, name } of callsOf(event)) calls.set(id, newRow(id, name));
         thinksSince = event.at;
         if (isLastWord(event)) talk.marks.push({ is: 'ended', title: 'The run came to its end', at: event.at });
         break;
@@ -128,7 +158,7 @@ const MARKS = {
   inside: ['approved', 'Decided inside'],
 } as const;
 
-function decisionMark(event: RunEvent & { readonly at: number }): Mark {
+function decisionMark(event: Timed): Mark {
   const decision = isRecord(event.decision) ? event.decision : {};
   const [is, word] = MARKS[decision.type as keyof typeof MARKS] ?? MARKS.cancel;
   const by = typeof decision.by === 'string' ? ` by ${decision.by}` : '';

@@ -1,5 +1,6 @@
 // A call and the turn it belongs to: where each call of a reply stands.
-import type { CallIds, Decision, Interrupt, Result } from './event.ts';
+import type { CallIds, Decision, Interrupt, Result, RunEvent } from './event.ts';
+import type { GrowList } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
 
@@ -9,8 +10,11 @@ export type Phase =
   | { readonly at: 'open'; readonly inner?: readonly Message[] }
   /** A person decided that the body runs. */
   | { readonly at: 'cleared' }
-  /** The body was started, at `since`. Seen by `next`, it means that nobody knows how it ended. */
-  | { readonly at: 'started'; readonly since?: number; readonly committed?: true }
+  /**
+   * The body was started, at `since`. Seen by `next`, it means that nobody knows how it ended; with `inside`, the record
+   * of the conversation inside says how far it came.
+   */
+  | { readonly at: 'started'; readonly since?: number; readonly committed?: true; readonly inside?: true }
   | { readonly at: 'waiting'; readonly interrupt: Interrupt; readonly inner?: readonly Message[] }
   | { readonly at: 'settled'; readonly result: Result };
 
@@ -38,6 +42,8 @@ export type Call = CallIds & {
   readonly decidedInside?: readonly Json[];
   /** What is kept of the decisions before that. */
   readonly earlierDecisions?: readonly Metadata[];
+  /** What is on record of the conversation inside since it began, or went on from `resumed`. */
+  readonly inside?: GrowList<RunEvent>;
   /** Results of the steps inside the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
   /** Finished while a sibling waited; set when the turn was read back from messages. */

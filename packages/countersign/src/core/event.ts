@@ -73,16 +73,19 @@ type Fact =
       readonly finishReason: FinishReason;
       readonly finishMessage?: string;
     }
-  | { readonly type: 'call-started'; readonly callId: string }
+  /** `inside`: what happens in the conversation inside the call is recorded as it happens, with `call-went-on`. */
+  | { readonly type: 'call-started'; readonly callId: string; readonly inside?: true }
+  /** What happened in the conversation inside the call since it was begun, or was last interrupted or held. */
+  | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {
       readonly type: 'call-interrupted';
       readonly callId: string;
       readonly interrupt: Interrupt;
-      /** The conversation inside the tool that waits. */
+      /** The conversation inside the tool that waits, where it is not on record with `call-went-on`. */
       readonly inner?: readonly Message[];
     }
   /** The conversation inside the tool stopped in the middle, nobody's decision is missing: it can just go on. */
-  | { readonly type: 'call-held'; readonly callId: string; readonly inner: readonly Message[] }
+  | { readonly type: 'call-held'; readonly callId: string; readonly inner?: readonly Message[] }
   | {
       readonly type: 'decision-made';
       readonly callId: string;

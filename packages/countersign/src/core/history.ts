@@ -3,8 +3,8 @@ import { UsageError } from './errors.ts';
 import { GrowList, GrowSet } from './grow.ts';
 import { isObject } from './json.ts';
 import { isToolRequest, isToolResponse, type Message, type Part, type ToolResponsePart } from './message.ts';
-import type { MayHaveActed, State } from './state.ts';
-import { MAX_TURNS_KEY, QUEUED_KEY, readTurn } from './wire.ts';
+import type { MayHaveActed, State } from './run-state.ts';
+import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn } from './wire.ts';
 
 export type Loaded = {
   readonly state: State;
@@ -36,8 +36,17 @@ export function loadMessages(messages: readonly Message[]): Loaded {
   return { state, spoken: rest.filter((message) => message.metadata?.[QUEUED_KEY] !== true) };
 }
 
+/** The continuation of a run as plain JSON. The run must be over: the list is its own. */
+export function messagesOf(state: State): Message[] {
+  const { turn, queued } = state;
+  const waiting = queued.map((message) => ({ ...message, metadata: { ...message.metadata, [QUEUED_KEY]: true } }));
+  const messages = (turn ? state.history.append(openMessage(turn), ...waiting) : state.history).toArray() as Message[];
+  rememberMessages(messages, state);
+  return messages;
+}
+
 /** Notes that these messages are what `state` says, so that loading them again need not read them all. */
-export function rememberMessages(messages: readonly Message[], state: State): void {
+function rememberMessages(messages: readonly Message[], state: State): void {
   const count = state.history.length;
   scanned.set(messages, {
     count,

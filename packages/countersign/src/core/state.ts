@@ -1,30 +1,16 @@
 // The state of a run, and how each event changes it.
-import { type Call, goesOnInside, NO_STEPS, type Turn } from './call.ts';
+import { type Call, goesOnInside, innerMessages, NO_STEPS, type Turn } from './call.ts';
+import { pendingParts } from './decide.ts';
 import { InvariantError } from './errors.ts';
-import type { CallIds, Decision, FinishReason, RunEvent } from './event.ts';
-import type { GrowList, GrowSet } from './grow.ts';
+import type { CallIds, Decision, Interrupt, RunEvent } from './event.ts';
+import { GrowList } from './grow.ts';
+import { loadMessages, messagesOf } from './history.ts';
 import type { Json } from './json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
+import type { State } from './run-state.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './wire.ts';
 
-/** A call that failed and may have taken effect all the same. */
-export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
-
-export type State = {
-  /** Everything before the open turn. */
-  readonly history: GrowList<Message>;
-  /** Every `ref` used in the run. */
-  readonly refs: GrowSet<string>;
-  readonly mayHaveActed: readonly MayHaveActed[];
-  readonly turn?: Turn;
-  /** What the user said while a decision was pending, kept until it is made. */
-  readonly queued: readonly Message[];
-  /** Replies of the model since the user last spoke. */
-  readonly turnsUsed: number;
-  /** How the last reply ended, while nothing came after it. */
-  readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
-  readonly ended?: { readonly reason: FinishReason; readonly message?: string };
-};
+export type { State } from './run-state.ts';
 
 export function fold(state: State, event: RunEvent): State {
   switch (event.type) {
@@ -36,29 +22,20 @@ export function fold(state: State, event: RunEvent): State {
     case 'model-replied':
       return foldReply(state, event);
     case 'call-started':
-      return changeCall(state, event.callId, (call) => ({
-        ...call,
-        phase: { at: 'started', ...(event.at !== undefined && { since: event.at }) },
-      }));
+      return changeCall(state, event.callId, (call) => startCall(call, event));
+    case 'call-went-on':
+      return changeCall(state, event.callId, (call) => goOnInside(call, event));
     case 'call-committed':
       return changeCall(state, event.callId, (call) =>
         call.phase.at === 'started' ? { ...call, phase: { ...call.phase, committed: true } } : call,
       );
     case 'call-interrupted':
-      return changeCall(
-        state,
-        event.callId,
-        ({ resumed, ...call }) =>
-          askAgain(event, call) ?? {
-            ...call,
-            pauses: call.pauses + 1,
-            // It may have to run exactly as it was started, or was to be.
-            ...(KEEPS_RESUMED.has(event.interrupt.kind) && resumed && { resumed }),
-            phase: { at: 'waiting', interrupt: event.interrupt, ...(event.inner && { inner: event.inner }) },
-          },
-      );
+      return changeCall(state, event.callId, (call) => interruptCall(call, event));
     case 'call-held':
-      return changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'open', inner: event.inner } }));
+      return changeCall(state, event.callId, (call) => {
+        const { inside: _inside, ...rest } = call;
+        return { ...rest, phase: { at: 'open', inner: event.inner ?? recordedInside(call) } };
+      });
     case 'decision-made': {
       const decided = changeCall(state, event.callId, (call) => decideCall(call, event));
       return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
@@ -118,20 +95,56 @@ function newCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   return request.metadata ? { ...call, metadata: request.metadata } : call;
 }
 
-/** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
-function askAgain({ interrupt, inner }: RunEvent & { type: 'call-interrupted' }, call: Call): Call | undefined {
-  const { decidedInside = [], ...rest } = call;
-  if (interrupt.kind !== 'inside' || decidedInside.length < 2) return undefined;
-  const resume = mergeResumes(decidedInside.slice(1));
-  const value = { messages: inner ?? [], resume } as unknown as Json;
+function startCall(call: Call, { at, inside }: RunEvent & { type: 'call-started' }): Call {
+  const { phase } = call;
+  // Where a conversation inside goes on from is kept: it may have to go on from there again.
+  const held = phase.at === 'open' && phase.inner ? ({ messages: phase.inner } as unknown as Json) : undefined;
   return {
-    ...rest,
-    pauses: call.pauses + 1,
-    decidedInside: [resume],
-    resumed: { value },
-    phase: { at: 'cleared' },
+    ...call,
+    ...(held && { resumed: { value: held } }),
+    phase: { at: 'started', ...(at !== undefined && { since: at }), ...(inside && { inside }) },
   };
 }
+
+/** The conversation inside a call, as far as it is on record. */
+export function insideState(call: Call): State {
+  const { state } = loadMessages(innerMessages(call));
+  return (call.inside?.toArray() ?? []).reduce(fold, state);
+}
+
+function goOnInside(call: Call, { inside, at }: RunEvent & { type: 'call-went-on' }): Call {
+  // What happened inside was recorded when the fact was that tells of it.
+  const events = inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
+  if (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'inside')
+    return learnInside(call, call.phase, events);
+  return { ...call, inside: (call.inside ?? GrowList.owning<RunEvent>([])).append(...events) };
+}
+
+/** A result came late, while the conversation inside waits. It goes on if nothing else waits in it. */
+function learnInside(call: Call, phase: Call['phase'] & { at: 'waiting' }, events: readonly RunEvent[]): Call {
+  const inner = messagesOf(events.reduce(fold, insideState(call)));
+  return { ...call, phase: pendingParts(inner).length > 0 ? { ...phase, inner } : { at: 'open', inner } };
+}
+
+function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
+  const { resumed, inside, ...rest } = call;
+  const asked = { ...rest, pauses: call.pauses + 1 };
+  if (interrupt.kind === 'inside') return waitInside(asked, interrupt, inner ?? recordedInside(call));
+  // It may have to run exactly as it was started, or was to be.
+  const kept = KEEPS_RESUMED.has(interrupt.kind) && { ...(resumed && { resumed }), ...(inside && { inside }) };
+  return { ...asked, ...kept, phase: { at: 'waiting', interrupt } };
+}
+
+/** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
+function waitInside(call: Call, interrupt: Interrupt, inner: readonly Message[]): Call {
+  const { decidedInside = [], ...rest } = call;
+  if (decidedInside.length < 2) return { ...call, phase: { at: 'waiting', interrupt, inner } };
+  const resume = mergeResumes(decidedInside.slice(1));
+  const value = { messages: inner, resume } as unknown as Json;
+  return { ...rest, decidedInside: [resume], resumed: { value }, phase: { at: 'cleared' } };
+}
+
+const recordedInside = (call: Call): readonly Message[] => messagesOf(insideState(call));
 
 function mergeResumes(resumes: readonly Json[]): Json {
   const merged: Record<string, Json[]> = {};

@@ -11,6 +11,7 @@ import type { GenerateOptions } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal } from './signal.ts';
+import type { Within } from './sink.ts';
 import type { Context, Inside, ToolContext, ToolDefinition } from './tool.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
@@ -60,7 +61,7 @@ export type Starter = (
   options: StartOptions,
 ) => Promise<{ readonly id: string }>;
 
-type Generate = (options: GenerateOptions) => Promise<GenerateResponse>;
+type Generate = (options: GenerateOptions, within?: Within) => Promise<GenerateResponse>;
 type FindTools = (tools: GenerateOptions['tools']) => ReadonlyMap<string, ToolDefinition>;
 
 export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
@@ -76,7 +77,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
       { name },
       `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
     );
-  const run: Generate = (options) => generate({ ...defaults, ...options });
+  const run: Generate = (options, within) => generate({ ...defaults, ...options }, within);
   const definition = agentTool(config as AgentConfig, run, () => findTools(config.tools));
   return {
     name,
@@ -127,12 +128,15 @@ async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () 
   const resumed = continuationOf(ctx.resumed);
   const { emit } = inside;
   try {
-    return await run({
-      ...(resumed ?? { prompt: prompt() }),
-      context: ctx.context,
-      ...(inside.signal && { abortSignal: inside.signal }),
-      ...(emit && { onChunk: (chunk: Chunk) => emit(fromInside(chunk, inside.ref)) }),
-    });
+    return await run(
+      {
+        ...(resumed ?? { prompt: prompt() }),
+        context: ctx.context,
+        ...(inside.signal && { abortSignal: inside.signal }),
+        ...(emit && { onChunk: (chunk: Chunk) => emit(fromInside(chunk, inside.ref)) }),
+      },
+      inside.within,
+    );
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);
     throw error;

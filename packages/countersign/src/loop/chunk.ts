@@ -77,6 +77,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     }
     case 'user-spoke':
     case 'call-started':
+    case 'call-went-on':
     case 'call-held':
     case 'step-done':
     case 'call-committed':

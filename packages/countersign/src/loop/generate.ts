@@ -2,9 +2,10 @@
 
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
-import { loadMessages } from '../core/history.ts';
+import { loadMessages, messagesOf } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
-import type { State } from '../core/state.ts';
+import { type Limits, next } from '../core/next.ts';
+import { fold, type State } from '../core/state.ts';
 import type { Chunk } from './chunk.ts';
 import { ChunkStream } from './chunk-stream.ts';
 import { drive } from './drive.ts';
@@ -18,35 +19,45 @@ import {
   withSystem,
 } from './options.ts';
 import { readOutput } from './output.ts';
-import { GenerateResponse, messagesOf } from './response.ts';
+import { GenerateResponse } from './response.ts';
 import { applyDecisions, cancelOpenCalls, checkResume } from './resume.ts';
-import { Run } from './run.ts';
+import { type Driver, Run } from './run.ts';
 import { asSchema, type InferOutput, type SchemaInput } from './schema.ts';
+import { LeftSignal, LostSignal } from './signal.ts';
+import type { Within } from './sink.ts';
 import type { ToolDefinition } from './tool.ts';
 
+/** With `within`, it is a conversation inside a call of a stored run, and goes on from what is on record of it. */
 export async function generate<O extends SchemaInput = any>(
   settings: Settings,
   given: string | GenerateOptions<O>,
+  within?: Within,
 ): Promise<GenerateResponse<InferOutput<O>>> {
   const options = checkOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
-  const driver = prepareDriver(settings, options, schema);
-  const { state, spoken } = loadMessages(withSystem(options));
-  const decisions = await checkResume(state, resumeOf(options), driver.tools, settings.tools);
-  const says = [
-    ...spoken,
-    ...(options.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(options.prompt, 'prompt') }]),
-  ];
+  const driver = driverWithin(prepareDriver(settings, options, schema), within);
+  const loaded = loadMessages(withSystem(options));
+  const past = within?.past ?? [];
+  const state = past.reduce(fold, loaded.state);
+  // What was said and decided to begin with is the first that was recorded, all at once.
+  const hasBegun = past.length > 0;
+  // Inside a stored run, whether a decision fits was looked at before it was recorded.
+  const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
+  const decisions = hasBegun ? [] : await checkResume(state, resumeOf(options), known);
+  const says = hasBegun ? [] : [...loaded.spoken, ...promptOf(options)];
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
-  const run = new Run(state, driver);
+  const run = new Run(state, { ...driver, sink: within?.sink });
+  run.onLate = within?.late;
   applyDecisions(run, decisions, options.resume?.metadata);
   hear(run, says, options.whilePending ?? 'cancel', new Set(decisions.map(({ call }) => call.id)));
-  refuseMissingTools(run.state, driver.tools);
+  if (!run.isStored) refuseMissingTools(run.state, driver.tools);
   try {
     await drive(run, driver);
+    if (driver.stopping?.() && !rests(run.state, driver.limits)) throw new LeftSignal();
   } catch (error) {
+    if (error instanceof LostSignal || error instanceof LeftSignal) throw error;
     throw interrupted(error, run);
   } finally {
     run.close();
@@ -54,6 +65,22 @@ export async function generate<O extends SchemaInput = any>(
   const [failure] = run.failures;
   if (failure) throw callFailed(failure, run);
   return new GenerateResponse(run.state, run.usage, await readOutput(run.state, schema, () => messagesOf(run.state)));
+}
+
+function promptOf({ prompt }: GenerateOptions): readonly Message[] {
+  return prompt === undefined ? [] : [{ role: 'user', content: partsOf(prompt, 'prompt') }];
+}
+
+/** Inside a stored run it is that run's clock that counts, and whoever stops the run stops it. */
+function driverWithin(driver: Driver, within: Within | undefined): Driver {
+  if (!within) return driver;
+  const { clock, stopping } = within;
+  return { ...driver, ...(clock && { clock }), ...(stopping && { stopping }) };
+}
+
+function rests(state: State, limits: Limits): boolean {
+  const step = next(state, limits).do;
+  return step === 'wait' || step === 'finish';
 }
 
 /** A generation with its stream. */

@@ -1,20 +1,10 @@
 // What `generate` gives back: the reply, the questions that wait, and the messages to go on from.
 import { pendingParts } from '../core/decide.ts';
 import type { FinishReason } from '../core/event.ts';
-import { rememberMessages } from '../core/history.ts';
+import { messagesOf } from '../core/history.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/message.ts';
 import { type State, waitingCalls } from '../core/state.ts';
-import { openMessage, QUEUED_KEY } from '../core/wire.ts';
 import type { Usage } from '../models/model.ts';
-
-/** The continuation of a run as plain JSON. The run must be over: the list is its own. */
-export function messagesOf(state: State): Message[] {
-  const { turn, queued } = state;
-  const waiting = queued.map((message) => ({ ...message, metadata: { ...message.metadata, [QUEUED_KEY]: true } }));
-  const messages = (turn ? state.history.append(openMessage(turn), ...waiting) : state.history).toArray() as Message[];
-  rememberMessages(messages, state);
-  return messages;
-}
 
 /** The outcome of one `generate`. */
 export class GenerateResponse<Output = any> {

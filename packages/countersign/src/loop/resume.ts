@@ -12,15 +12,14 @@ export { DEADLINE } from '../core/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** What a resumption names must be pending and must fit; otherwise one error lists every fault. */
+/** What a resumption names must be pending and must fit the `known` tools; otherwise one error lists every fault. */
 export async function checkResume(
   state: State,
   resume: Resume,
-  tools: Tools,
-  defined: Tools,
+  known: { readonly tools: Tools; readonly defined: Tools } | undefined,
 ): Promise<readonly Matched[]> {
   const { matched, leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
-  const checked = await Promise.all(leaves.map((leaf) => checkLeaf(leaf, tools, defined)));
+  const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
   const all = [...faults, ...checked.flat()];
   if (all.length > 0) throw invalidResume(all);
   return matched;

@@ -2,12 +2,13 @@
 import { type Call, interruptId } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
-import { event, type InterruptKind, type Result } from '../core/event.ts';
+import { event, type InterruptKind, type Result, type RunEvent } from '../core/event.ts';
 import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import type { Driver, Run } from './run.ts';
-import { type AskOptions, HeldSignal, InterruptSignal, LostSignal, rememberInterrupts } from './signal.ts';
+import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
+import type { Within } from './sink.ts';
 import {
   type Approval,
   askGate,
@@ -47,8 +48,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   let found = '';
   try {
     const input = tool ? await validInput(tool, call) : undefined;
-    const harmless = tool?.idempotent || (tool?.commits && call.phase.at === 'started' && !call.phase.committed);
-    if (tool && harmless && input?.ok) return runBody(run, driver, tool, call, input.value);
+    if (tool && isHarmless(tool, call) && input?.ok) return runBody(run, driver, tool, call, input.value);
     if (tool?.verify && input?.ok) {
       const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
       if (verified !== undefined) return settle(run, call, await outputResult(tool, call, verified.output));
@@ -60,6 +60,12 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   }
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
   pause(run, driver, tool, call, 'unknown-outcome', { message });
+}
+
+/** What it may have done can be done again, has not been done, or is on record. */
+function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
+  if (idempotent || phase.at !== 'started') return idempotent;
+  return (commits && !phase.committed) || (innerTools !== undefined && phase.inside === true);
 }
 
 /** The tool says that by now its effect would be there: it did not happen. */
@@ -108,12 +114,12 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
 
 async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
   const memory = rememberInterrupts(call.name);
-  run.record(event({ type: 'call-started', callId: call.id }));
+  run.record(event({ type: 'call-started', callId: call.id, ...(recordsInside(run, tool) && { inside: true }) }));
   // Nobody may act on a start that is not on record.
   if (run.isStored && !(await run.isDurable())) return;
   try {
     const ctx = bodyContext(run, driver, call, memory.interrupt);
-    const output = await tool.body?.(input, ctx, insideOf(driver, call));
+    const output = await tool.body?.(input, ctx, insideOf(run, driver, call));
     const asked = memory.first();
     if (asked) pauseInBody(run, driver, tool, call, asked);
     else settle(run, call, await outputResult(tool, call, output));
@@ -137,15 +143,15 @@ function refusedInside(call: Call, error: unknown): readonly Message[] | undefin
 }
 
 function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
-  if (error instanceof LostSignal) return;
+  if (error instanceof LostSignal || error instanceof LeftSignal) return;
   if (error instanceof HeldSignal) {
-    run.record(event({ type: 'call-held', callId: call.id, inner: error.messages }));
+    run.record(event({ type: 'call-held', callId: call.id, ...innerOf(run, tool, error.messages) }));
     if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
     return;
   }
   const inner = refusedInside(call, error);
   if (inner) {
-    pauseInside(run, call, inner);
+    pauseInside(run, tool, call, inner);
     run.failures.push({ call, error });
     return;
   }
@@ -192,8 +198,37 @@ function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
   };
 }
 
-function insideOf({ signal, emit }: Driver, { ref }: Call): Inside {
-  return { ref, ...(signal && { signal }), ...(emit && { emit }) };
+function insideOf(run: Run, driver: Driver, call: Call): Inside {
+  const { signal, emit } = driver;
+  return {
+    ref: call.ref,
+    ...(signal && { signal }),
+    ...(emit && { emit }),
+    ...(run.isStored && { within: withinOf(run, driver, call) }),
+  };
+}
+
+/** What happens inside a call is recorded in its run, and nothing happens there once the run was taken away or ended. */
+function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
+  const wentOn = (events: readonly RunEvent[]) =>
+    event({ type: 'call-went-on', callId: call.id, inside: events } as const);
+  return {
+    past: call.inside?.toArray().slice() ?? [],
+    ...(clock && { clock }),
+    ...(stopping && { stopping }),
+    sink: {
+      write(events) {
+        if (!isGoingOn(run, call.id)) throw new LostSignal(call.name);
+        run.record(wentOn(events));
+      },
+      flushed: () => mustHold(run, call),
+    },
+    late: (events) => run.onLate?.([wentOn(events)]),
+  };
+}
+
+function isGoingOn({ state }: Run, callId: string): boolean {
+  return !state.ended && state.turn?.calls.find(({ id }) => id === callId)?.phase.at === 'started';
 }
 
 function stepsOf(run: Run, call: Call): ToolContext['step'] {
@@ -258,15 +293,25 @@ function pauseInBody(
   { payload, options }: { readonly payload: unknown; readonly options?: AskOptions },
 ): void {
   const inner = pausedMessages(payload);
-  if (inner) return pauseInside(run, call, inner);
+  if (inner) return pauseInside(run, tool, call, inner);
   const asked = shown(payload);
   if (asked.ok) pause(run, driver, tool, call, 'interrupt', asked.value, options);
   else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${asked.problem}.`));
 }
 
-function pauseInside(run: Run, call: Call, inner: readonly Message[]): void {
+function pauseInside(run: Run, tool: ToolDefinition, call: Call, messages: readonly Message[]): void {
   const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside', payload: true } as const;
-  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, inner }));
+  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...innerOf(run, tool, messages) }));
+}
+
+/** What is on record as it happened is not written again, and again with each pause. */
+function innerOf(run: Run, tool: ToolDefinition, inner: readonly Message[]): { inner?: readonly Message[] } {
+  return recordsInside(run, tool) ? {} : { inner };
+}
+
+/** What happens in the conversation inside is recorded as it happens. */
+function recordsInside({ isStored }: Run, { innerTools }: ToolDefinition): boolean {
+  return isStored && innerTools !== undefined;
 }
 
 /** Whatever is given is shown, falsy or not; `true` stands for nothing given. */

@@ -5,6 +5,7 @@ import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
 import { type Chunk, eventChunks } from './chunk.ts';
+import type { Sink } from './sink.ts';
 import type { Context, ToolDefinition } from './tool.ts';
 
 /** What a run is driven with. Nothing of it is stored. */
@@ -29,14 +30,6 @@ export type Driver = {
   readonly stopping?: () => boolean;
 };
 
-/** Where the events of a stored run go. */
-export type Sink = {
-  /** Takes events that the run has folded in; they become durable in this order. */
-  write(events: readonly RunEvent[]): void;
-  /** Resolves once everything written is durable; rejects if it cannot become so. */
-  flushed(): Promise<void>;
-};
-
 /** A failure that the caller is to hear of. */
 export type CallFailure = { readonly call: Call; readonly error: unknown };
 
@@ -55,7 +48,10 @@ export class Run {
   /** Hears of what happens after the run was closed here, such as a tool that finishes late. */
   onLate: ((events: readonly RunEvent[]) => void) | undefined;
 
-  constructor(state: State, { emit, sink, onEvent }: Pick<Driver, 'emit' | 'onEvent'> & { readonly sink?: Sink } = {}) {
+  constructor(
+    state: State,
+    { emit, sink, onEvent }: Pick<Driver, 'emit' | 'onEvent'> & { readonly sink?: Sink | undefined } = {},
+  ) {
     this.state = state;
     this.#emit = emit;
     this.#onEvent = onEvent;

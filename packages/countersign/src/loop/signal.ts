@@ -64,6 +64,15 @@ export class LostSignal extends Error {
   }
 }
 
+/** Thrown inside an agent that is used as a tool: its process stops, and another goes on from what is on record. */
+export class LeftSignal extends Error {
+  override readonly name = 'LeftSignal';
+
+  constructor() {
+    super('This process is being stopped; the conversation inside the tool is left to another.');
+  }
+}
+
 type FirstInterrupt = { readonly payload: unknown; readonly options?: AskOptions };
 
 export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): FirstInterrupt | undefined };

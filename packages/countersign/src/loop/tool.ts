@@ -16,6 +16,7 @@ import {
   type Validation,
 } from './schema.ts';
 import { type Asked, type AskOptions, type InterruptFunction, InterruptSignal, rememberInterrupts } from './signal.ts';
+import type { Within } from './sink.ts';
 
 /** Who is asking, which tenant: given per request and never stored in messages. */
 export type Context = { readonly [key: string]: any };
@@ -156,9 +157,11 @@ export type ToolDefinition = {
   readonly innerTools?: () => ReadonlyMap<string, ToolDefinition>;
 };
 
-/** How a conversation inside a tool hears of an abort, and reaches those who listen outside. */
+/** How a conversation inside a tool hears of an abort, reaches those who listen outside, and is kept. */
 export type Inside = {
   readonly ref: string;
+  /** Absent where the run is not stored. */
+  readonly within?: Within;
   readonly signal?: AbortSignal;
   readonly emit?: (chunk: Chunk) => void;
 };

@@ -1,5 +1,4 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
-import type { Call } from '../core/call.ts';
 import { matchDecisions } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { event, type RunEvent } from '../core/event.ts';
@@ -15,6 +14,7 @@ import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
+import { isAwaited, lateResult } from './late.ts';
 import { Live, tellBoth } from './live.ts';
 import { errorOutcome } from './outcome.ts';
 import { statusOf } from './projection.ts';
@@ -158,13 +158,14 @@ export class Drives {
       await store.release(runId, token);
       return false;
     }
+    let state: State;
     try {
       checkChain(loaded);
+      state = stateOf(loaded.events);
     } catch (error) {
       await store.release(runId, token);
       throw error;
     }
-    const state = stateOf(loaded.events);
     const journal = this.journal(loaded.run, state, agent, { held: token });
     const run = new Run(state, { sink: journal });
     journal.attach(run);
@@ -299,14 +300,12 @@ export class Drives {
    * it, unless a person has settled it already.
    */
   async #late(agent: AgentPort, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    const settled = events.find((event) => event.type === 'call-settled');
+    const settled = lateResult(events);
     for (let tries = 0; settled && tries < 10; tries++) {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
       const state = stateOf(loaded.events);
-      const call = state.turn?.calls.find(({ id }) => id === settled.callId);
-      const started = known.turn?.calls.find(({ id }) => id === settled.callId);
-      if (state.ended || !call || !started || !isSameTry(started, call)) return;
+      if (state.ended || !isAwaited(settled, known, state)) return;
       const journal = this.journal(loaded.run, state, agent, { onStale: 'fail' });
       const run = new Run(state, { sink: journal });
       journal.attach(run);
@@ -387,12 +386,4 @@ export class Drives {
       },
     };
   }
-}
-
-/** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
-function isSameTry(started: Call, now: Call): boolean {
-  if (now.phase.at === 'started') return now.pauses === started.pauses;
-  return (
-    now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome' && now.pauses === started.pauses + 1
-  );
 }

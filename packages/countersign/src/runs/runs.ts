@@ -329,7 +329,7 @@ export class Runs {
   ): Promise<number | 'stale-version' | 'claim-lost'> {
     const agent = this.#drives.agent(record.agent);
     const tools = agent.tools();
-    const matched = await checkResume(state, resume, tools, agent.defined());
+    const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
     const begins = mayBegin && options.drive !== false && record.status === 'waiting';
     const journal = this.#drives.journal(record, state, agent, { onStale: 'fail', ...(begins && { enter: true }) });
     const chunks = options.onChunk && holdChunks(options.onChunk);

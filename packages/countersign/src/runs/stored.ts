@@ -1,11 +1,12 @@
 // Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
 import type { Resume } from '../core/decide.ts';
 import { CountersignError, ProviderError, UsageError } from '../core/errors.ts';
+import { messagesOf } from '../core/history.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
 import { type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
 import { readOutput } from '../loop/output.ts';
-import { GenerateResponse, messagesOf } from '../loop/response.ts';
+import { GenerateResponse } from '../loop/response.ts';
 import { asSchema } from '../loop/schema.ts';
 import type { AgentPort } from './drives.ts';
 import type { Runs } from './runs.ts';

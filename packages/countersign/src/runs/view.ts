@@ -1,10 +1,9 @@
 // A run as callers see it: folded from its events.
 import { UsageError } from '../core/errors.ts';
-import { newState } from '../core/history.ts';
+import { messagesOf, newState } from '../core/history.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
-import { messagesOf } from '../loop/response.ts';
 import { digestOf, pendingCards } from './card.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store.ts';
 

@@ -36,8 +36,8 @@ export class Ledger<T> {
 }
 
 /** What a run is about; it is the first word of its id. */
-export const KINDS = ['pay', 'reject', 'two', 'chain', 'book', 'trip', 'late', 'look', 'sure', 'ask'] as const;
-export type Kind = (typeof KINDS)[number] | 'rush' | 'half';
+export const KINDS = ['pay', 'reject', 'two', 'chain', 'book', 'trip', 'late', 'look', 'sure', 'ask', 'team'] as const;
+export type Kind = (typeof KINDS)[number] | 'rush' | 'half' | 'deep';
 
 export const kindOf = (runId: string): Kind => runId.split('-')[0] as Kind;
 
@@ -58,7 +58,12 @@ const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
   ask: [['ask']],
   rush: [['rush']],
   half: [['pay', 'ask']],
+  team: [['deputy']],
+  deep: [['deputy']],
 };
+
+/** What a deputy asks for, to whom a run is left. */
+const DEPUTY_TURNS: readonly (readonly string[])[] = [['look'], ['pay', 'pay'], ['pay']];
 
 export type BankOptions = {
   readonly store: Store;
@@ -71,15 +76,17 @@ export type BankOptions = {
 export type BankPlace = 'model' | 'uncommitted' | 'body' | 'step' | 'effect';
 
 export function openBank({ store, ledger, leaseMs, at = () => undefined }: BankOptions) {
-  const model = scriptedModel(async ({ messages }): Promise<ScriptedTurn> => {
-    const said = messages.find(({ role }) => role === 'user')?.content[0];
-    const run = said && 'text' in said ? said.text : '';
-    await at('model', run);
-    const turn = messages.filter(({ role }) => role === 'tool').length;
-    const names = TURNS[kindOf(run)][turn];
-    if (!names) return { text: `Done ${run}` };
-    return { calls: names.map((name, index) => ({ name, ref: `${name}-${turn}-${index}`, input: { run } })) };
-  });
+  const modelOf = (turnsOf: (run: string) => readonly (readonly string[])[]) =>
+    scriptedModel(async ({ messages }): Promise<ScriptedTurn> => {
+      const said = messages.find(({ role }) => role === 'user')?.content[0];
+      const run = said && 'text' in said ? said.text : '';
+      await at('model', run);
+      const turn = messages.filter(({ role }) => role === 'tool').length;
+      const names = turnsOf(run)[turn];
+      if (!names) return { text: `Done ${run}` };
+      return { calls: names.map((name, index) => ({ name, ref: `${name}-${turn}-${index}`, input: { run } })) };
+    });
+  const model = modelOf((run) => TURNS[kindOf(run)]);
   const ai = countersign({ model, store, leaseMs, retry: false });
   const happens = async (name: string, run: string, key: string): Promise<string> => {
     await at('body', run);
@@ -87,7 +94,15 @@ export function openBank({ store, ledger, leaseMs, at = () => undefined }: BankO
     await at('effect', run);
     return `${name} of ${run}`;
   };
-  const agent = ai.defineAgent({ name: 'clerk', tools: [...bankTools(ai, ledger, happens, at)] });
+  const tools = bankTools(ai, ledger, happens, at);
+  const deputy = ai.defineAgent({
+    name: 'deputy',
+    model: modelOf((run) => (kindOf(run) === 'deep' ? TURNS.pay : DEPUTY_TURNS)),
+    inputSchema: z.object({ run: z.string() }),
+    toPrompt: ({ run }) => run,
+    tools: [...tools],
+  });
+  const agent = ai.defineAgent({ name: 'clerk', tools: [...tools, deputy] });
   return { ai, runs: ai.runs, start: (runId: string) => agent.start(runId, { runId, by: 'ann' }) };
 }
 

@@ -39,6 +39,8 @@ const EXPECTED: Readonly<Record<Kind, { readonly cards: number; readonly effects
   ask: { cards: 1, effects: [] },
   rush: { cards: 1, effects: ['rush'] },
   half: { cards: 2, effects: ['pay'] },
+  deep: { cards: 1, effects: ['pay'] },
+  team: { cards: 3, effects: ['look', 'pay', 'pay', 'pay'] },
 };
 
 /** Of these, one half may be done and the other not: then a person finishes it by hand. */

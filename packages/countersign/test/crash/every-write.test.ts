@@ -15,6 +15,7 @@ const NEVER_IN_DOUBT: ReadonlySet<string> = new Set([
   'deadline',
   'idempotent tool',
   'idempotent tool behind a gate',
+  'sub-agent that only looks',
   'verify, long after',
 ]);
 

@@ -1,15 +1,6 @@
 // The scenarios of the crash tests: each a run with its tools, its model and the person who decides.
 import { setImmediate } from 'node:timers/promises';
-import {
-  type Countersign,
-  countersign,
-  type Message,
-  type Model,
-  type Part,
-  type RunInterrupt,
-  type Tool,
-  z,
-} from 'countersign';
+import { type Countersign, countersign, type Message, type Model, type Part, type Tool, z } from 'countersign';
 import { type CrashProcess, type CrashScenario, type ScriptedTurn, scriptedModel } from 'countersign/testing';
 
 type Calls = NonNullable<ScriptedTurn['calls']>;
@@ -102,17 +93,22 @@ const twiceTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
 
 const pay = (n: number): Calls[number] => ({ name: 'pay', ref: `pay-${n}`, input: { amount: n } });
 
-const subAgentOf = (thinking: Thinking, inner: readonly Calls[], rest: Omit<CrashScenario, 'open'>): CrashScenario => ({
+/** A clerk who leaves all of it to a payer, or to a chain of as many agents as `deep` says, of which the last is that. */
+const subAgentOf = (
+  thinking: Thinking,
+  inner: readonly Calls[],
+  { deep = 1, ...rest }: Omit<CrashScenario, 'open'> & { readonly deep?: number },
+): CrashScenario => ({
   open(process) {
     const { runId, store, clock, leaseMs } = process;
     const ai = countersign({ store, clock, leaseMs, retry: false });
-    const payer = ai.defineAgent({ name: 'payer', model: model(thinking, inner), tools: [payTool(ai, process)] });
-    const clerk = ai.defineAgent({
-      name: 'clerk',
-      model: model(thinking, [[{ name: 'payer', ref: 'sub', input: { prompt: 'Pay.' } }]]),
-      tools: [payer],
-    });
-    return { runs: ai.runs, begin: () => clerk.start('Please.', { runId }) };
+    const tools = [payTool(ai, process), lookTool(ai, process), bookTool(ai, process)];
+    let agent = ai.defineAgent({ name: 'payer', model: model(thinking, inner), tools });
+    for (const name of ['clerk', 'manager', 'owner'].slice(0, deep)) {
+      const turns = [[{ name: agent.name, ref: `to-${agent.name}`, input: { prompt: 'Pay.' } }]];
+      agent = ai.defineAgent({ name, model: model(thinking, turns), tools: [agent] });
+    }
+    return { runs: ai.runs, begin: () => agent.start('Please.', { runId }) };
   },
   ...rest,
 });
@@ -127,12 +123,23 @@ const verify = ({ effects }: CrashProcess) => ({
 
 const approves = { decide: () => 'approve' as const };
 
+const books: Omit<CrashScenario, 'open'> = {
+  decide: () => ({ type: 'restart', resumed: 'yes' }),
+  // Half of it may be done: only if nothing is, it can just be run.
+  settleDoubt: ({ part }, effects) => {
+    const done = effects.filter(({ key }) => key === part.metadata?.callId).map(({ name }) => name);
+    const known = Object.keys((part.metadata?.steps ?? {}) as object);
+    return done.length === known.length ? 'approve' : { type: 'respond', output: `by hand after ${done.join()}` };
+  },
+};
+
 export const scenarios = scenariosWith('a moment');
 export const hastyScenarios = scenariosWith('no time');
 
 function scenariosWith(thinking: Thinking): ReadonlyMap<string, CrashScenario> {
   const scenario: MakeScenario = (...given) => scenarioOf(thinking, ...given);
-  const subAgent = (inner: readonly Calls[], rest: Omit<CrashScenario, 'open'>) => subAgentOf(thinking, inner, rest);
+  const subAgent = (inner: readonly Calls[], rest: Parameters<typeof subAgentOf>[2]) =>
+    subAgentOf(thinking, inner, rest);
   return new Map<string, CrashScenario>([
     [
       'question',
@@ -155,26 +162,22 @@ function scenariosWith(thinking: Thinking): ReadonlyMap<string, CrashScenario> {
     ],
     ['several calls, decided one by one', severalCalls(scenario, {})],
     ['several calls, decided at once', severalCalls(scenario, { atOnce: true })],
-    [
-      'step inside a tool',
-      scenario([[{ name: 'book', ref: 'b' }]], (ai, process) => [bookTool(ai, process)], {
-        decide: () => ({ type: 'restart', resumed: 'yes' }),
-        // Half of it may be done: only if nothing is, it can just be run.
-        settleDoubt: ({ part }, effects) => {
-          const done = effects.filter(({ key }) => key === part.metadata?.callId).map(({ name }) => name);
-          const known = Object.keys((part.metadata?.steps ?? {}) as object);
-          return done.length === known.length ? 'approve' : { type: 'respond', output: `by hand after ${done.join()}` };
-        },
-      }),
-    ],
+    ['step inside a tool', scenario([[{ name: 'book', ref: 'b' }]], (ai, process) => [bookTool(ai, process)], books)],
     [
       'asking again',
       scenario([[{ name: 'transfer', ref: 't' }]], (ai, process) => [twiceTool(ai, process)], {
         decide: ({ payload }) => ({ type: 'restart', resumed: payload === 'Really?' ? 'yes' : 'yes, yes' }),
       }),
     ],
-    ['sub-agent', subAgent([[pay(7)]], { ...approves, settleDoubt: insideDoubt })],
-    ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], { ...approves, settleDoubt: insideDoubt })],
+    ['sub-agent', subAgent([[pay(7)]], approves)],
+    ['sub-agent with two questions', subAgent([[pay(7), pay(8)]], approves)],
+    ['sub-agent of a sub-agent', subAgent([[pay(7)]], { ...approves, deep: 2 })],
+    ['sub-agent with many turns', subAgent([[{ name: 'look', ref: 'l' }], [pay(7)], [pay(8)]], approves)],
+    [
+      'sub-agent that only looks',
+      subAgent([[{ name: 'look', ref: 'l' }], [{ name: 'look', ref: 'm' }]], { ...approves, deep: 3 }),
+    ],
+    ['sub-agent with steps inside a tool', subAgent([[{ name: 'book', ref: 'b' }]], books)],
     [
       'deadline',
       scenario([[pay(5)]], (ai, process) => [payTool(ai, process, { expiresIn: 5 * process.leaseMs })], {
@@ -266,9 +269,4 @@ function severalCalls(scenario: MakeScenario, options: Partial<CrashScenario>): 
       ...options,
     },
   );
-}
-
-/** The effects inside have keys of their own: what is not wholly done or wholly undone is settled by hand. */
-function insideDoubt(_card: RunInterrupt, effects: readonly unknown[]) {
-  return effects.length === 0 ? ('approve' as const) : { type: 'respond' as const, output: 'by hand' };
 }

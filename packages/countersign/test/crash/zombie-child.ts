@@ -8,7 +8,7 @@ import { type BankPlace, decisionOn, Ledger, type Line, openBank, openStore, typ
 /** In a tool or in the model, or right before or after something is written. */
 export type StallPlace =
   | BankPlace
-  | `${'before' | 'after'} ${'model-replied' | 'call-started' | 'call-committed' | 'call-settled'}`;
+  | `${'before' | 'after'} ${'model-replied' | 'call-started' | 'call-committed' | 'call-went-on' | 'call-settled'}`;
 
 export type ZombieOptions = {
   readonly place: Place;

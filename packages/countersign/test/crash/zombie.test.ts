@@ -20,7 +20,7 @@ let made = 0;
 
 type Trial = {
   readonly place: Place;
-  readonly kind: 'pay' | 'trip' | 'half' | 'late';
+  readonly kind: 'pay' | 'trip' | 'half' | 'late' | 'team' | 'deep';
   readonly stallAt: StallPlace;
   /** Whether the person says how it ended while the zombie still sleeps. */
   readonly decidesAtOnce: boolean;
@@ -167,6 +167,28 @@ describe.each(places)('on %s', (_name, open) => {
     'stopped at %s, and nobody says how it ended: the late result does',
     async (stallAt) => {
       const trial = await raise({ place: await opening, kind: 'pay', stallAt, decidesAtOnce: false });
+      expect(trial.problems).toEqual([]);
+      expect(trial.statuses).toEqual(allDone);
+      expect(trial.settledByItself).toBe(RUNS);
+    },
+    30_000,
+  );
+
+  test.each(['model', 'after call-went-on', 'before call-went-on', 'effect'] as const)(
+    'stopped at %s, inside a sub-agent: what is done elsewhere is not done again here',
+    async (stallAt) => {
+      const trial = await raise({ place: await opening, kind: 'team', stallAt, decidesAtOnce: true });
+      expect(trial.problems).toEqual([]);
+      expect(trial.statuses).toEqual(allDone);
+      expect(trial.late).toBe(0);
+    },
+    30_000,
+  );
+
+  test.each(['effect', 'body'] as const)(
+    'stopped at %s of a payment inside a sub-agent, and nobody says how it ended: the late result does',
+    async (stallAt) => {
+      const trial = await raise({ place: await opening, kind: 'deep', stallAt, decidesAtOnce: false });
       expect(trial.problems).toEqual([]);
       expect(trial.statuses).toEqual(allDone);
       expect(trial.settledByItself).toBe(RUNS);

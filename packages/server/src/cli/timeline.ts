@@ -19,7 +19,10 @@ export type Entry = {
   readonly tookMs: number | null;
 };
 
-type Known = { readonly name: string; startedAt?: number; askedAt?: number };
+/** `inside`: the calls of the conversation inside it. */
+type Known = { readonly name: string; startedAt?: number; askedAt?: number; readonly inside: Map<string, Known> };
+
+const newCall = (name: string): Known => ({ name, inside: new Map() });
 
 /** Reads events one after the other, so that a run can also be followed. */
 export function createTimeline(): (event: DeskEvent) => readonly Entry[] {
@@ -35,7 +38,7 @@ export function createTimeline(): (event: DeskEvent) => readonly Entry[] {
 type Read = Pick<Entry, 'who' | 'what' | 'tone'> & { readonly tookMs?: number | null };
 
 function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
-  const callOf = (id: string): Known => calls.get(id) ?? { name: 'a tool' };
+  const callOf = (id: string): Known => calls.get(id) ?? newCall('a tool');
   switch (event.type) {
     case 'user-spoke':
       return event.messages.filter(({ role }) => role === 'user').map(userSaid);
@@ -45,6 +48,14 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
       const call = callOf(event.callId);
       call.startedAt = event.at;
       return [{ who: call.name, what: 'starts', tone: 'quiet' }];
+    }
+    case 'call-went-on': {
+      const { name, inside } = callOf(event.callId);
+      const { seq, at } = event;
+      return event.inside
+        .filter(({ type }) => !TOLD_OUTSIDE.has(type))
+        .flatMap((inner) => read({ ...inner, seq, at }, inside))
+        .map((entry) => ({ ...entry, who: `${name} › ${entry.who}` }));
     }
     case 'call-interrupted': {
       const call = callOf(event.callId);
@@ -81,6 +92,9 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
   }
 }
 
+/** What the conversation inside was told, and what was decided in it, is in the events of the call itself. */
+const TOLD_OUTSIDE: ReadonlySet<string> = new Set(['user-spoke', 'decision-made']);
+
 const userSaid = ({ content }: Message): Read => ({ who: 'user', what: textOf(content) || '(no text)', tone: 'said' });
 
 function modelSaid(
@@ -94,7 +108,7 @@ function modelSaid(
     if (!('toolRequest' in part)) continue;
     const { name, ref, input } = part.toolRequest;
     const id = ids.find((call) => call.ref === ref)?.id;
-    if (id !== undefined) calls.set(id, { name: visibleLine(name) });
+    if (id !== undefined) calls.set(id, newCall(visibleLine(name)));
     said.push({ who: 'model', what: `calls ${visibleLine(name)}  ${valueLine(input)}`.trimEnd(), tone: 'quiet' });
   }
   return said;

@@ -22,6 +22,8 @@ type OpenCall = {
   readonly tool: string;
   startedAt?: number | undefined;
   wait?: { readonly at: number; readonly kind: string } | undefined;
+  /** The conversation inside it. */
+  inside?: RunSpans;
 };
 
 const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'failed', 'cancelled']);
@@ -68,6 +70,8 @@ export class RunSpans {
       case 'call-started':
         this.#call(event.callId).startedAt = at;
         return [];
+      case 'call-went-on':
+        return this.#ofInside(event);
       case 'call-interrupted': {
         const ended = this.#ofTool(event.callId, 'interrupted', span);
         this.#call(event.callId).wait = { at, kind: event.interrupt.kind };
@@ -91,6 +95,19 @@ export class RunSpans {
       case 'run-failed':
         return [];
     }
+  }
+
+  /** A wait inside is a wait of the call itself, and is told as that. */
+  #ofInside({ callId, inside, at }: Extract<StoredEvent, { type: 'call-went-on' }>): readonly RunSpan[] {
+    const call = this.#call(callId);
+    call.inside ??= new RunSpans(call.tool);
+    return call.inside
+      .feed(
+        inside.map((event) => ({ ...event, at })),
+        'running',
+      )
+      .filter(({ kind }) => kind !== 'wait')
+      .map((span) => ({ ...span, endSeq: this.#seq }));
   }
 
   #ofTool(callId: string, outcome: string, span: Pick<RunSpan, 'endAt' | 'endSeq'>): readonly RunSpan[] {

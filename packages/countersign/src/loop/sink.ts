@@ -1,0 +1,22 @@
+// Where the events of a run that is kept go.
+import type { RunEvent } from '../core/event.ts';
+
+/** Where the events of a stored run go. */
+export type Sink = {
+  /** Takes events that the run has folded in; they become durable in this order. */
+  write(events: readonly RunEvent[]): void;
+  /** Resolves once everything written is durable; rejects if it cannot become so. */
+  flushed(): Promise<void>;
+};
+
+/** Where a conversation inside a call of a stored run is kept, and what is on record of it. */
+export type Within = {
+  readonly past: readonly RunEvent[];
+  readonly sink: Sink;
+  /** Hears of what happens inside after the conversation has stopped here. */
+  readonly late: (events: readonly RunEvent[]) => void;
+  /** The time of the run that it is part of. */
+  readonly clock?: () => number;
+  /** True when that run is to be left, as it is, to another worker. */
+  readonly stopping?: () => boolean;
+};

@@ -1,0 +1,40 @@
+// Results that come late: from a tool that finished after its run was taken over by another worker.
+import type { Call } from '../core/call.ts';
+import type { RunEvent } from '../core/event.ts';
+import { insideState, type State } from '../core/state.ts';
+
+type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
+
+/** The first result among these events, also one of a call inside a call; what else happened inside is left out. */
+export function lateResult(events: readonly RunEvent[]): LateResult | undefined {
+  for (const event of events) {
+    if (event.type === 'call-settled') return event;
+    const inside = event.type === 'call-went-on' ? lateResult(event.inside) : undefined;
+    if (event.type === 'call-went-on' && inside) return { ...event, inside: [inside] };
+  }
+  return undefined;
+}
+
+/** True if the run still waits for this result, which is of the try that was on record as `known`. */
+export function isAwaited(result: LateResult, known: State, now: State): boolean {
+  const started = callOf(known, result.callId);
+  const call = callOf(now, result.callId);
+  if (!started || !call) return false;
+  if (result.type === 'call-settled') return isSameTry(started, call);
+  // Whoever goes on inside has its own view of it; only once it rests can something be added.
+  if (call.phase.at !== 'waiting' || call.phase.interrupt.kind !== 'inside') return false;
+  const [inside] = result.inside as readonly LateResult[];
+  return inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
+}
+
+const callOf = (state: State, id: string): Call | undefined => state.turn?.calls.find((call) => call.id === id);
+
+/** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
+function isSameTry(started: Call, now: Call): boolean {
+  // Whoever took the run over goes on inside, from what is on record, and comes to an end of its own.
+  if (started.phase.at === 'started' && started.phase.inside) return false;
+  if (now.phase.at === 'started') return now.pauses === started.pauses;
+  return (
+    now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome' && now.pauses === started.pauses + 1
+  );
+}

@@ -1,0 +1,42 @@
+// The lines of a timeline, read from events.
+import { expect, test } from 'vitest';
+import type { DeskEvent } from './desk.ts';
+import { createTimeline } from './timeline.ts';
+
+test('what happens inside a sub-agent is told under its name, once', () => {
+  const read = createTimeline();
+  const events = [
+    { type: 'user-spoke', messages: [{ role: 'user', content: [{ text: 'Pay.' }] }] },
+    replied('a', 'helper'),
+    { type: 'call-started', callId: 'a', inside: true },
+    inside('a', { type: 'user-spoke', messages: [{ role: 'user', content: [{ text: 'Pay bob.' }] }] }),
+    inside('a', replied('b', 'deputy'), { type: 'call-started', callId: 'b', inside: true }),
+    inside('a', inside('b', replied('c', 'pay'), { type: 'call-started', callId: 'c' })),
+    inside('a', inside('b', { type: 'call-settled', callId: 'c', result: { type: 'output', output: 'paid' } })),
+    inside('a', { type: 'decision-made', callId: 'b', interruptId: 'b', decision: { type: 'approve' }, resumed: true }),
+  ];
+  const entries = events.flatMap((event, index) =>
+    read({ v: 1, seq: index + 1, at: index * 1_000, ...event } as never),
+  );
+  expect(entries.map(({ seq, who, what }) => `${seq} ${who}: ${what}`)).toEqual([
+    '1 user: Pay.',
+    '2 model: calls helper',
+    '3 helper: starts',
+    '5 helper › model: calls deputy',
+    '5 helper › deputy: starts',
+    '6 helper › deputy › model: calls pay',
+    '6 helper › deputy › pay: starts',
+    '7 helper › deputy › pay: gives paid',
+  ]);
+  expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
+});
+
+const replied = (id: string, name: string) => ({
+  type: 'model-replied',
+  content: [{ toolRequest: { name, ref: id, input: {} } }],
+  calls: [{ id, ref: id }],
+  finishReason: 'stop',
+});
+
+const inside = (callId: string, ...events: readonly object[]) =>
+  ({ type: 'call-went-on', callId, inside: events }) as unknown as DeskEvent;
