@@ -105,6 +105,26 @@ type Fact =
 /** `at` is when it was recorded, in milliseconds, where somebody keeps the time. */
 export type RunEvent = Fact & { readonly v: typeof EVENT_VERSION; readonly at?: number };
 
+const TYPES: { readonly [type in Fact['type']]: true } = {
+  'user-spoke': true,
+  'model-replied': true,
+  'call-started': true,
+  'call-went-on': true,
+  'call-interrupted': true,
+  'call-held': true,
+  'decision-made': true,
+  'step-done': true,
+  'call-settled': true,
+  'call-committed': true,
+  'run-failed': true,
+  'run-ended': true,
+};
+
+/** A later release may write events that this one does not know. */
+export function isKnown({ v, type }: { readonly v: unknown; readonly type: string }): boolean {
+  return v === EVENT_VERSION && Object.hasOwn(TYPES, type);
+}
+
 export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {
   return { v: EVENT_VERSION, ...fact };
 }

@@ -1,7 +1,7 @@
 // The hash chain over a run's events: a past that was changed does not fit its end.
 import { hash } from 'node:crypto';
 import { ConflictError } from '../core/errors.ts';
-import type { LoadedRun, StoredEvent } from './store.ts';
+import type { LoadedRun, RunRecord, StoredEvent } from './store.ts';
 
 /** The end of the chain after `event`, given the end before it. */
 export function link(before: string, event: StoredEvent): string {
@@ -39,20 +39,25 @@ let newest: { readonly events: readonly StoredEvent[]; readonly text: string } |
 /** What keeps the record of a run from being believed; undefined if nothing does. */
 export function brokenChain({ run, events }: LoadedRun): string | undefined {
   if (events.length !== run.version) return `The run has ${events.length} events, and its record says ${run.version}.`;
-  if (linkAll(CHAIN_START, events) === run.hash) return undefined;
-  return 'An event was changed, removed or added after it was recorded.';
+  if (linkAll(chainStart(run), events) === run.hash || linkAll(OLD_START, events) === run.hash) return undefined;
+  return 'An event, or whose run it is, was changed, removed or added after it was recorded.';
 }
 
 /** Refuses to act on a past that was changed. */
 export function checkChain(loaded: LoadedRun): void {
   const problem = brokenChain(loaded);
-  if (problem)
-    throw new ConflictError(
-      'tampered-run',
-      { runId: loaded.run.id },
-      `Run ${loaded.run.id} is not what was recorded. ${problem}`,
-    );
+  if (problem) throw tamperedRun(loaded.run.id, problem);
 }
 
-/** Where the chain of a new run begins. */
-export const CHAIN_START = '';
+export function tamperedRun(runId: string, problem: string): ConflictError {
+  return new ConflictError('tampered-run', { runId }, `Run ${runId} is not what was recorded. ${problem}`);
+}
+
+/** Where the chain of a run begins: with what is kept beside its events and says how they are gone on from. */
+export function chainStart({ id, agent, startedBy }: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>): string {
+  // As stores give it back that keep well-formed text only.
+  return shortHash(JSON.stringify([id, agent, startedBy?.toWellFormed() ?? null]));
+}
+
+/** Where the chains of the first runs begin. */
+const OLD_START = '';

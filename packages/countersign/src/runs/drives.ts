@@ -304,6 +304,7 @@ export class Drives {
     for (let tries = 0; settled && tries < 10; tries++) {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
+      checkChain(loaded);
       const state = stateOf(loaded.events);
       if (state.ended || !isAwaited(settled, known, state)) return;
       const journal = this.journal(loaded.run, state, agent, { onStale: 'fail' });

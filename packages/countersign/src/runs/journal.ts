@@ -6,7 +6,7 @@ import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
-import { linkAll, linkNew } from './chain.ts';
+import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import { project } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
 
@@ -332,9 +332,12 @@ export class Journal implements Sink {
         `The store has run ${run.id} at version ${loaded.run.version}, but had said that it was at ${this.#version}.`,
         { retryable: false },
       );
+    const hash = linkAll(this.#hash, loaded.events);
+    if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
+      throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
-    this.#version += loaded.events.length;
-    this.#hash = linkAll(this.#hash, loaded.events);
+    this.#version = loaded.run.version;
+    this.#hash = hash;
     // The store has theirs first: the run sees everything in that order.
     if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);
     if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));

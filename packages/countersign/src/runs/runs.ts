@@ -13,7 +13,7 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { pendingCards, runIdOf } from './card.ts';
-import { brokenChain, CHAIN_START, checkChain } from './chain.ts';
+import { brokenChain, chainStart, checkChain } from './chain.ts';
 import { type DecisionInput, decisionOf, decisionPart, resumeSettlements } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
@@ -24,7 +24,7 @@ import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import { type Decided, expired, outdatedCard, settledAs } from './settled.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
-import { interruptView, type RunInterrupt, type RunView, stateOf, viewOf } from './view.ts';
+import { interruptView, type RunInterrupt, type RunView, stateOf, stateOfRun, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 /** Who decides, through what, and on which card. */
@@ -76,7 +76,7 @@ export class Runs {
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
     const state = newState();
     const how = { create, onStale: 'fail', enter: true } as const;
-    const journal = this.#drives.journal({ ...create, version: 0, hash: CHAIN_START }, state, agent, how);
+    const journal = this.#drives.journal({ ...create, version: 0, hash: chainStart(create) }, state, agent, how);
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
     journal.attach(run);
@@ -155,7 +155,9 @@ export class Runs {
   /** The user says something in a stored conversation, and the run goes on. */
   async speak(runId: string, say: (run: Run) => void, options: DriveOptions = {}): Promise<void> {
     for (;;) {
-      const { run: record, events } = await this.#load(runId);
+      const loaded = await this.#load(runId);
+      checkChain(loaded);
+      const { run: record, events } = loaded;
       const agent = this.#drives.agent(record.agent);
       const state = stateOf(events);
       const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
@@ -171,8 +173,9 @@ export class Runs {
   /** Ends a run that has not ended. What is started is told to stop; what waits is withdrawn. */
   async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
     for (;;) {
-      const { run: record, events } = await this.#load(runId);
-      const state = stateOf(events);
+      const loaded = await this.#load(runId);
+      const { run: record } = loaded;
+      const state = stateOfRun(loaded);
       if (state.ended || ENDED.has(record.status)) return this.get(runId);
       const agent = this.#drives.agent(record.agent);
       const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });

@@ -1,10 +1,12 @@
 // A run as callers see it: folded from its events.
 import { UsageError } from '../core/errors.ts';
+import { isKnown } from '../core/event.ts';
 import { messagesOf, newState } from '../core/history.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
 import { digestOf, pendingCards } from './card.ts';
+import { checkChain } from './chain.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store.ts';
 
 /** A question that waits, or waited, for a person. */
@@ -52,17 +54,28 @@ export function stateOf(events: readonly StoredEvent[]): State {
 
 /** Old shapes are raised to new ones here; there is one shape so far. */
 function raise(event: StoredEvent): StoredEvent {
-  if (event.v === 1) return event;
-  const version = String((event as { v?: unknown }).v);
+  if (isKnown(event)) return event;
+  const { v: version, type } = event as { readonly v: unknown; readonly type: unknown };
   throw new UsageError(
     'invalid-history',
-    { version },
-    `The run has an event of version ${version}, which this release does not know. Update the library.`,
+    { version, type },
+    `The run has an event ${String(type)} of version ${String(version)}, which this release does not know. Update the library.`,
   );
 }
 
-export function viewOf({ run, events }: LoadedRun): RunView {
-  const state = stateOf(events);
+/** Where the events make no sense because somebody changed them, that is what is said. */
+export function stateOfRun(loaded: LoadedRun): State {
+  try {
+    return stateOf(loaded.events);
+  } catch (error) {
+    checkChain(loaded);
+    throw error;
+  }
+}
+
+export function viewOf(loaded: LoadedRun): RunView {
+  const { run } = loaded;
+  const state = stateOfRun(loaded);
   const outcome = isObject(run.outcome) ? run.outcome : {};
   const messages = messagesOf(state);
   const said = messages.findLast((message) => message.role === 'model');

@@ -11,7 +11,7 @@ import {
 } from 'countersign';
 import { type ScriptedTurn, scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { CHAIN_START, linkAll } from '../../src/runs/chain.ts';
+import { chainStart, linkAll } from '../../src/runs/chain.ts';
 
 type DecisionInput = Parameters<Runs['decide']>[1];
 type Calls = NonNullable<ScriptedTurn['calls']>;
@@ -459,7 +459,8 @@ describe('after a crash', () => {
     vi.spyOn(one.store, 'append').mockImplementation(async (given) => {
       const events = given.events.filter(({ type }) => type !== 'call-went-on').map(withoutInside);
       if (events.length === 0) return { claimed: true };
-      const before = (await one.store.read(given.runId))?.run.hash ?? CHAIN_START;
+      const record = (await one.store.read(given.runId))?.run;
+      const before = record?.hash ?? chainStart({ id: given.runId, agent: 'root', startedBy: null });
       return append({ ...given, events, hash: linkAll(before, events) });
     });
     const { id } = await one.open().root.start('Go.');

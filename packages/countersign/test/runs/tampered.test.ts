@@ -1,0 +1,151 @@
+// A past that was changed in the store is found, and nothing is done on the strength of it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type Countersign, countersign, memoryStore, z } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
+import { scriptedModel } from 'countersign/testing';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { linkAll } from '../../src/runs/chain.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-tampered-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let made = 0;
+
+function bank(ai: Countersign, paid: number[]) {
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema: z.object({ amount: z.number() }), needsApproval: true },
+    ({ amount }) => {
+      paid.push(amount);
+      return 'paid';
+    },
+  );
+  // Another agent that takes the same calls for something else.
+  ai.defineAgent({ name: 'other', tools: [pay] });
+  return ai.defineAgent({ name: 'clerk', tools: [pay] });
+}
+
+const pays = () =>
+  scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
+  );
+
+/** Two runs that wait for an approval, in a file that anybody can write to. */
+async function waiting() {
+  made += 1;
+  const path = join(folder, `${made}.db`);
+  const store = sqliteStore(path);
+  const paid: number[] = [];
+  const ai = countersign({ model: pays(), store, retry: false });
+  const clerk = bank(ai, paid);
+  await clerk.start('Pay.', { runId: 'one', by: 'ann' });
+  await clerk.start('Pay.', { runId: 'two', by: 'bob' });
+  await ai.runs.settled();
+  const { id } = (await ai.runs.interrupts({ runId: 'one' })).items[0] ?? { id: '' };
+  const file = new DatabaseSync(path);
+  return { ai, clerk, paid, id, file, close: () => [file.close(), store.close()] };
+}
+
+const EVENTS =
+  "UPDATE countersign_event SET events = replace(events, %) WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'one')";
+const change = (from: string, to: string): string => EVENTS.replace('%', `'${from}', '${to}'`);
+
+const changes: readonly (readonly [string, string])[] = [
+  ['the amount', change('"amount":5', '"amount":9')],
+  ['the tool', change('"name":"pay"', '"name":"give"')],
+  ['what the user said', change('Pay.', 'Pay all.')],
+  ['when it happened', change('"at":1', '"at":2')],
+  ['a question that was not asked', change('"approval"', '"unknown-outcome"')],
+  ['an event more', change('}]', '},{"v":1,"type":"run-ended","reason":"stop","at":1}]')],
+  ['the agent', "UPDATE countersign_run SET agent = 'other' WHERE id = 'one'"],
+  ['who started it', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'one'"],
+  ['no events', "DELETE FROM countersign_event WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'one')"],
+  ['the hash', "UPDATE countersign_run SET hash = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE id = 'one'"],
+  ['the version', "UPDATE countersign_run SET version = version + 1 WHERE id = 'one'"],
+  [
+    'the events of another run, with their hash',
+    `UPDATE countersign_event SET events = (SELECT e.events FROM countersign_event e JOIN countersign_run r
+       ON r.seq = e.run_seq WHERE r.id = 'two') WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'one');
+     UPDATE countersign_run SET hash = (SELECT hash FROM countersign_run WHERE id = 'two') WHERE id = 'one'`,
+  ],
+];
+
+describe.each(changes)('after a change of the record: %s', (_name, sql) => {
+  test.each([
+    ['decide', ({ ai, id }) => ai.runs.decide(id, 'approve')],
+    ['resume', ({ ai }) => ai.runs.resume('one', { approve: [] })],
+    ['speak in the chat', ({ clerk }) => clerk.chat({ runId: 'one' }).send('Go on.')],
+  ] as const satisfies readonly (readonly [
+    string,
+    (given: Awaited<ReturnType<typeof waiting>>) => Promise<unknown>,
+  ])[])('it is refused to %s, and nothing runs', async (_what, act) => {
+    const given = await waiting();
+    given.file.exec(sql);
+    await expect(act(given)).rejects.toMatchObject({ name: 'ConflictError', code: 'tampered-run' });
+    expect(await given.ai.runs.verify('one')).toMatchObject({ ok: false });
+    expect(await given.ai.runs.verify('two')).toMatchObject({ ok: true });
+    await given.ai.runs.settled();
+    expect(given.paid).toEqual([]);
+    given.close();
+  });
+
+  test('it is not driven on', async () => {
+    const given = await waiting();
+    given.file.exec(sql);
+    given.file.exec("UPDATE countersign_run SET status = 'running', due_at = 1 WHERE id = 'one'");
+    await expect(given.ai.runs.drive('one')).rejects.toMatchObject({ code: 'tampered-run' });
+    await given.ai.runs.settled();
+    expect(given.paid).toEqual([]);
+    given.close();
+  });
+});
+
+test('what others record while a tool runs is believed only if it continues what is known', async () => {
+  const gate = Promise.withResolvers<void>();
+  const store = memoryStore();
+  const ran: string[] = [];
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool')
+      ? 'Done.'
+      : {
+          calls: [
+            { name: 'wait', input: {} },
+            { name: 'pay', input: {} },
+          ],
+        },
+  );
+  const ai = countersign({ model, store, retry: false });
+  const wait = ai.defineTool({ name: 'wait', description: '' }, async () => {
+    await gate.promise;
+    return 'waited';
+  });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => {
+    ran.push('pay');
+    return 'paid';
+  });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [wait, pay] });
+  const { id } = await clerk.start('Go.');
+  await vi.waitFor(async () => expect((await ai.runs.interrupts()).items).toHaveLength(1));
+  // Somebody who writes to the store, but does not know what the chain is made of.
+  const read = store.read.bind(store);
+  const { run, events } = (await read(id)) ?? { run: { version: 0, hash: '' }, events: [] };
+  const [callId = ''] = events.flatMap((event) => (event.type === 'call-interrupted' ? [event.callId] : []));
+  const decision = { type: 'approve' } as const;
+  const forged = { v: 1, type: 'decision-made', callId, interruptId: callId, decision, resumed: true, at: 1 } as const;
+  await store.append({
+    runId: id,
+    expectedVersion: run.version,
+    events: [forged],
+    hash: linkAll(`${run.hash}?`, [forged]),
+    status: 'running',
+    wakeAt: null,
+    outcome: null,
+    opened: [],
+    settled: [],
+  });
+  gate.resolve();
+  await ai.runs.settled();
+  expect(ran).toEqual([]);
+  expect(await ai.runs.verify(id)).toMatchObject({ ok: false });
+});
