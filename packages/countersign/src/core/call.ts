@@ -1,6 +1,6 @@
-// A call and the turn it belongs to: where each call of a reply stands.
-import type { CallIds, Decision, Interrupt, Result, RunEvent } from './event.ts';
-import type { GrowList } from './grow.ts';
+// What is known of a run: its history, the turn that is open, and where each of its calls stands.
+import type { CallIds, Decision, FinishReason, Interrupt, Result } from './event.ts';
+import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
 
@@ -36,14 +36,17 @@ export type Call = CallIds & {
   /** The last interrupt that was decided, and how. */
   readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
   /**
-   * What was decided about the conversation inside since it last waited: the first is what it goes on with, the others
-   * were made while it went on, and it takes them up when it next waits.
+   * What was decided about the conversation inside since it last waited: what it goes on with now, and what was decided
+   * while it went on, which it takes up when it next waits.
    */
-  readonly decidedInside?: readonly Json[];
+  readonly decidedInside?: { readonly now?: Json; readonly later: readonly Json[] };
   /** What is kept of the decisions before that. */
   readonly earlierDecisions?: readonly Metadata[];
-  /** What is on record of the conversation inside since it began, or went on from `resumed`. */
-  readonly inside?: GrowList<RunEvent>;
+  /**
+   * The conversation inside, where it is on record as it happens. Once it has `begun`, what it was to begin or go on with
+   * is part of it.
+   */
+  readonly inside?: { readonly state: State; readonly begun: boolean };
   /** Results of the steps inside the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
   /** Finished while a sibling waited; set when the turn was read back from messages. */
@@ -60,6 +63,25 @@ export type Turn = {
   readonly resumed?: Json;
 };
 
+/** A call that failed and may have taken effect all the same. */
+export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
+
+export type State = {
+  /** Everything before the open turn. */
+  readonly history: GrowList<Message>;
+  /** Every `ref` used in the run. */
+  readonly refs: GrowSet<string>;
+  readonly mayHaveActed: readonly MayHaveActed[];
+  readonly turn?: Turn;
+  /** What the user said while a decision was pending, kept until it is made. */
+  readonly queued: readonly Message[];
+  /** Replies of the model since the user last spoke. */
+  readonly turnsUsed: number;
+  /** How the last reply ended, while nothing came after it. */
+  readonly reply?: { readonly finishReason: FinishReason; readonly finishMessage?: string };
+  readonly ended?: { readonly reason: FinishReason; readonly message?: string };
+};
+
 export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 
 /** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */
@@ -67,9 +89,9 @@ export function interruptId(callId: string, pause: number): string {
   return pause > 1 ? `${callId}/${pause}` : callId;
 }
 
-/** The conversation inside was decided on and goes on; what else waits in it can be decided meanwhile. */
-export function goesOnInside({ phase, decidedInside }: Call): boolean {
-  if (!decidedInside || phase.at === 'settled') return false;
+/** The conversation inside does not wait as a whole; what waits in it can be decided meanwhile. */
+export function goesOnInside({ phase, decidedInside, inside }: Call): boolean {
+  if ((!decidedInside && !inside) || phase.at === 'settled') return false;
   return phase.at !== 'waiting' || phase.interrupt.kind !== 'inside';
 }
 

@@ -1,7 +1,7 @@
 // Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
-import { type Call, goesOnInside, innerMessages, interruptId, type Turn } from './call.ts';
+import { type Call, goesOnInside, interruptId, type Turn } from './call.ts';
 import type { Decision } from './event.ts';
-import { loadMessages } from './history.ts';
+import { decidedRefs, insideState, refsOf } from './inside.ts';
 import { isObject, type Json, sameJson, toJson } from './json.ts';
 import {
   isToolRequest,
@@ -99,11 +99,16 @@ function matchEntries(
     }
   }
   for (const [call, nested] of inside) {
-    const { state } = loadMessages(innerMessages(call));
-    const inner = matchEntries(state.turn, nested, (ref) => state.refs.has(ref), [...path, call]);
+    const state = insideState(call);
+    const known = decidedRefs(call);
+    const open = nested.filter(({ part }) => !known.has(refsOf(part)));
+    for (const { part, where } of nested.filter((entry) => !open.includes(entry)))
+      faults.push({ where, problem: `${nameOf(part)} was decided earlier`, stale: true });
+    if (open.length === 0) continue;
+    const inner = matchEntries(state.turn, open, (ref) => state.refs.has(ref), [...path, call]);
     faults.push(...inner.faults);
     leaves.push(...inner.leaves);
-    const decision = { type: 'inside', resume: asResume(nested), decided: inner.leaves.map(leafNote) } as const;
+    const decision = { type: 'inside', resume: asResume(open), decided: inner.leaves.map(leafNote) } as const;
     matched.push({ call, interruptId: call.phase.at === 'waiting' ? call.phase.interrupt.id : call.id, decision });
   }
   return { matched, leaves, faults };
@@ -119,7 +124,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
   const [outer, ...rest] = pathOf(part);
   const call = turn?.calls.find((call) => call.ref === (outer ?? ref));
-  const what = `${name} (${ref})`;
+  const what = nameOf(part);
   if (!call) {
     const stale = settled(outer ?? ref);
     const problem = stale
@@ -130,7 +135,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };
   if (call.phase.at === 'settled')
     return { fault: { problem: `${what} was decided or finished earlier`, stale: true } };
-  if (call.phase.at === 'open' && call.phase.inner)
+  if (call.phase.at === 'open' && call.phase.inner && !(outer !== undefined && goesOnInside(call)))
     return {
       fault: { problem: `${label(call)} stopped in the middle and goes on by itself; nobody has to decide it` },
     };
@@ -267,3 +272,8 @@ function asArray<T>(value: Several<T> | undefined): readonly T[] {
 }
 
 const label = (call: Call): string => `${call.name} (${call.ref})`;
+
+function nameOf(part: DecisionPart): string {
+  const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
+  return `${name} (${ref})`;
+}

@@ -1,9 +1,9 @@
 // Messages that a caller passes in, turned back into the state of a run.
+import type { MayHaveActed, State } from './call.ts';
 import { UsageError } from './errors.ts';
 import { GrowList, GrowSet } from './grow.ts';
 import { isObject } from './json.ts';
 import { isToolRequest, isToolResponse, type Message, type Part, type ToolResponsePart } from './message.ts';
-import type { MayHaveActed, State } from './run-state.ts';
 import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn } from './wire.ts';
 
 export type Loaded = {

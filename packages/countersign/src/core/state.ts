@@ -1,16 +1,14 @@
 // The state of a run, and how each event changes it.
-import { type Call, goesOnInside, innerMessages, NO_STEPS, type Turn } from './call.ts';
-import { pendingParts } from './decide.ts';
+import { type Call, goesOnInside, NO_STEPS, type State, type Turn } from './call.ts';
 import { InvariantError } from './errors.ts';
 import type { CallIds, Decision, Interrupt, RunEvent } from './event.ts';
-import { GrowList } from './grow.ts';
-import { loadMessages, messagesOf } from './history.ts';
+import { messagesOf } from './history.ts';
+import { insideState, waitingParts } from './inside.ts';
 import type { Json } from './json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
-import type { State } from './run-state.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './wire.ts';
 
-export type { State } from './run-state.ts';
+export type { State } from './call.ts';
 
 export function fold(state: State, event: RunEvent): State {
   switch (event.type) {
@@ -32,10 +30,10 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-interrupted':
       return changeCall(state, event.callId, (call) => interruptCall(call, event));
     case 'call-held':
-      return changeCall(state, event.callId, (call) => {
-        const { inside: _inside, ...rest } = call;
-        return { ...rest, phase: { at: 'open', inner: event.inner ?? recordedInside(call) } };
-      });
+      return changeCall(state, event.callId, (call) => ({
+        ...keepInside(call, event.inner),
+        phase: { at: 'open', inner: event.inner ?? recordedInside(call) },
+      }));
     case 'decision-made': {
       const decided = changeCall(state, event.callId, (call) => decideCall(call, event));
       return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
@@ -106,45 +104,55 @@ function startCall(call: Call, { at, inside }: RunEvent & { type: 'call-started'
   };
 }
 
-/** The conversation inside a call, as far as it is on record. */
-export function insideState(call: Call): State {
-  const { state } = loadMessages(innerMessages(call));
-  return (call.inside?.toArray() ?? []).reduce(fold, state);
-}
-
 function goOnInside(call: Call, { inside, at }: RunEvent & { type: 'call-went-on' }): Call {
   // What happened inside was recorded when the fact was that tells of it.
   const events = inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
-  if (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'inside')
-    return learnInside(call, call.phase, events);
-  return { ...call, inside: (call.inside ?? GrowList.owning<RunEvent>([])).append(...events) };
-}
-
-/** A result came late, while the conversation inside waits. It goes on if nothing else waits in it. */
-function learnInside(call: Call, phase: Call['phase'] & { at: 'waiting' }, events: readonly RunEvent[]): Call {
-  const inner = messagesOf(events.reduce(fold, insideState(call)));
-  return { ...call, phase: pendingParts(inner).length > 0 ? { ...phase, inner } : { at: 'open', inner } };
-}
-
-function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
-  const { resumed, inside, ...rest } = call;
-  const asked = { ...rest, pauses: call.pauses + 1 };
-  if (interrupt.kind === 'inside') return waitInside(asked, interrupt, inner ?? recordedInside(call));
-  // It may have to run exactly as it was started, or was to be.
-  const kept = KEEPS_RESUMED.has(interrupt.kind) && { ...(resumed && { resumed }), ...(inside && { inside }) };
-  return { ...asked, ...kept, phase: { at: 'waiting', interrupt } };
-}
-
-/** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
-function waitInside(call: Call, interrupt: Interrupt, inner: readonly Message[]): Call {
-  const { decidedInside = [], ...rest } = call;
-  if (decidedInside.length < 2) return { ...call, phase: { at: 'waiting', interrupt, inner } };
-  const resume = mergeResumes(decidedInside.slice(1));
-  const value = { messages: inner, resume } as unknown as Json;
-  return { ...rest, decidedInside: [resume], resumed: { value }, phase: { at: 'cleared' } };
+  const state = events.reduce(fold, insideState(call));
+  const known: Call = { ...call, inside: { state, begun: true } };
+  if (call.phase.at !== 'waiting' || call.phase.interrupt.kind !== 'inside') return known;
+  // A result came late, while it waits. It goes on if nothing else waits in it.
+  const inner = messagesOf(state);
+  return { ...known, phase: waitingParts(state, []).length > 0 ? { ...call.phase, inner } : { at: 'open', inner } };
 }
 
 const recordedInside = (call: Call): readonly Message[] => messagesOf(insideState(call));
+
+/** Given as messages, the conversation inside is what they say. */
+function keepInside({ inside, ...call }: Call, inner: readonly Message[] | undefined): Call {
+  return inside && inner === undefined ? { ...call, inside } : call;
+}
+
+function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
+  const { resumed, phase, ...rest } = call;
+  const asked = { ...rest, pauses: call.pauses + 1 };
+  if (interrupt.kind === 'inside')
+    return waitInside({ ...keepInside({ ...asked, phase }, inner), phase }, interrupt, inner ?? recordedInside(call));
+  if (!KEEPS_RESUMED.has(interrupt.kind)) {
+    const { inside: _inside, ...fresh } = asked;
+    return { ...fresh, phase: { at: 'waiting', interrupt } };
+  }
+  // It may have to run exactly as it was started, or was to be.
+  const held = phase.at === 'open' && phase.inner ? { value: { messages: phase.inner } as unknown as Json } : undefined;
+  const goesOnWith = held ?? resumed;
+  return { ...asked, ...(goesOnWith && { resumed: goesOnWith }), phase: { at: 'waiting', interrupt } };
+}
+
+/** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
+function waitInside({ decidedInside, ...call }: Call, interrupt: Interrupt, inner: readonly Message[]): Call {
+  const { later = [] } = decidedInside ?? {};
+  if (later.length === 0) return { ...call, phase: { at: 'waiting', interrupt, inner } };
+  return goOnWith(call, inner, mergeResumes(later));
+}
+
+function goOnWith({ inside, ...call }: Call, inner: readonly Message[], resume: Json): Call {
+  return {
+    ...call,
+    ...(inside && { inside: { ...inside, begun: false } }),
+    decidedInside: { now: resume, later: [] },
+    resumed: { value: { messages: inner, resume } as unknown as Json },
+    phase: { at: 'cleared' },
+  };
+}
 
 function mergeResumes(resumes: readonly Json[]): Json {
   const merged: Record<string, Json[]> = {};
@@ -155,8 +163,10 @@ function mergeResumes(resumes: readonly Json[]): Json {
 
 function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Call {
   const { decision } = event;
-  if (decision.type === 'inside' && goesOnInside(call))
-    return { ...call, decidedInside: [...(call.decidedInside ?? []), decision.resume] };
+  if (decision.type === 'inside' && goesOnInside(call)) {
+    const { later = [], ...before } = call.decidedInside ?? {};
+    return { ...call, decidedInside: { ...before, later: [...later, decision.resume] } };
+  }
   if (call.phase.at !== 'waiting' || call.phase.interrupt.id !== event.interruptId)
     throw new InvariantError('invariant', event, `Interrupt ${event.interruptId} does not wait for a decision.`);
   const { interrupt, inner } = call.phase;
@@ -182,10 +192,8 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
         ...(interrupt.kind === 'interrupt' && { resumed: { value: true } }),
         phase: { at: 'cleared' },
       };
-    case 'inside': {
-      const value = { messages: inner ?? [], resume: decision.resume } as unknown as Json;
-      return { ...decided, decidedInside: [decision.resume], resumed: { value }, phase: { at: 'cleared' } };
-    }
+    case 'inside':
+      return goOnWith(decided, inner ?? [], decision.resume);
   }
 }
 

@@ -125,17 +125,18 @@ function agentTool(
 
 /** The conversation inside goes on from where it was, or begins. */
 async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () => string): Promise<GenerateResponse> {
+  const { emit, within } = inside;
   const resumed = continuationOf(ctx.resumed);
-  const { emit } = inside;
+  const goesOn = within?.past !== undefined || resumed !== undefined;
   try {
     return await run(
       {
-        ...(resumed ?? { prompt: prompt() }),
+        ...(goesOn ? { ...resumed, ...(within?.begun && { resume: {} }) } : { prompt: prompt() }),
         context: ctx.context,
         ...(inside.signal && { abortSignal: inside.signal }),
         ...(emit && { onChunk: (chunk: Chunk) => emit(fromInside(chunk, inside.ref)) }),
       },
-      inside.within,
+      within,
     );
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);

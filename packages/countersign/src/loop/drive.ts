@@ -25,6 +25,7 @@ export async function drive(run: Run, driver: Driver): Promise<void> {
         break;
       case 'settle-doubt':
         await Promise.all(step.calls.map((call) => orAborted(settleDoubt(run, driver, call), driver, call.name)));
+        if (run.failures.length > 0) return;
         break;
       case 'stop':
         return run.record(event({ type: 'run-ended', reason: step.reason }));

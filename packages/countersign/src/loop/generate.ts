@@ -1,11 +1,12 @@
 // `generate`: from options to a response, through the one loop.
 
+import type { State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
-import { loadMessages, messagesOf } from '../core/history.ts';
+import { GrowList } from '../core/grow.ts';
+import { type Loaded, loadMessages, messagesOf } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
 import { type Limits, next } from '../core/next.ts';
-import { fold, type State } from '../core/state.ts';
 import type { Chunk } from './chunk.ts';
 import { ChunkStream } from './chunk-stream.ts';
 import { drive } from './drive.ts';
@@ -36,15 +37,11 @@ export async function generate<O extends SchemaInput = any>(
   const options = checkOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const driver = driverWithin(prepareDriver(settings, options, schema), within);
-  const loaded = loadMessages(withSystem(options));
-  const past = within?.past ?? [];
-  const state = past.reduce(fold, loaded.state);
-  // What was said and decided to begin with is the first that was recorded, all at once.
-  const hasBegun = past.length > 0;
+  const { state, spoken } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
   // Inside a stored run, whether a decision fits was looked at before it was recorded.
   const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
-  const decisions = hasBegun ? [] : await checkResume(state, resumeOf(options), known);
-  const says = hasBegun ? [] : [...loaded.spoken, ...promptOf(options)];
+  const decisions = await checkResume(state, resumeOf(options), known);
+  const says = [...spoken, ...promptOf(options)];
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
@@ -65,6 +62,13 @@ export async function generate<O extends SchemaInput = any>(
   const [failure] = run.failures;
   if (failure) throw callFailed(failure, run);
   return new GenerateResponse(run.state, run.usage, await readOutput(run.state, schema, () => messagesOf(run.state)));
+}
+
+/** What is on record of a conversation, with the system message that it has now. */
+function recorded(state: State, { system }: GenerateOptions): Loaded {
+  const messages = state.history.toArray();
+  const told = withSystem({ messages, ...(system !== undefined && { system }) });
+  return { state: told === messages ? state : { ...state, history: GrowList.of(told) }, spoken: [] };
 }
 
 function promptOf({ prompt }: GenerateOptions): readonly Message[] {

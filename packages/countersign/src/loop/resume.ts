@@ -32,7 +32,7 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
   if (!note.ok) throw new UsageError('not-json', {}, `resume.metadata is not JSON: ${note.problem}.`);
   for (const { call, interruptId: id, decision } of decisions) {
     // A call that was handed out before it was looked at waits for whatever its caller decides.
-    if (call.phase.at === 'open')
+    if (call.phase.at === 'open' && decision.type !== 'inside')
       run.record(
         event({ type: 'call-interrupted', callId: call.id, interrupt: { id, kind: 'question', payload: true } }),
       );

@@ -112,11 +112,13 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
   return isObject(payload) ? { ...payload, mayHaveActed: warnings } : { mayHaveActed: warnings };
 }
 
-async function runBody(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<void> {
-  const memory = rememberInterrupts(call.name);
-  run.record(event({ type: 'call-started', callId: call.id, ...(recordsInside(run, tool) && { inside: true }) }));
-  // Nobody may act on a start that is not on record.
-  if (run.isStored && !(await run.isDurable())) return;
+async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call, input: unknown): Promise<void> {
+  const memory = rememberInterrupts(due.name);
+  run.record(event({ type: 'call-started', callId: due.id, ...(recordsInside(run, tool) && { inside: true }) }));
+  // Nobody may act on a start that is not on record, or after an end that is.
+  if (run.isStored && (!(await run.isDurable()) || run.state.ended)) return;
+  // What others decided meanwhile comes with it.
+  const call = (run.isStored && callOf(run, due.id)) || due;
   try {
     const ctx = bodyContext(run, driver, call, memory.interrupt);
     const output = await tool.body?.(input, ctx, insideOf(run, driver, call));
@@ -213,7 +215,8 @@ function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
   const wentOn = (events: readonly RunEvent[]) =>
     event({ type: 'call-went-on', callId: call.id, inside: events } as const);
   return {
-    past: call.inside?.toArray().slice() ?? [],
+    ...(call.inside && { past: call.inside.state }),
+    begun: call.inside?.begun ?? false,
     ...(clock && { clock }),
     ...(stopping && { stopping }),
     sink: {
@@ -227,8 +230,12 @@ function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
   };
 }
 
-function isGoingOn({ state }: Run, callId: string): boolean {
-  return !state.ended && state.turn?.calls.find(({ id }) => id === callId)?.phase.at === 'started';
+function isGoingOn(run: Run, callId: string): boolean {
+  return !run.state.ended && callOf(run, callId)?.phase.at === 'started';
+}
+
+function callOf({ state }: Run, callId: string): Call | undefined {
+  return state.turn?.calls.find(({ id }) => id === callId);
 }
 
 function stepsOf(run: Run, call: Call): ToolContext['step'] {

@@ -1,4 +1,5 @@
 // Where the events of a run that is kept go.
+import type { State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 
 /** Where the events of a stored run go. */
@@ -11,7 +12,10 @@ export type Sink = {
 
 /** Where a conversation inside a call of a stored run is kept, and what is on record of it. */
 export type Within = {
-  readonly past: readonly RunEvent[];
+  /** How it stands on record; absent where it has not begun. */
+  readonly past?: State;
+  /** What it was to begin or go on with is part of that. */
+  readonly begun: boolean;
   readonly sink: Sink;
   /** Hears of what happens inside after the conversation has stopped here. */
   readonly late: (events: readonly RunEvent[]) => void;

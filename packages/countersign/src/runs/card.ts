@@ -1,7 +1,8 @@
 // Cards: what a person is shown of a question, and the digest that binds a decision to it.
-import { type Call, goesOnInside, innerMessages } from '../core/call.ts';
-import { interruptIdOf, pendingParts } from '../core/decide.ts';
+import { type Call, goesOnInside } from '../core/call.ts';
+import { interruptIdOf } from '../core/decide.ts';
 import type { Interrupt } from '../core/event.ts';
+import { waitingInside } from '../core/inside.ts';
 import { isObject, type Json } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
@@ -40,49 +41,21 @@ const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();
 
 function cardsOf(call: Call): readonly PendingCard[] {
   const { phase } = call;
-  const inside = goesOnInside(call) ? undecidedInside(call) : [];
-  if (phase.at !== 'waiting') return inside;
-  if (phase.interrupt.kind === 'inside') return innerCards(call, new Set());
-  return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
+  const asks = phase.at === 'waiting' && phase.interrupt.kind !== 'inside';
+  const inside = waitingInside(call, []).map((part) => innerCard(call, part));
+  return asks ? [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside] : inside;
 }
 
-/** While the conversation inside goes on, what was not decided in it still waits. */
-function undecidedInside(call: Call): readonly PendingCard[] {
-  const decided = (call.decidedInside ?? []).flatMap((resume) => innerDecisions(call, resume));
-  return innerCards(call, new Set(decided.map(({ id }) => id)));
-}
-
-function innerCards(call: Call, without: ReadonlySet<string>): readonly PendingCard[] {
-  return pendingParts(innerMessages(call), [call.ref])
-    .map((part) => {
-      const id = innerId(call, part);
-      const kind = (part.metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
-      const wait = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
-      return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json, ...wait });
-    })
-    .filter((card) => !without.has(card.id));
-}
-
-function innerId(call: Call, part: ToolRequestPart): string {
-  return interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
+function innerCard(call: Call, part: ToolRequestPart): PendingCard {
+  const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
+  const kind = (part.metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
+  const wait = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+  return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json, ...wait });
 }
 
 function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): PendingCard {
   const { name, input } = part.toolRequest;
   return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
-}
-
-/** Which questions a decision on a conversation inside a tool decides. */
-function innerDecisions(call: Call, resume: Json): readonly { readonly id: string }[] {
-  if (!isObject(resume)) return [];
-  return Object.values(resume).flatMap((parts) =>
-    (Array.isArray(parts) ? (parts as readonly ToolRequestPart[]) : []).map((part) => {
-      const known = interruptIdOf(part);
-      const ref =
-        'toolRequest' in part ? part.toolRequest.ref : (part as { toolResponse: { ref: string } }).toolResponse.ref;
-      return { id: known ?? `${call.id}.${ref}` };
-    }),
-  );
 }
 
 /** A card as the store keeps it. */

@@ -286,7 +286,8 @@ export class Drives {
     const failure = errorOutcome(error);
     run.record(event({ type: 'run-failed', error: failure }));
     // Where even that cannot be written, the claim lapses and a worker takes the run up.
-    await journal.finish({ status: 'failed', outcome: failure }).catch(() => undefined);
+    const ending = { status: 'failed', outcome: failure } as const;
+    while ((await journal.finish(ending).catch(() => undefined)) === 'more');
     return true;
   }
 

@@ -1,7 +1,7 @@
 // Results that come late: from a tool that finished after its run was taken over by another worker.
-import type { Call } from '../core/call.ts';
+import type { Call, State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
-import { insideState, type State } from '../core/state.ts';
+import { insideState } from '../core/inside.ts';
 
 type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
 

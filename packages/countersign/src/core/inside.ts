@@ -1,0 +1,66 @@
+// The conversation inside a call: what is known of it, and what waits in it.
+import { type Call, goesOnInside, innerMessages, type State } from './call.ts';
+import { loadMessages } from './history.ts';
+import { isObject, type Json } from './json.ts';
+import type { ToolRequestPart, ToolResponsePart } from './message.ts';
+import { requestPart } from './wire.ts';
+
+/** How it stands, as far as it is on record. */
+export function insideState(call: Call): State {
+  return call.inside?.state ?? loadMessages(innerMessages(call)).state;
+}
+
+/** The questions that wait in a conversation, those inside its calls included, with the `path` that leads to them. */
+export function waitingParts(state: State, path: readonly string[]): readonly ToolRequestPart[] {
+  return (state.turn?.calls ?? []).flatMap((call) => {
+    const { phase } = call;
+    const asks = phase.at === 'waiting' && phase.interrupt.kind !== 'inside';
+    return [...(asks ? [withPath(requestPart(call), path)] : []), ...waitingInside(call, path)];
+  });
+}
+
+/** The questions inside a call that nobody has decided. */
+export function waitingInside(call: Call, path: readonly string[]): readonly ToolRequestPart[] {
+  const { phase } = call;
+  if (!goesOnInside(call) && (phase.at !== 'waiting' || phase.interrupt.kind !== 'inside')) return [];
+  const inner = [...path, call.ref];
+  const decided = decidedRefs(call);
+  return waitingParts(insideState(call), inner).filter((part) => !decided.has(refsOf(part, inner.length)));
+}
+
+function withPath(part: ToolRequestPart, path: readonly string[]): ToolRequestPart {
+  return path.length > 0 ? { ...part, metadata: { ...part.metadata, path } } : part;
+}
+
+/** What was decided inside and is not part of the record of the conversation yet, as `refsOf` gives it. */
+export function decidedRefs({ phase, inside, decidedInside }: Call): ReadonlySet<string> {
+  if (!decidedInside || (phase.at === 'waiting' && phase.interrupt.kind === 'inside')) return NONE;
+  const { now, later } = decidedInside;
+  const resumes = now === undefined || inside?.begun ? later : [now, ...later];
+  return new Set(resumes.flatMap(decidedParts).map((part) => refsOf(part)));
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function decidedParts(resume: Json): readonly (ToolRequestPart | ToolResponsePart)[] {
+  if (!isObject(resume)) return [];
+  return Object.values(resume).flatMap((parts) => (Array.isArray(parts) ? (parts as never[]) : []));
+}
+
+/** The refs that lead to a call, and its own; those of the first `outside` conversations are left out. */
+export function refsOf(part: ToolRequestPart | ToolResponsePart, outside = 0): string {
+  const { path } = (part.metadata ?? {}) as { readonly path?: unknown };
+  const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
+  return JSON.stringify([...(Array.isArray(path) ? path.slice(outside) : []), ref]);
+}
+
+/** Something inside was started, and nobody knows how it ended. */
+export function isInDoubtInside(call: Call): boolean {
+  const calls = insideState(call).turn?.calls ?? [];
+  return calls.some((inner) => {
+    const { phase } = inner;
+    if (phase.at === 'started' && !phase.inside) return true;
+    if (phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome') return true;
+    return phase.at !== 'settled' && isInDoubtInside(inner);
+  });
+}
