@@ -98,5 +98,6 @@ export function goesOnInside({ phase, decidedInside, inside }: Call): boolean {
 /** The conversation inside as it was when it last waited. */
 export function innerMessages({ phase, resumed }: Call): readonly Message[] {
   if (phase.at === 'waiting' && phase.interrupt.kind === 'inside') return phase.inner ?? [];
+  if (phase.at === 'open' && phase.inner) return phase.inner;
   return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
 }

@@ -2,7 +2,7 @@
 import { type Call, goesOnInside, innerMessages, type State } from './call.ts';
 import { loadMessages } from './history.ts';
 import { isObject, type Json } from './json.ts';
-import type { ToolRequestPart, ToolResponsePart } from './message.ts';
+import { isToolRequest, type Message, type Part, type ToolRequestPart, type ToolResponsePart } from './message.ts';
 import { requestPart } from './wire.ts';
 
 /** How it stands, as far as it is on record. */
@@ -54,13 +54,49 @@ export function refsOf(part: ToolRequestPart | ToolResponsePart, outside = 0): s
   return JSON.stringify([...(Array.isArray(path) ? path.slice(outside) : []), ref]);
 }
 
+/** A conversation inside of which what was decided was refused: the same, where those questions have a new id. */
+export function askedAgain(messages: readonly Message[], { decidedInside }: Call): readonly Message[] {
+  const decided = new Set(decidedParts(decidedInside?.now ?? null).map((part) => refsOf(part)));
+  return withNextPause(messages, decided, []);
+}
+
+function withNextPause(
+  messages: readonly Message[],
+  decided: ReadonlySet<string>,
+  path: readonly string[],
+): readonly Message[] {
+  const at = messages.findLastIndex(({ role }) => role === 'model');
+  const open = messages[at];
+  if (!open) return messages;
+  const content = open.content.map((part): Part => {
+    if (!isToolRequest(part)) return part;
+    const { ref } = part.toolRequest;
+    const { inner, pauses = 1, ...metadata } = part.metadata ?? {};
+    if (isObject(inner) && Array.isArray(inner.messages)) {
+      const deeper = { ...inner, messages: withNextPause(inner.messages, decided, [...path, ref]) };
+      return { ...part, metadata: { ...part.metadata, inner: deeper } };
+    }
+    if (!decided.has(JSON.stringify([...path, ref])) || typeof pauses !== 'number') return part;
+    return { ...part, metadata: { ...metadata, pauses: pauses + 1 } };
+  });
+  return messages.with(at, { ...open, content });
+}
+
+/** The call has a conversation inside that has begun and is not over. */
+export function isConversation(call: Call): boolean {
+  const { phase } = call;
+  if (goesOnInside(call) || (phase.at === 'open' && phase.inner !== undefined)) return true;
+  return phase.at === 'waiting' && phase.interrupt.kind === 'inside';
+}
+
 /** Something inside was started, and nobody knows how it ended. */
 export function isInDoubtInside(call: Call): boolean {
+  if (!isConversation(call)) return false;
   const calls = insideState(call).turn?.calls ?? [];
   return calls.some((inner) => {
     const { phase } = inner;
     if (phase.at === 'started' && !phase.inside) return true;
     if (phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome') return true;
-    return phase.at !== 'settled' && isInDoubtInside(inner);
+    return isInDoubtInside(inner);
   });
 }

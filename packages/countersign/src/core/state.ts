@@ -31,7 +31,7 @@ export function fold(state: State, event: RunEvent): State {
       return changeCall(state, event.callId, (call) => interruptCall(call, event));
     case 'call-held':
       return changeCall(state, event.callId, (call) => ({
-        ...keepInside(call, event.inner),
+        ...heldInside(keepInside(call, event.inner)),
         phase: { at: 'open', inner: event.inner ?? recordedInside(call) },
       }));
     case 'decision-made': {
@@ -120,6 +120,13 @@ const recordedInside = (call: Call): readonly Message[] => messagesOf(insideStat
 /** Given as messages, the conversation inside is what they say. */
 function keepInside({ inside, ...call }: Call, inner: readonly Message[] | undefined): Call {
   return inside && inner === undefined ? { ...call, inside } : call;
+}
+
+/** It goes on from where it stopped, as whoever goes on from messages does. */
+function heldInside({ inside, ...call }: Call): Call {
+  if (!inside) return call;
+  const { ended: _ended, reply: _reply, ...state } = inside.state;
+  return { ...call, inside: { ...inside, state } };
 }
 
 function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {

@@ -10,7 +10,7 @@ import { type GenerateStream, streamed } from './generate.ts';
 import type { GenerateOptions } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
-import { HeldSignal } from './signal.ts';
+import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
 import type { Within } from './sink.ts';
 import type { Context, Inside, ToolContext, ToolDefinition } from './tool.ts';
 
@@ -140,8 +140,16 @@ async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () 
     );
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);
+    // What has begun is not over because it cannot go on here.
+    if (goesOn && !isOwn(error)) throw new HeldSignal(resumed?.messages ?? [], error);
     throw error;
   }
+}
+
+/** What the call itself takes care of: that it was left or lost, or a decision that does not fit. */
+function isOwn(error: unknown): boolean {
+  if (error instanceof LostSignal || error instanceof LeftSignal) return true;
+  return error instanceof CountersignError && (error.code === 'invalid-resume' || error.code === 'already-decided');
 }
 
 /** The same chunk as the root sees it: a question shown there can be decided there. */

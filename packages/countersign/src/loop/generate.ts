@@ -66,9 +66,12 @@ export async function generate<O extends SchemaInput = any>(
 
 /** What is on record of a conversation, with the system message that it has now. */
 function recorded(state: State, { system }: GenerateOptions): Loaded {
+  const { ended, ...rest } = state;
   const messages = state.history.toArray();
   const told = withSystem({ messages, ...(system !== undefined && { system }) });
-  return { state: told === messages ? state : { ...state, history: GrowList.of(told) }, spoken: [] };
+  // Whoever stopped it is gone, and it goes on.
+  const goesOn = ended && ended.reason !== 'aborted' ? state : rest;
+  return { state: told === messages ? goesOn : { ...goesOn, history: GrowList.of(told) }, spoken: [] };
 }
 
 function promptOf({ prompt }: GenerateOptions): readonly Message[] {

@@ -3,6 +3,7 @@ import type { Call } from '../core/call.ts';
 import { type DecisionFault, type Leaf, type Matched, matchDecisions, type Resume } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { DEADLINE, type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
+import { isConversation, isInDoubtInside } from '../core/inside.ts';
 import { toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
 import type { Run } from './run.ts';
@@ -80,16 +81,18 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
 
 /** Said in so many words: a model takes a vague denial for a success. */
 function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
-  const kind = kindOf(call);
+  const kind = isInDoubtInside(call) ? 'unknown-outcome' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
   const text = `The call of ${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
   return kind === 'unknown-outcome' ? { text, mayHaveActed: true } : { text };
 }
 
-function kindOf({ phase }: Call): InterruptKind {
+function kindOf(call: Call): InterruptKind {
+  const { phase } = call;
+  if (phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome') return 'unknown-outcome';
+  if (isConversation(call)) return 'inside';
   if (phase.at === 'waiting') return phase.interrupt.kind;
-  if (phase.at === 'started') return 'unknown-outcome';
-  return phase.at === 'open' && phase.inner ? 'inside' : 'approval';
+  return phase.at === 'started' ? 'unknown-outcome' : 'approval';
 }
 
 const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {

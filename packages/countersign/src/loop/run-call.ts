@@ -3,6 +3,7 @@ import { type Call, interruptId } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
 import { event, type InterruptKind, type Result, type RunEvent } from '../core/event.ts';
+import { askedAgain } from '../core/inside.ts';
 import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
@@ -22,8 +23,9 @@ import {
 /** Never rejects: whatever happens to the call becomes a fact of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
   const tool = driver.tools.get(call.name);
-  // What a person let run waits for its tool; what nobody was asked about is told as a mistake.
-  if (!tool && call.phase.at === 'cleared')
+  // What a person let run, or what has begun, waits for its tool; what nobody was asked about is told as a mistake.
+  const waits = call.phase.at === 'cleared' || (run.isStored && call.phase.at === 'open' && !!call.phase.inner);
+  if (!tool && waits)
     return pause(run, driver, undefined, call, 'unavailable', {
       message: `There is no tool ${call.name} here any more.`,
     });
@@ -32,7 +34,7 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
     const fresh = call.phase.at === 'open' && !call.phase.inner;
     if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
-    if (!input.ok && run.isStored && call.phase.at === 'cleared')
+    if (!input.ok && run.isStored && waits)
       return pause(run, driver, tool, call, 'unavailable', { message: input.text });
     if (!input.ok) return settle(run, call, failed(input.text));
     if (driver.signal?.aborted) return;
@@ -51,9 +53,11 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     if (tool && isHarmless(tool, call) && input?.ok) return runBody(run, driver, tool, call, input.value);
     if (tool?.verify && input?.ok) {
       const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
-      if (verified !== undefined) return settle(run, call, await outputResult(tool, call, verified.output));
-      if (hasSettled(tool, call, driver)) return runBody(run, driver, tool, call, input.value);
-      found = ' A look-up found no trace of it, which does not prove that it will not still happen.';
+      if (isObject(verified) && 'output' in verified)
+        return settle(run, call, await outputResult(tool, call, verified.output));
+      const isNothing = verified === undefined || verified === null;
+      if (isNothing && hasSettled(tool, call, driver)) return runBody(run, driver, tool, call, input.value);
+      found = isNothing ? FOUND_NOTHING : ' A look-up gave something that is neither { output } nor undefined.';
     }
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
@@ -61,6 +65,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
   pause(run, driver, tool, call, 'unknown-outcome', { message });
 }
+
+const FOUND_NOTHING = ' A look-up found no trace of it, which does not prove that it will not still happen.';
 
 /** What it may have done can be done again, has not been done, or is on record. */
 function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
@@ -136,12 +142,14 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
  * The conversation inside refused a decision that only it could check. Where that is known, it says how far it came; where
  * it does not, nothing ran. Its questions still wait.
  */
-function refusedInside(call: Call, error: unknown): readonly Message[] | undefined {
+function refusedInside({ isStored }: Run, call: Call, error: unknown): readonly Message[] | undefined {
   if (!(error instanceof CountersignError) || call.decided?.decision.type !== 'inside') return undefined;
   if (error.code !== 'invalid-resume' && error.code !== 'already-decided') return undefined;
   const before = (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
   const messages = error.messages ?? before;
-  return messages && pendingParts(messages).length > 0 ? messages : undefined;
+  if (!messages || pendingParts(messages).length === 0) return undefined;
+  // The store keeps each question once: one that is put again is another.
+  return isStored ? askedAgain(messages, call) : messages;
 }
 
 function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
@@ -151,7 +159,7 @@ function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error
     if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
     return;
   }
-  const inner = refusedInside(call, error);
+  const inner = refusedInside(run, call, error);
   if (inner) {
     pauseInside(run, tool, call, inner);
     run.failures.push({ call, error });

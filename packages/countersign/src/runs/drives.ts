@@ -14,7 +14,7 @@ import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { isAwaited, lateResult } from './late.ts';
+import { isAwaited, type LateResult, lateResults } from './late.ts';
 import { Live, tellBoth } from './live.ts';
 import { errorOutcome } from './outcome.ts';
 import { statusOf } from './projection.ts';
@@ -297,21 +297,24 @@ export class Drives {
   }
 
   /**
-   * A tool finished after its run was taken away. What it says is the truth, and settles the doubt that was raised about
-   * it, unless a person has settled it already.
+   * Tools finished after their run was taken away. What they say is the truth, and settles the doubt that was raised
+   * about them, unless a person has settled it already.
    */
   async #late(agent: AgentPort, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    const settled = lateResult(events);
-    for (let tries = 0; settled && tries < 10; tries++) {
+    for (const result of lateResults(events)) await this.#lateResult(agent, runId, known, result);
+  }
+
+  async #lateResult(agent: AgentPort, runId: string, known: State, result: LateResult): Promise<void> {
+    for (let tries = 0; tries < 10; tries++) {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
       checkChain(loaded);
       const state = stateOf(loaded.events);
-      if (state.ended || !isAwaited(settled, known, state)) return;
+      if (state.ended || !isAwaited(result, known, state)) return;
       const journal = this.journal(loaded.run, state, agent, { onStale: 'fail' });
       const run = new Run(state, { sink: journal });
       journal.attach(run);
-      run.record(settled);
+      run.record(result);
       try {
         await journal.recorded();
       } catch (error) {

@@ -3,16 +3,15 @@ import type { Call, State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 
-type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
+export type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
 
-/** The first result among these events, also one of a call inside a call; what else happened inside is left out. */
-export function lateResult(events: readonly RunEvent[]): LateResult | undefined {
-  for (const event of events) {
-    if (event.type === 'call-settled') return event;
-    const inside = event.type === 'call-went-on' ? lateResult(event.inside) : undefined;
-    if (event.type === 'call-went-on' && inside) return { ...event, inside: [inside] };
-  }
-  return undefined;
+/** The results among these events, also those of calls inside a call; what else happened inside is left out. */
+export function lateResults(events: readonly RunEvent[]): readonly LateResult[] {
+  return events.flatMap((event): readonly LateResult[] => {
+    if (event.type === 'call-settled') return [event];
+    if (event.type !== 'call-went-on') return [];
+    return lateResults(event.inside).map((inside) => ({ ...event, inside: [inside] }));
+  });
 }
 
 /** True if the run still waits for this result, which is of the try that was on record as `known`. */

@@ -1,11 +1,12 @@
 // The picture of a conversation as a browser shows it, kept up to date event by event.
-import type { RunEvent } from '../core/event.ts';
+import type { Result, RunEvent } from '../core/event.ts';
+import { insideState } from '../core/inside.ts';
 import type { Json } from '../core/json.ts';
 import { isToolRequest, type Message, type Part, type ToolResponsePart } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { interruptKey, type PendingCard, pendingCards } from '../runs/card.ts';
-import type { InterruptCard, Problem } from './card.ts';
+import type { CardDecision, InterruptCard, Problem } from './card.ts';
 import { decisionOn } from './card-decision.ts';
 import {
   type AssistantMessage,
@@ -105,6 +106,7 @@ export class Picture {
     for (const [key, card] of before) if (!after.has(key)) this.#decided(key, card, event);
     for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
     if (event.type === 'decision-made' || event.type === 'call-settled') this.#follow(event);
+    for (const { callId, result } of settledInside(event)) this.#end(this.#refs.get(callId), result);
   }
 
   /** A piece of a reply that is being said. */
@@ -201,6 +203,8 @@ export class Picture {
     const piece =
       this.#tools.get(card.toolCallId) ?? this.#add(toolPiece(card.toolCallId, card.tool, pending.input, 'input'));
     piece.cards.set(key, card);
+    const { callId } = pending.part.metadata ?? {};
+    if (typeof callId === 'string') this.#refs.set(callId, card.toolCallId);
     const isQuestion = pending.kind === 'question';
     this.#change(piece, {
       input: pending.input,
@@ -213,26 +217,40 @@ export class Picture {
     const piece = [...this.#tools.values()].find(({ cards }) => cards.has(key));
     const card = piece?.cards.get(key);
     if (!piece || !card) return;
-    const decision = decisionOn(pending, this.#decisions.get(key) ?? event);
+    const inside = settledInside(event).find(({ callId }) => callId === pending.part.metadata?.callId);
+    const decision = decisionOn(pending, this.#decisions.get(key) ?? inside ?? event);
     piece.cards.set(key, { ...card, status: 'decided', decision, problems: [] });
-    const isInside = pending.part.metadata?.path !== undefined;
     if (event.type === 'run-ended')
       this.#change(piece, { at: { state: 'error', text: 'The run was ended before this was decided.' } });
-    // What a sub-agent makes of it is not on record before it rests; here the decision ends it.
-    else if (isInside && !isEnded(piece.at))
-      this.#change(piece, {
-        at:
-          decision.type === 'reject' || decision.type === 'cancel'
-            ? endOf(piece, { type: 'rejected', text: decision.reason ?? 'It was rejected.' })
-            : { state: 'output', output: decision.output ?? { decision: decision.type } },
-      });
+    else if (!isEnded(piece.at) && this.#isEndedBy(pending, decision))
+      this.#change(piece, { at: decidedEnd(piece, decision) });
     else this.#change(piece, { at: { state: 'decided' } });
+  }
+
+  /** Inside a call, what comes of a decision may not be on record as it happens: then here the decision ends it. */
+  #isEndedBy({ part: { metadata } }: PendingCard, { type }: CardDecision): boolean {
+    const path = metadata?.path;
+    if (!Array.isArray(path)) return false;
+    const runs = type === 'approve' || type === 'restart';
+    return !runs || !isRecorded(this.#state, path);
+  }
+
+  #end(id: string | undefined, result: Result): void {
+    const piece = this.#tools.get(id ?? '');
+    if (!piece) return;
+    this.#change(piece, { at: endOf(piece, result) });
+    // What it says of a call inside it came before; of one that it holds by itself, nothing does.
+    for (const inside of this.#tools.values()) {
+      const decision = [...inside.cards.values()].at(-1)?.decision;
+      if (inside.id.startsWith(`${piece.id}/`) && inside.at.state === 'decided' && decision)
+        this.#change(inside, { at: decidedEnd(inside, decision) });
+    }
   }
 
   #follow(event: RunEvent & { type: 'decision-made' | 'call-settled' }): void {
     const piece = this.#tools.get(this.#refs.get(event.callId) ?? '');
     if (!piece) return;
-    if (event.type === 'call-settled') return this.#change(piece, { at: endOf(piece, event.result) });
+    if (event.type === 'call-settled') return this.#end(piece.id, event.result);
     const call = this.#state.turn?.calls.find(({ id }) => id === event.callId);
     if (call) this.#change(piece, { input: call.input });
   }
@@ -305,4 +323,26 @@ function saidIn(step: readonly Piece[], type: TextPiece['type']): string {
 function commonLength(heard: string, text: string): number {
   if (heard.startsWith(text)) return text.length;
   return text.startsWith(heard) ? heard.length : 0;
+}
+
+type Settled = RunEvent & { type: 'call-settled' };
+
+/** The results of calls inside a call that an event tells of. */
+function settledInside(event: RunEvent): readonly Settled[] {
+  if (event.type !== 'call-went-on') return [];
+  return event.inside.flatMap((inner) => (inner.type === 'call-settled' ? [inner] : settledInside(inner)));
+}
+
+/** All conversations on the way to a call inside are on record as they happen. */
+function isRecorded(state: State, path: readonly unknown[]): boolean {
+  const [ref, ...rest] = path;
+  if (ref === undefined) return true;
+  const call = state.turn?.calls.find((call) => call.ref === ref);
+  return call?.inside !== undefined && isRecorded(insideState(call), rest);
+}
+
+function decidedEnd(piece: ToolPiece, { type, reason, output }: CardDecision): ToolPiece['at'] {
+  return type === 'reject' || type === 'cancel'
+    ? endOf(piece, { type: 'rejected', text: reason ?? 'It was rejected.' })
+    : { state: 'output', output: output ?? { decision: type } };
 }

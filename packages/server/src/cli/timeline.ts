@@ -82,7 +82,8 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
       return [{ who: name, what: `${result.type}: ${visibleLine(result.text)}`, tone: 'bad', tookMs }];
     }
     case 'run-failed': {
-      const { message } = (event.error ?? {}) as { readonly message?: unknown };
+      const { error } = (event.error ?? {}) as { readonly error?: { readonly message?: unknown } };
+      const message = error?.message;
       return [{ who: 'run', what: `failed: ${visibleLine(String(message ?? 'for an unknown reason'))}`, tone: 'bad' }];
     }
     case 'run-ended': {
