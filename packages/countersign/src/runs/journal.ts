@@ -246,10 +246,7 @@ export class Journal implements Sink {
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
-        if (unsure && isSecond(error) && (await this.#wasWritten(append))) {
-          this.#appended(append, after, how !== 'release', firstAsked);
-          return true;
-        }
+        if (unsure && isSecond(error) && (await this.#wasOurs(append, after, firstAsked))) return true;
         if (isStale(error) && this.#onStale === 'absorb') {
           await this.#absorb(events);
           if (how === 'release') {
@@ -260,10 +257,7 @@ export class Journal implements Sink {
         } else if (isAway(error) && clock() < deadline) {
           unsure = true;
           await sleep(pauseMs);
-          if (await this.#wasWritten(append)) {
-            this.#appended(append, after, how !== 'release', firstAsked);
-            return true;
-          }
+          if (await this.#wasOurs(append, after, firstAsked)) return true;
         } else throw error;
       }
     }
@@ -343,16 +337,27 @@ export class Journal implements Sink {
     if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));
   }
 
-  /** After a store that went away, nobody knows whether the append was written: the chain tells. */
-  async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
-    if (events.length === 0) return false;
+  /** After a store that went away, nobody knows whether the append was written: the chain tells, and who has the claim. */
+  async #wasOurs(append: Append, after: State, asked: number): Promise<boolean> {
     try {
-      const loaded = await this.#options.store.read(runId, { after: this.#version });
-      return loaded !== undefined && linkAll(this.#hash, loaded.events.slice(0, events.length)) === hash;
+      if (!(await this.#wasWritten(append))) return false;
+      const { runId, claim } = append;
+      const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';
+      const claimed = wants && (await this.#options.store.renew(runId, claim.token, claim.leaseMs));
+      // Another who does the same at the same moment writes the very same; but only one of them has got the claim.
+      if (wants && !claimed && claim.how !== 'take') return false;
+      this.#appended(append, after, claimed, asked);
+      return true;
     } catch (error) {
       if (isAway(error)) return false;
       throw error;
     }
+  }
+
+  async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
+    if (events.length === 0) return false;
+    const loaded = await this.#options.store.read(runId, { after: this.#version });
+    return loaded !== undefined && linkAll(this.#hash, loaded.events.slice(0, events.length)) === hash;
   }
 
   #fail(error: unknown): void {

@@ -1,5 +1,5 @@
 // What the crash tests found in the runs, each as a small test of its own on the memory store.
-import { countersign, memoryStore, type RunInterrupt, type Runs, type Store, z } from 'countersign';
+import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 
@@ -224,6 +224,48 @@ test('a start and a decision that were recorded are acknowledged, however long t
 const forever = () => new Promise<never>(() => undefined);
 const isSettled = ({ events }: Parameters<Store['append']>[0]): boolean =>
   events.some(({ type }) => type === 'call-settled');
+
+test('two who approve in the same moment, of whom one loses its connection: the call runs once', async () => {
+  const { store, open } = oneStore(async () => 'acted');
+  const ran: string[] = [];
+  const process = (name: string, on: Store) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay' }] },
+    );
+    const ai = countersign({ model, store: on, clock: () => 1_800_000_000_000, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => {
+      ran.push(name);
+      return 'paid';
+    });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const first = process('first', store);
+  const reached = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let lost = false;
+  const second = process('second', {
+    ...bound(store),
+    append: async (append) => {
+      if (lost) return store.append(append);
+      lost = true;
+      reached.resolve();
+      await gate.promise;
+      throw new ProviderError('store-failed', {}, 'The connection was lost.', { retryable: true });
+    },
+  });
+  const { id } = await first.clerk.start('Pay.');
+  await first.runs.settled();
+  const [card] = (await first.runs.interrupts()).items;
+  if (!card) throw new Error('a question');
+  const deciding = second.runs.decide(card.id, 'approve', { by: 'ann' });
+  await reached.promise;
+  const decided = await first.runs.decide(card.id, 'approve', { by: 'ann' });
+  gate.resolve();
+  expect(await deciding).toEqual(decided);
+  await Promise.all([first.runs.settled(), second.runs.settled()]);
+  expect(ran).toEqual(['first']);
+  expect(await open().runs.verify(id)).toMatchObject({ ok: true });
+});
 
 test('a result that comes after the doubt was raised settles it', async () => {
   const gate = Promise.withResolvers<string>();
