@@ -7,18 +7,11 @@ import { askedAgain } from '../core/inside.ts';
 import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
+import { askOptionsOf, askProblem } from './ask-options.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import type { Within } from './sink.ts';
-import {
-  type Approval,
-  askGate,
-  askOptionsOf,
-  type Inside,
-  requestPayload,
-  type ToolContext,
-  type ToolDefinition,
-} from './tool.ts';
+import { type Approval, askGate, type Inside, requestPayload, type ToolContext, type ToolDefinition } from './tool.ts';
 
 /** Never rejects: whatever happens to the call becomes a fact of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
@@ -351,6 +344,9 @@ function pause(
   payload: Json,
   options: AskOptions = {},
 ): void {
+  const problem = askProblem(options);
+  if (problem !== undefined)
+    return settle(run, call, failed(`What ${call.name} wanted to ask cannot wait like that: ${problem}.`));
   const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
   const now = driver.clock?.();
   const interrupt = {
@@ -358,9 +354,9 @@ function pause(
     kind,
     payload,
     // What cannot be known is for a person to say, however long it takes.
-    ...(now !== undefined && expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + expiresIn }),
+    ...(now !== undefined && expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + Math.ceil(expiresIn) }),
     ...(onExpiry !== undefined && { onExpiry }),
-    ...(now !== undefined && remindAfter !== undefined && { remindAt: now + remindAfter }),
+    ...(now !== undefined && remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
     ...(labels !== undefined && { labels }),
     ...(risk !== undefined && { risk }),
   };

@@ -4,6 +4,7 @@ import type { DecisionPart } from '../core/decide.ts';
 import { messageOf, UsageError } from '../core/errors.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../models/model.ts';
+import { askOptionsOf, askProblem } from './ask-options.ts';
 import type { Chunk } from './chunk.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from './decisions.ts';
 import {
@@ -199,6 +200,14 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       { name },
       `The body of tool ${name} must be a function, not a ${typeof body}.`,
     );
+  const asks = askOptionsOf(config);
+  const problem = askProblem(asks);
+  if (problem !== undefined)
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `The questions of tool ${name} cannot wait like that: ${problem}.`,
+    );
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;
   return {
@@ -215,19 +224,8 @@ function define<I extends SchemaInput, O extends SchemaInput>(
     commits: config.commits === true,
     ...(config.verify && { verify: config.verify }),
     ...(config.settlesWithin !== undefined && { settlesWithin: config.settlesWithin }),
-    asks: askOptionsOf(config),
+    asks,
     metadata: config.metadata ?? {},
-  };
-}
-
-/** Only what is about waiting. */
-export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: AskOptions): AskOptions {
-  return {
-    ...(expiresIn !== undefined && { expiresIn }),
-    ...(onExpiry !== undefined && { onExpiry }),
-    ...(remindAfter !== undefined && { remindAfter }),
-    ...(labels !== undefined && { labels }),
-    ...(risk !== undefined && { risk }),
   };
 }
 

@@ -12,6 +12,7 @@ import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
+import { type Changes, changesOf } from './changes.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
@@ -65,6 +66,12 @@ function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Re
   const said = state.turn?.content ?? state.history.last?.content ?? [];
   const status = failed ? 'failed' : statusOf(state, agent.limits);
   return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };
+}
+
+async function fail(run: Run, journal: Journal, error: unknown): Promise<void> {
+  const outcome = errorOutcome(error);
+  run.record(event({ type: 'run-failed', error: outcome }));
+  while ((await journal.finish({ status: 'failed', outcome })) === 'more');
 }
 
 /** How long the store's time is believed without asking again. */
@@ -261,14 +268,20 @@ export class Drives {
         if (rest !== 'more') return false;
       }
     } catch (error) {
-      return this.#stopped(run, journal, context, error);
+      return this.#stopped(agent, run, journal, context, error);
     } finally {
       this.#renewals.delete(renewed);
       run.close();
     }
   }
 
-  async #stopped(run: Run, journal: Journal, context: Context | undefined, error: unknown): Promise<boolean> {
+  async #stopped(
+    agent: AgentPort,
+    run: Run,
+    journal: Journal,
+    context: Context | undefined,
+    error: unknown,
+  ): Promise<boolean> {
     const conflict = error instanceof ConflictError ? error.code : undefined;
     // Whoever wanted it begun hears of it.
     if (journal.neverBegan) return false;
@@ -283,12 +296,23 @@ export class Drives {
       await this.#again(journal.runId, context);
       return false;
     }
-    const failure = errorOutcome(error);
-    run.record(event({ type: 'run-failed', error: failure }));
     // Where even that cannot be written, the claim lapses and a worker takes the run up.
-    const ending = { status: 'failed', outcome: failure } as const;
-    while ((await journal.finish(ending).catch(() => undefined)) === 'more');
+    await (journal.isRefused ? this.#failAnew(agent, journal, error) : fail(run, journal, error)).catch(
+      () => undefined,
+    );
     return true;
+  }
+
+  /** What was to be recorded will never be taken: only that it failed is, from what is on record. */
+  async #failAnew(agent: AgentPort, { runId, token }: Journal, error: unknown): Promise<void> {
+    const loaded = await this.#options.store.read(runId);
+    if (!loaded) return;
+    checkChain(loaded);
+    const state = stateOf(loaded.events);
+    const journal = this.journal(loaded.run, state, agent, { held: token });
+    const run = new Run(state, { sink: journal });
+    journal.attach(run);
+    await fail(run, journal, error);
   }
 
   async #again(runId: string, context: Context | undefined): Promise<void> {
@@ -361,34 +385,8 @@ export class Drives {
       await Promise.all([...Array.from(this.#active.values(), ({ rest }) => rest), ...this.#beginning]);
   }
 
-  /** Tells when something about a run may have changed; a slow look from time to time finds what was missed. */
-  changesOf(runId: string, signal?: AbortSignal): { next(): Promise<void>; stop(): void } {
-    let wake: (() => void) | undefined;
-    let changed = false;
-    const notice = () => {
-      changed = true;
-      wake?.();
-    };
-    const stopWatching = this.#options.store.watch((id) => {
-      if (id === runId) notice();
-    });
-    signal?.addEventListener('abort', notice, { once: true });
-    return {
-      async next() {
-        if (!changed)
-          await new Promise<void>((resolve) => {
-            const timer = setTimeout(resolve, 1_000);
-            wake = () => {
-              clearTimeout(timer);
-              resolve();
-            };
-          });
-        changed = false;
-      },
-      stop() {
-        stopWatching();
-        signal?.removeEventListener('abort', notice);
-      },
-    };
+  /** Tells when something about a run may have changed. */
+  changesOf(runId: string, signal?: AbortSignal): Changes {
+    return changesOf(this.#options.store, runId, signal);
   }
 }

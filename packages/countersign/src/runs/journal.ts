@@ -147,6 +147,12 @@ export class Journal implements Sink {
     return this.#failure !== undefined && !this.#hasBegun;
   }
 
+  /** The store is there, and does not take what it was given. */
+  get isRefused(): boolean {
+    const { error } = this.#failure ?? {};
+    return this.#failure !== undefined && !isAway(error) && !(error instanceof ConflictError);
+  }
+
   /** What could not be written, because another has taken the run over. */
   get unwritten(): readonly RunEvent[] {
     return this.#queue;

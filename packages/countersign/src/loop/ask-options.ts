@@ -1,0 +1,43 @@
+// How a question may wait: what a tool says about it is looked at before anybody is asked.
+import type { AskOptions } from './signal.ts';
+
+/** Only what is about waiting. */
+export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: AskOptions): AskOptions {
+  return {
+    ...(expiresIn !== undefined && { expiresIn }),
+    ...(onExpiry !== undefined && { onExpiry }),
+    ...(remindAfter !== undefined && { remindAfter }),
+    ...(labels !== undefined && { labels }),
+    ...(risk !== undefined && { risk }),
+  };
+}
+
+/** What keeps a question from waiting like that; undefined if nothing does. */
+export function askProblem(options: AskOptions): string | undefined {
+  const { expiresIn, onExpiry, remindAfter, labels, risk } = options;
+  if (!isDuration(expiresIn)) return `expiresIn must be a number of milliseconds, not ${String(expiresIn)}`;
+  if (!isDuration(remindAfter)) return `remindAfter must be a number of milliseconds, not ${String(remindAfter)}`;
+  if (!isOneOf(onExpiry, ENDINGS)) return `onExpiry must be one of ${ENDINGS.join(', ')}, not ${String(onExpiry)}`;
+  if (!isOneOf(risk, RISKS)) return `risk must be one of ${RISKS.join(', ')}, not ${String(risk)}`;
+  if (labels === undefined) return undefined;
+  if (!Array.isArray(labels) || !labels.every(isLabel))
+    return 'labels must be a list of texts, without characters that no database keeps';
+  return undefined;
+}
+
+const ENDINGS = ['reject', 'cancel', 'approve'] as const;
+const RISKS = ['low', 'medium', 'high'] as const;
+/** As far as dates go. */
+const LONGEST_MS = 8_640_000_000_000_000;
+
+function isDuration(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && value >= 0 && value <= LONGEST_MS / 2);
+}
+
+function isOneOf(value: unknown, known: readonly string[]): boolean {
+  return value === undefined || known.includes(value as string);
+}
+
+function isLabel(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+}

@@ -1,0 +1,100 @@
+// Questions that cannot wait as they say: a mistake of the tool, found before anybody is asked, and no run hangs on it.
+import { type AskOptions, type Countersign, countersign, memoryStore, type Store, tool, z } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test, vi } from 'vitest';
+
+const odd: readonly (readonly [string, object])[] = [
+  ['expiresIn is no number', { expiresIn: 'soon' }],
+  ['expiresIn is NaN', { expiresIn: Number.NaN }],
+  ['expiresIn never ends', { expiresIn: Number.POSITIVE_INFINITY }],
+  ['expiresIn is negative', { expiresIn: -1 }],
+  ['remindAfter is NaN', { remindAfter: Number.NaN }],
+  ['onExpiry is unknown', { expiresIn: 1_000, onExpiry: 'explode' }],
+  ['risk is an object', { risk: {} }],
+  ['labels is a text', { labels: 'money' }],
+  ['a label is an object', { labels: [{}] }],
+  ['a label has a NUL', { labels: ['a\0b'] }],
+  ['a label is half a character', { labels: ['\ud800'] }],
+];
+
+type Asks = AskOptions & { readonly message?: string };
+
+function desk(store: Store, asks: Asks) {
+  let asked = 0;
+  const model = scriptedModel(async ({ messages }) => {
+    asked += 1;
+    // As over a network, so that the start is written by itself.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay' }, { name: 'ask' }] };
+  });
+  const ai = countersign({ model, store, retry: false, leaseMs: 100 });
+  const ran: string[] = [];
+  const tools = define(ai, asks, ran);
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools }), ran, asked: () => asked };
+}
+
+const define = (ai: Countersign, asks: Asks, ran: string[]) => [
+  ai.defineTool({ name: 'pay', description: '', needsApproval: () => ({ message: 'Pay?', ...asks }) }, () => {
+    ran.push('pay');
+  }),
+  ai.defineTool({ name: 'ask', description: '' }, (_input, { interrupt }) => interrupt('Well?', asks)),
+];
+
+describe.each([
+  ['memory', () => memoryStore()],
+  ['SQLite', () => sqliteStore(':memory:')],
+] as const)('on %s', (_name, open) => {
+  test.each(odd)('%s: nobody is asked, nothing runs, and the model is told why', async (_what, asks) => {
+    const store = open();
+    const { runs, clerk, ran, asked } = desk(store, asks as Asks);
+    const worker = runs.work({ pollMs: 20 });
+    const { id } = await clerk.start('Go.');
+    const run = await runs.wait(id);
+    await worker.stop();
+    expect(run).toMatchObject({ status: 'done', text: 'Done.' });
+    expect(JSON.stringify(run.messages)).toMatch(/What pay wanted to ask cannot wait like that/);
+    expect(JSON.stringify(run.messages)).toMatch(/What ask wanted to ask cannot wait like that/);
+    expect([ran, asked()]).toEqual([[], 2]);
+    await store.close();
+  });
+
+  test('half a millisecond is a whole one', async () => {
+    const store = open();
+    const { runs, clerk } = desk(store, { expiresIn: 60_000.5, remindAfter: 0.5 });
+    const { id } = await clerk.start('Go.');
+    expect((await runs.wait(id)).pending).toHaveLength(2);
+    const [card] = (await runs.interrupts()).items;
+    expect(Number.isInteger(card?.expiresAt) && Number.isInteger(card?.remindAt)).toBe(true);
+    await runs.settled();
+    await store.close();
+  });
+
+  test('a run of which something cannot be kept fails, says so, and is not tried again and again', async () => {
+    const real = open();
+    const store: Store = new Proxy(real, {
+      get(target, name) {
+        if (name !== 'append') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
+        return async (append: Parameters<Store['append']>[0]) => {
+          if (append.opened.length > 0) throw new TypeError('This cannot be kept.');
+          return target.append(append);
+        };
+      },
+    });
+    const { runs, clerk, asked } = desk(store, {});
+    const worker = runs.work({ pollMs: 20 });
+    const { id } = await clerk.start('Go.');
+    await vi.waitFor(async () => expect((await runs.get(id)).status).toBe('failed'));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await worker.stop();
+    expect((await runs.get(id)).error).toMatchObject({ message: 'This cannot be kept.' });
+    expect(asked()).toBe(1);
+    await real.close();
+  });
+});
+
+test.each(odd)('a tool that is defined so is refused: %s', (_name, asks) => {
+  expect(() => tool({ name: 'pay', description: '', inputSchema: z.object({}), ...asks }, () => 'paid')).toThrow(
+    /The questions of tool pay cannot wait like that: /,
+  );
+});
