@@ -1,4 +1,6 @@
 // The lines of a timeline, read from events.
+import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import type { DeskEvent } from './desk.ts';
 import { createTimeline } from './timeline.ts';
@@ -29,6 +31,16 @@ test('what happens inside a sub-agent is told under its name, once', () => {
     '7 helper › deputy › pay: gives paid',
   ]);
   expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
+});
+
+test('a run that failed shows its reason', async () => {
+  const model = scriptedModel([{ fail: { message: 'down' } }]);
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const { id } = await ai.defineAgent({ name: 'clerk' }).start('Go.');
+  await ai.runs.settled();
+  const read = createTimeline();
+  const entries = (await ai.runs.recorded(id)).flatMap((event, index) => read({ ...event, seq: index + 1 }));
+  expect(entries.at(-1)).toMatchObject({ who: 'run', what: expect.stringMatching(/^failed: .*down/), tone: 'bad' });
 });
 
 const replied = (id: string, name: string) => ({

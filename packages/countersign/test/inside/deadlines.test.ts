@@ -1,0 +1,57 @@
+// Questions inside that have a deadline.
+import { expect, test, vi } from 'vitest';
+import { ask, call, type Define, EVERYWHERE, helped, placed, script, tool, waiting, world } from './kit.ts';
+
+test('deadlines that pass together, two levels deep, are each kept as they say', async () => {
+  const { open, pass, effects } = world();
+  const define: Define = (ai) => {
+    const timed = (name: string, onExpiry: 'approve' | 'reject') =>
+      tool(ai, name, () => effects.push(name), { needsApproval: true, expiresIn: 1000, onExpiry });
+    const deputy = ai.defineAgent({
+      name: 'deputy',
+      tools: [timed('deep', 'approve')],
+      model: script([[call('deep')]]),
+    });
+    return helped(ai, {
+      tools: [timed('yes', 'approve'), timed('no', 'reject'), deputy],
+      model: script([[call('yes'), call('no'), ask('deputy')]]),
+    });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  pass(2000);
+  const two = open(define);
+  await two.runs.drive(id);
+  await two.runs.settled();
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect(effects.toSorted()).toEqual(['deep', 'yes']);
+});
+
+test.each(EVERYWHERE.flatMap((where) => (['reject', 'approve'] as const).map((onExpiry) => ({ where, onExpiry }))))(
+  'a question beside a tool that takes long is shown before its deadline passes ($where, $onExpiry)',
+  async (given) => {
+    const { where, onExpiry } = given;
+    const { open, pass, effects } = world();
+    const gate = Promise.withResolvers<void>();
+    const one = open((ai) => {
+      const slow = tool(ai, 'slow', async () => {
+        effects.push('slow');
+        await gate.promise;
+        return 1;
+      });
+      const pay = tool(ai, 'pay', () => effects.push('paid'), { needsApproval: true, expiresIn: 1000, onExpiry });
+      return placed(ai, where, { tools: [slow, pay], model: script([[call('slow'), call('pay')]]) });
+    });
+    const { id } = await one.root.start('Go');
+    await vi.waitFor(() => expect(effects).toEqual(['slow']));
+    await vi.waitFor(async () => expect(await waiting(one.runs)).toHaveLength(1));
+    pass(2000);
+    gate.resolve();
+    await one.runs.settled();
+    await one.runs.drive(id);
+    await one.runs.settled();
+    expect((await one.runs.get(id)).status).toBe('done');
+    expect(effects).toEqual(onExpiry === 'approve' ? ['slow', 'paid'] : ['slow']);
+  },
+);

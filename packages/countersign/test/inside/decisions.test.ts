@@ -1,0 +1,194 @@
+// Decisions on questions inside: who wins, what is kept, and what a wrong answer does.
+import { type Agent, approve, ConflictError, memoryStore, reject, type Store } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
+import { afterAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../stores/folder.ts';
+import {
+  call,
+  type Define,
+  delay,
+  EVERYWHERE,
+  helped,
+  justBefore,
+  LEASE_MS,
+  of,
+  only,
+  placed,
+  question,
+  script,
+  talker,
+  tool,
+  waiting,
+  world,
+} from './kit.ts';
+
+/** A helper that pays, slowly, once a person has said so; beside it are more calls. */
+const paying =
+  (effects: string[], ...beside: ReturnType<typeof call>[]): Define =>
+  (ai) => {
+    const body = async () => {
+      await delay(20);
+      effects.push('paid');
+      return 'paid';
+    };
+    const tools = [tool(ai, 'pay', body, { needsApproval: true }), question(ai, 'color')];
+    return helped(ai, { tools, model: script([[call('pay'), ...beside]]) });
+  };
+
+/** One was heard, and the other was told that it is decided. */
+function expectOneWinner(results: readonly PromiseSettledResult<unknown>[]) {
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const loser = only(results.filter((result) => result.status === 'rejected'));
+  expect(loser.reason).toBeInstanceOf(ConflictError);
+}
+
+test.each([
+  ['alone', []],
+  ['beside another question', [call('color')]],
+])('of two who decide a question inside differently, one wins and the other is told (%s)', async (_where, beside) => {
+  const { open, effects } = world();
+  const define = paying(effects, ...beside);
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const { part } = of(await waiting(one.runs), 'pay');
+  const two = open(define);
+  const results = await Promise.allSettled([
+    one.runs.resume(id, { approve: approve(part, { by: 'ann' }) }, { by: 'ann' }),
+    two.runs.resume(id, { reject: reject(part, 'no', { by: 'bob' }) }, { by: 'bob' }),
+  ]);
+  await one.runs.settled();
+  await two.runs.settled();
+  expectOneWinner(results);
+});
+
+describe('in a chat', () => {
+  /** The first question that a message in this chat leads to. */
+  async function firstQuestion(root: Agent) {
+    const { interrupts } = await root.chat({ runId: 'c' }).send('Go');
+    const [first] = interrupts;
+    if (!first) throw new Error('Nothing waits.');
+    return first;
+  }
+
+  test('of two who decide a question inside differently, one wins and the other is told', async () => {
+    const { open, effects } = world();
+    const one = open(paying(effects));
+    const two = open(paying(effects));
+    const part = await firstQuestion(one.root);
+    const results = await Promise.allSettled([
+      one.root.chat({ runId: 'c' }).send({ resume: { approve: approve(part, { by: 'ann' }) } }),
+      two.root.chat({ runId: 'c' }).send({ resume: { reject: reject(part, 'no', { by: 'bob' }) } }),
+    ]);
+    await one.runs.settled();
+    await two.runs.settled();
+    expectOneWinner(results);
+  });
+
+  test('a double click on a question inside is harmless while another waits beside it', async () => {
+    const { open, effects } = world();
+    const one = open(paying(effects, call('pay', {}, 'two')));
+    const part = await firstQuestion(one.root);
+    const click = () => one.root.chat({ runId: 'c' }).send({ resume: { approve: approve(part) } });
+    await Promise.allSettled([click(), click()]);
+    await one.runs.settled();
+    expect(await one.runs.get('c')).toMatchObject({ status: 'waiting', error: null });
+    expect(effects).toEqual(['paid']);
+  });
+});
+
+test('approvals that are given while a sub-agent goes on are all acted on', async () => {
+  const { open, takeOver, effects, store } = world();
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const define: Define = (ai) => {
+    const body: Parameters<typeof tool>[2] = async ({ step }, { to }) => {
+      if (to === 'one') {
+        begun.resolve();
+        await gate.promise;
+        await step('x', () => 1);
+      }
+      effects.push(to);
+      return to;
+    };
+    const calls = ['one', 'two', 'three'].map((to) => call('pay', { to }, to));
+    return helped(ai, { tools: [tool(ai, 'pay', body, { needsApproval: true })], model: script([calls]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const cards = await waiting(one.runs);
+  const approval = (to: string) =>
+    one.runs.decide(only(cards.filter(({ part }) => part.toolRequest.ref === to)).id, 'approve');
+  await approval('one');
+  await begun.promise;
+  await approval('two');
+  // The third is recorded just before the pause that takes the second up is written.
+  const { came } = justBefore(
+    store,
+    ({ type }) => type === 'call-interrupted',
+    () => approval('three'),
+  );
+  gate.resolve();
+  await one.runs.settled();
+  expect(came()).toBe(true);
+  const other = await takeOver(id, define);
+  expect((await other.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['one', 'two', 'three']);
+});
+
+test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwards (%s)', async (where) => {
+  const { open, effects, store } = world();
+  const other = open((ai) => ai.defineAgent({ name: 'root', tools: [], model: script([]) }));
+  const one = open((ai) => {
+    // The reply comes after the start is written, so that the run can be cancelled.
+    const model = script([[call('pay')]], () => delay(5));
+    return placed(ai, where, { tools: [tool(ai, 'pay', () => effects.push('paid'))], model });
+  });
+  const starts: Parameters<typeof justBefore>[1] = (event) =>
+    where === 'root'
+      ? event.type === 'call-started'
+      : event.type === 'call-went-on' && event.inside.some(({ type }) => type === 'call-started');
+  const { came } = justBefore(store, starts, () => other.runs.cancel('c'));
+  await one.root.start('Go', { runId: 'c' });
+  await one.runs.settled();
+  expect(came()).toBe(true);
+  expect((await one.runs.get('c')).status).toBe('cancelled');
+  expect(effects).toEqual([]);
+});
+
+describe('a wrong answer to a question of a tool that talks to a model itself', () => {
+  const folder = temporaryFolder();
+  afterAll(folder.remove);
+
+  const stores: Record<string, (now: () => number) => Store> = {
+    memory: (now) => memoryStore({ now }),
+    sqlite: (now) => sqliteStore({ path: `${folder.path}/${crypto.randomUUID()}.db`, now }),
+  };
+
+  test.each(Object.entries(stores).flatMap(([kind, make]) => EVERYWHERE.map((where) => ({ kind, make, where }))))(
+    'leaves the question to be answered ($kind, $where)',
+    async ({ make, where }) => {
+      const { open, pass, store } = world(make);
+      const one = open((ai) => {
+        const research = talker(ai, 'research', [question(ai, 'color')], () => script([[call('color')]]));
+        return placed(ai, where, { tools: [research], model: script([[call('research')]]) });
+      });
+      const { id } = await one.root.start('Go');
+      await one.runs.settled();
+      await one.runs.decide(only(await waiting(one.runs)).id, { type: 'respond', output: 5 });
+      await one.runs.settled();
+      for (const afterMs of [0, 2 * LEASE_MS, 2 * LEASE_MS]) {
+        pass(afterMs);
+        await one.runs.drive(id);
+        await one.runs.settled();
+        if (where === 'inside') expect((await one.runs.get(id)).status).toBe('waiting');
+        expect(only(await waiting(one.runs))).toMatchObject({ tool: 'color', kind: 'question' });
+      }
+      await one.runs.decide(only(await waiting(one.runs)).id, { type: 'respond', output: 'blue' });
+      await one.runs.settled();
+      expect((await one.runs.get(id)).status).toBe('done');
+      await store.close();
+    },
+  );
+});

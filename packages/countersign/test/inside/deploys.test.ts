@@ -1,0 +1,111 @@
+// A sub-agent that is gone, or takes other input, in the next version of the program.
+import { z } from 'countersign';
+import { expect, test, vi } from 'vitest';
+import { above, ask, call, type Define, only, STUCK, script, tool, waiting, world } from './kit.ts';
+
+test.each([
+  { level: 'of the root', deep: false },
+  { level: 'of a sub-agent', deep: true },
+])('a sub-agent $level that is gone at the takeover and comes back goes on from the record', async ({ deep }) => {
+  const { open, takeOver, recorded, effects } = world();
+  const version =
+    (has: 'deputy' | 'no deputy'): Define =>
+    (ai, nth) => {
+      const first = tool(ai, 'first', () => {
+        effects.push('first');
+        return 1;
+      });
+      const thinks = (turn: number) => (nth === 1 && turn === 1 ? STUCK : undefined);
+      const deputy = ai.defineAgent({ name: 'deputy', tools: [first], model: script([[call('first')]], thinks) });
+      const tools = has === 'deputy' ? [deputy] : [];
+      const model = script([[ask('deputy')]]);
+      return deep
+        ? above(ai, ai.defineAgent({ name: 'helper', tools, model }))
+        : ai.defineAgent({ name: 'root', tools, model });
+    };
+  const { id } = await open(version('deputy')).root.start('Go');
+  await vi.waitFor(async () => expect(await recorded(id)).toContain('"output":1'));
+  const two = await takeOver(id, version('no deputy'));
+  const card = only(await waiting(two.runs));
+  const three = open(version('deputy'));
+  await three.runs.decide(card.id, 'approve');
+  await three.runs.settled();
+  expect((await three.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['first']);
+});
+
+test.each(['is gone', 'takes other input'])(
+  'a sub-agent that stopped in the middle and then %s is asked about, not told as never run',
+  async (how) => {
+    const { open, effects } = world();
+    const version =
+      (which: 'old' | 'new'): Define =>
+      (ai, nth) => {
+        const body = () => {
+          effects.push('paid');
+          return 'paid';
+        };
+        const helper = ai.defineAgent({
+          name: 'helper',
+          tools: [tool(ai, 'pay', body, { needsApproval: true })],
+          ...(which === 'new' && how === 'takes other input' && { inputSchema: z.object({ task: z.string() }) }),
+          model: script([[call('pay')]], (turn) => {
+            if (nth === 1 && turn === 1) throw new Error('down');
+          }),
+        });
+        return ai.defineAgent({
+          name: 'root',
+          tools: which === 'new' && how === 'is gone' ? [] : [helper],
+          model: script([[ask('helper')]]),
+        });
+      };
+    const one = open(version('old'));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+    await one.runs.settled();
+    expect((await one.runs.get(id)).status).toBe('failed');
+    expect(effects).toEqual(['paid']);
+    const two = open(version('new'));
+    await two.runs.drive(id);
+    await two.runs.settled();
+    expect((await two.runs.get(id)).status).toBe('waiting');
+    only(await waiting(two.runs));
+  },
+);
+
+test('a sub-agent that had acted and is gone, rejected: the model is not told that it did not run', async () => {
+  const { open, effects } = world();
+  const version =
+    (has: 'helper' | 'no helper'): Define =>
+    (ai) => {
+      const body = () => {
+        effects.push('paid');
+        return 'paid';
+      };
+      const helper = ai.defineAgent({
+        name: 'helper',
+        tools: [tool(ai, 'pay', body, { needsApproval: true })],
+        model: script([[call('pay')], [call('pay', {}, 'two')]]),
+      });
+      return ai.defineAgent({
+        name: 'root',
+        tools: has === 'helper' ? [helper] : [],
+        model: script([[ask('helper')]]),
+      });
+    };
+  const one = open(version('helper'));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await one.runs.settled();
+  expect(effects).toEqual(['paid']);
+  const two = open(version('no helper'));
+  await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
+  await two.runs.settled();
+  await two.runs.decide(only(await waiting(two.runs)).id, 'reject');
+  await two.runs.settled();
+  const { status, text } = await two.runs.get(id);
+  expect(status).toBe('done');
+  expect(text).not.toContain('It did not run.');
+});

@@ -1,0 +1,126 @@
+// A call inside that was started, and of which nobody knows how it ended.
+import type { AgentConfig } from 'countersign';
+import { expect, test, vi } from 'vitest';
+import {
+  call,
+  type Define,
+  EVERYWHERE,
+  helped,
+  only,
+  placed,
+  STUCK,
+  script,
+  talker,
+  tool,
+  waiting,
+  world,
+} from './kit.ts';
+
+test.each(EVERYWHERE)(
+  'a user who speaks while a call is in doubt: the model is told that nobody knows (%s)',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const define: Define = (ai, nth) => {
+      const pay = tool(ai, 'pay', () => {
+        effects.push('paid');
+        return nth === 1 ? STUCK : 1;
+      });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    await open(define).root.start('Go', { runId: 'c' });
+    await vi.waitFor(() => expect(effects).toEqual(['paid']));
+    const two = await takeOver('c', define);
+    expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+    const { text } = await two.root.chat({ runId: 'c' }).send('Never mind');
+    expect(text).toMatch(/nobody knows/);
+  },
+);
+
+test('the next person who is asked about a tool that may have acted is told so', async () => {
+  const { open } = world();
+  const one = open((ai) => {
+    const body = () => {
+      throw new Error('time-out');
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    return ai.defineAgent({
+      name: 'root',
+      tools: [pay],
+      model: script([[call('pay', {}, 'a')], [call('pay', {}, 'b')]]),
+    });
+  });
+  await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await one.runs.settled();
+  expect(only(await waiting(one.runs)).payload).toHaveProperty('mayHaveActed');
+});
+
+const unable = (): never => {
+  throw new Error('no such customer');
+};
+
+test.each<[string, Partial<AgentConfig>]>([
+  ['has no model', { model: undefined as never }],
+  ['cannot make its prompt', { toPrompt: unable }],
+  ['must call a tool that is gone', { toolChoice: { tool: 'other' } }],
+])('the doubt about a call inside stays when the sub-agent of the new process %s', async (_why, changes) => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const body = () => {
+      effects.push('paid');
+      return nth === 1 ? STUCK : 'paid';
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    return helped(ai, { tools: [pay], model: script([[call('pay')]]), toPrompt: () => 'x', ...(nth === 2 && changes) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await vi.waitFor(() => expect(effects).toEqual(['paid']));
+  const two = await takeOver(id, define);
+  expect((await two.runs.get(id)).status).not.toBe('done');
+  const three = await takeOver(id, define);
+  expect(only(await waiting(three.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+  expect(effects).toEqual(['paid']);
+});
+
+test('a sub-agent that was in the middle of its first calls needs no prompt anew to ask about its doubt', async () => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const pay = tool(ai, 'pay', () => {
+      effects.push('paid');
+      return nth === 1 ? STUCK : 'paid';
+    });
+    return helped(ai, { tools: [pay], model: script([[call('pay')]]), toPrompt: nth === 2 ? unable : () => 'x' });
+  };
+  const { id } = await open(define).root.start('Go');
+  await vi.waitFor(() => expect(effects).toEqual(['paid']));
+  const two = await takeOver(id, define);
+  expect((await two.runs.get(id)).status).toBe('waiting');
+});
+
+test('a tool inside that talks to a model itself and died in the middle is in doubt as a whole', async () => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const body = () => {
+      effects.push('paid');
+      return 0;
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    const thinks = (turn: number) => (nth === 1 && turn === 1 ? STUCK : undefined);
+    const research = talker(ai, 'research', [pay], () => script([[call('pay')]], thinks));
+    return helped(ai, { tools: [research], model: script([[call('research')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await vi.waitFor(() => expect(effects).toEqual(['paid']));
+  const two = await takeOver(id, define);
+  await two.runs.decide(only(await waiting(two.runs)).id, { type: 'respond', output: 'it was paid' });
+  await two.runs.settled();
+  expect((await two.runs.get(id)).text).toContain('it was paid');
+  expect(effects).toEqual(['paid']);
+});

@@ -1,0 +1,151 @@
+// What the tests of sub-agents share: one store, a clock that the test moves, and as many processes as it opens on them.
+import {
+  type Agent,
+  type AgentConfig,
+  type Countersign,
+  countersign,
+  type Json,
+  type Message,
+  memoryStore,
+  type RunEvent,
+  type RunInterrupt,
+  type Runs,
+  type Store,
+  type Tool,
+  type ToolConfig,
+  type ToolContext,
+  z,
+} from 'countersign';
+import { type ScriptedModel, type ScriptedTurn, scriptedModel } from 'countersign/testing';
+import { expect } from 'vitest';
+
+export type Calls = NonNullable<ScriptedTurn['calls']>;
+
+/** Makes the agents of a process, which is told the how manieth it is; gives the root. */
+export type Define = (ai: Countersign, nth: number) => Agent;
+
+/** Called before each reply; what it gives, if anything, is the reply. */
+type Thinks = (turn: number, messages: readonly Message[]) => string | void | Promise<string | void>;
+
+/** What the calls of these tests bring. */
+type CallInput = { readonly to: string; readonly out: Json };
+
+/** Where the tools are: with the root, or with a sub-agent of it. */
+export type Where = 'root' | 'inside';
+export const EVERYWHERE: readonly Where[] = ['root', 'inside'];
+
+export const LEASE_MS = 60_000;
+
+/** The process dies here: nothing after it is ever done. */
+export const STUCK = new Promise<never>(() => {});
+
+/** One store, and as many processes as are opened. */
+export function world(makeStore = (clock: () => number): Store => memoryStore({ now: clock })) {
+  let now = 1_800_000_000_000;
+  const store = makeStore(() => now);
+  let opened = 0;
+  const open = (define: Define) => {
+    opened += 1;
+    const ai = countersign({ store, clock: () => now, leaseMs: LEASE_MS, retry: false });
+    return { root: define(ai, opened), runs: ai.runs };
+  };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  /** Another process takes the run over, long after the one before was last heard of, and comes to rest with it. */
+  const takeOver = async (id: string, define: Define) => {
+    pass(2 * LEASE_MS);
+    const other = open(define);
+    await other.runs.drive(id);
+    await other.runs.settled();
+    return other;
+  };
+  /** All that is on record of a run, as text. */
+  const recorded = async (id: string) => JSON.stringify((await store.read(id))?.events ?? []);
+  /** What the tools of a test did, in order. */
+  const effects: string[] = [];
+  return { store, effects, open, takeOver, pass, recorded };
+}
+
+/** A model that goes by the number of tool messages: these calls, turn after turn, then it says what it was answered. */
+export const script = (turns: readonly Calls[], thinks?: Thinks, label = 'end'): ScriptedModel =>
+  scriptedModel(async ({ messages }) => {
+    const turn = messages.filter(({ role }) => role === 'tool').length;
+    const said = await thinks?.(turn, messages);
+    if (said !== undefined) return said;
+    const calls = turns[turn];
+    return calls ? { calls } : `${label}: ${JSON.stringify(answersIn(messages))}`;
+  });
+
+const answersIn = (messages: readonly Message[]): readonly unknown[] =>
+  messages.flatMap(({ role, content }) =>
+    role === 'tool' ? content.flatMap((part) => ('toolResponse' in part ? [part.toolResponse.output] : [])) : [],
+  );
+
+export const call = (name: string, input: object = {}, ref = `ref-${name}`): Calls[number] => ({ name, ref, input });
+
+/** A call of a sub-agent. */
+export const ask = (agent: string, ref = `ref-${agent}`) => call(agent, { prompt: 'Go' }, ref);
+
+export const tool = (
+  ai: Countersign,
+  name: string,
+  body: (ctx: ToolContext, input: CallInput) => unknown,
+  config: Partial<Omit<ToolConfig, 'inputSchema' | 'outputSchema'>> = {},
+): Tool =>
+  ai.defineTool(
+    { name, description: '', inputSchema: z.looseObject({}), ...config },
+    (input, ctx) => body(ctx, input as CallInput) as never,
+  );
+
+/** A question that is answered with a text. */
+export const question = (ai: Countersign, name: string): Tool =>
+  ai.defineInterrupt({ name, description: '', inputSchema: z.object({}), outputSchema: z.string() });
+
+/** A root that asks this agent. */
+export const above = (ai: Countersign, agent: Agent): Agent =>
+  ai.defineAgent({ name: 'root', tools: [agent], model: script([[ask(agent.name)]]) });
+
+/** A root that asks a helper, which is this. */
+export const helped = (ai: Countersign, helper: Partial<AgentConfig>): Agent =>
+  above(ai, ai.defineAgent({ name: 'helper', ...helper }));
+
+/** A root that is this itself, or asks a helper that is. */
+export const placed = (ai: Countersign, where: Where, config: Partial<AgentConfig>): Agent =>
+  where === 'inside' ? helped(ai, config) : ai.defineAgent({ name: 'root', ...config });
+
+/** A tool that holds a conversation of its own, in which its model asks for these tools. */
+export const talker = (ai: Countersign, name: string, tools: readonly Tool[], model: () => ScriptedModel): Tool =>
+  tool(ai, name, async ({ resumed, interrupt }) => {
+    const inner = await ai.generate({ tools: [...tools], model: model(), ...(resumed ?? { prompt: 'x' }) });
+    if (inner.interrupts.length > 0) interrupt(inner);
+    return inner.text;
+  });
+
+/** Everything that waits for a person. */
+export const waiting = async (runs: Runs): Promise<readonly RunInterrupt[]> => (await runs.interrupts()).items;
+
+export function only<T>(items: readonly T[]): T {
+  expect(items).toHaveLength(1);
+  return items[0] as T;
+}
+
+/** The one question of this tool. */
+export const of = (cards: readonly RunInterrupt[], name: string): RunInterrupt =>
+  only(cards.filter(({ tool }) => tool === name));
+
+/** Does something, once, just before such an event is written. */
+export function justBefore(store: Store, is: (event: RunEvent) => boolean, act: () => Promise<unknown>) {
+  const append = store.append.bind(store);
+  let came = false;
+  store.append = async (given) => {
+    if (!came && given.events.some(is)) {
+      came = true;
+      await act();
+    }
+    return append(given);
+  };
+  return { came: () => came };
+}
+
+export const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

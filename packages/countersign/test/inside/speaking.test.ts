@@ -1,0 +1,79 @@
+// The user says something while a sub-agent is busy, or waits.
+import { UsageError } from 'countersign';
+import { expect, test } from 'vitest';
+import { hear } from '../../src/loop/generate.ts';
+import { call, type Define, helped, script, tool, waiting, world } from './kit.ts';
+
+const WAYS = ['cancel', 'queue', 'refuse'] as const;
+
+/** What is said is refused where `whilePending` says so, and heard otherwise. */
+async function expectHeard(saying: Promise<unknown>, whilePending: (typeof WAYS)[number]) {
+  const refusal = await saying.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (whilePending === 'refuse') expect(refusal).toBeInstanceOf(UsageError);
+  else expect(refusal).toBeUndefined();
+}
+
+test.each(WAYS)('a sub-agent that is busy while the user speaks: %s', async (whilePending) => {
+  const { open, effects } = world();
+  const begun = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const define: Define = (ai) => {
+    const slow = tool(ai, 'slow', async () => {
+      begun.resolve();
+      await gate.promise;
+      effects.push('slow');
+      return 1;
+    });
+    const after = tool(ai, 'after', () => effects.push('after'));
+    return helped(ai, { tools: [slow, after], model: script([[call('slow')], [call('after')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await begun.promise;
+  const two = open(define);
+  const says = [{ role: 'user' as const, content: [{ text: 'Stop!' }] }];
+  await expectHeard(
+    two.runs.speak(id, (run) => hear(run, says, whilePending, new Set())),
+    whilePending,
+  );
+  gate.resolve();
+  await one.runs.settled();
+  await two.runs.settled();
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect((await two.runs.verify(id)).ok).toBe(true);
+  expect(effects).toEqual(whilePending === 'cancel' ? ['slow'] : ['slow', 'after']);
+});
+
+test.each(WAYS)('a sub-agent that waits, after some of it ran, while the user speaks: %s', async (whilePending) => {
+  const { open, effects } = world();
+  const one = open((ai) => {
+    const free = tool(ai, 'free', () => {
+      effects.push('free');
+      return 0;
+    });
+    const body = () => {
+      effects.push('paid');
+      return null;
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    const turns = [[call('free')], [call('pay'), call('pay', {}, 'second')]];
+    return helped(ai, { tools: [free, pay], model: script(turns) });
+  });
+  const chat = one.root.chat({ runId: 'c', whilePending });
+  expect((await chat.send('Go')).interrupts).toHaveLength(2);
+  await expectHeard(chat.send({ prompt: 'Hm', whilePending }), whilePending);
+  await one.runs.settled();
+  const [first, second] = await waiting(one.runs);
+  if (whilePending === 'cancel') {
+    expect(first).toBeUndefined();
+  } else {
+    await one.runs.decide(second?.id ?? '', 'approve');
+    await one.runs.decide(first?.id ?? '', 'reject');
+    await one.runs.settled();
+  }
+  expect((await one.runs.get('c')).status).toBe('done');
+  expect(effects).toEqual(whilePending === 'cancel' ? ['free'] : ['free', 'paid']);
+});

@@ -1,0 +1,79 @@
+// What a chat shows of a tool, wherever it is: with the agent of the chat, or with a sub-agent.
+import { type CountersignOptions, countersign, memoryStore, type ToolContext } from 'countersign';
+import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
+import { expect, test, vi } from 'vitest';
+import { call, EVERYWHERE, LEASE_MS, placed, script, tool, type Where } from '../inside/kit.ts';
+import { createClient } from './client.ts';
+
+const API = 'http://localhost/api/chat';
+
+type Options = Pick<CountersignOptions, 'store' | 'clock' | 'leaseMs'> & { readonly route: ChatRouteOptions };
+
+/** A chat with an agent that has one tool, `work`, or whose sub-agent has. */
+function open(where: Where, body: (ctx: ToolContext) => unknown, { route, ...options }: Options) {
+  const ai = countersign({ ...options, retry: false });
+  const model = script([[call('work')]]);
+  const agent = placed(ai, where, { tools: [tool(ai, 'work', body)], model });
+  const { GET, POST } = chatRoute(agent, { demo: true, ...route });
+  const fetcher: typeof fetch = (input, init) => {
+    const request = new Request(input, init);
+    return request.method === 'POST' ? POST(request) : GET(request);
+  };
+  return { runs: ai.runs, fetcher };
+}
+
+test.each(([5, 6, 7] as const).flatMap((version) => EVERYWHERE.map((where) => ({ version, where }))))(
+  'a tool that asks three times is asked about each time (client $version, $where)',
+  async ({ version, where }) => {
+    let asked = 0;
+    const body = ({ interrupt }: ToolContext) => {
+      if (asked < 3) interrupt({ message: `Q${++asked}` });
+      return 'worked';
+    };
+    const route = { client: version, approvals: version === 5 ? 'output' : 'native' } as const;
+    const { runs, fetcher } = open(where, body, { store: memoryStore(), route });
+    const client = createClient(version, { api: API, id: 'chat-1', fetch: fetcher });
+    await client.say('Work');
+    const seen: unknown[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const part = client.tools.find(({ type }) => type === 'tool-work');
+      const card = client.cards.at(-1);
+      seen.push([part.state, card.status]);
+      await client.post({ decisions: [{ interruptId: card.id, decision: { type: 'approve' } }] });
+    }
+    await runs.settled();
+    const state = version === 5 ? 'input-available' : 'approval-requested';
+    expect(client.text).toContain('worked');
+    expect(seen).toEqual([
+      [state, 'pending'],
+      [state, 'pending'],
+      [state, 'pending'],
+    ]);
+  },
+);
+
+test.each(EVERYWHERE)('a result that comes late is shown as a result, not as cancelled (%s)', async (where) => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const options: Options = { store: memoryStore({ now: clock }), clock, leaseMs: LEASE_MS, route: { client: 6 } };
+  const bank = Promise.withResolvers<string>();
+  const begun = Promise.withResolvers<void>();
+  const pays = () => {
+    begun.resolve();
+    return bank.promise;
+  };
+  const one = open(where, pays, options);
+  const said = createClient(6, { api: API, id: 'chat-1', auto: true, fetch: one.fetcher }).say('Work');
+  await begun.promise;
+  now += 2 * LEASE_MS;
+  const two = open(where, () => 'again', options);
+  await two.runs.drive('chat-1');
+  await two.runs.settled();
+  bank.resolve('paid at last');
+  await one.runs.settled();
+  await vi.waitFor(async () => expect((await two.runs.get('chat-1')).status).toBe('done'));
+  const { messages } = (await (await two.fetcher(`${API}/chat-1`)).json()) as any;
+  const work = messages.at(-1).parts.find(({ type }: any) => type === 'tool-work');
+  expect(work).toMatchObject({ state: 'output-available', output: 'paid at last' });
+  await said;
+});
