@@ -8,50 +8,33 @@ import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
-import type { Chunk } from '../loop/chunk.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, checkChain } from './chain.ts';
-import { type DecisionInput, decisionOf, decisionPart, resumeSettlements } from './decision.ts';
+import {
+  type DecisionInput,
+  decisionOf,
+  decisionPart,
+  type Resumption,
+  resumptionOf,
+  withoutEntries,
+} from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
-import { type Decided, expired, outdatedCard, settledAs } from './settled.ts';
+import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
+import { type Decided, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
-import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
+import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, stateOfRun, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
-/** Who decides, through what, and on which card. */
-export type DecideOptions = {
-  /** Who decides. */
-  readonly by?: string;
-  /** Through what: an inbox, a chat, a terminal. */
-  readonly channel?: string;
-  /** What the person wants kept beside the decision. */
-  readonly note?: string;
-  /** Of the card that the decision was made on; a decision on another card is refused. */
-  readonly digest?: string;
-  /** What tools get while this process drives the run on. It is not stored. */
-  readonly context?: Context;
-  /** Hears of what happens while this process drives the run. */
-  readonly onChunk?: (chunk: Chunk) => void;
-  /** False: somebody else drives the run on. */
-  readonly drive?: boolean;
-};
-
-/** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
-export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
-/** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
-export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
-
-/** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
-export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
+export type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs {
@@ -123,7 +106,8 @@ export class Runs {
       const state = stateOf(loaded.events);
       const card = pendingCards(runId, state).get(interruptId);
       if (!card) return this.#settled(interruptId, decision);
-      await this.#refuseOutdated(interruptId, options.digest, card.interrupt.expiresAt);
+      refuseExpired(interruptId, card, this.#drives.clock());
+      await refuseOutdated(this.#store, interruptId, card, options.digest);
       const { verb, part } = decisionPart(card.part, decision, options);
       const settlement = {
         decision: decisionOf(decision),
@@ -145,8 +129,12 @@ export class Runs {
       const loaded = await this.#load(runId);
       checkChain(loaded);
       const state = stateOf(loaded.events);
-      const settlements = new Map(resumeSettlements(runId, resume, options));
-      const recorded = await this.#advance(loaded, state, resume, settlements, options, mayBegin);
+      const { decided, late } = resumptionOf(runId, state, resume, options);
+      for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
+      const open = await this.#stillOpen(resume, late);
+      if (!open) return;
+      const settlements = new Map([...decided].map(([key, { settlement }]) => [key, settlement]));
+      const recorded = await this.#advance(loaded, state, open, settlements, options, mayBegin);
       if (typeof recorded === 'number') return;
       mayBegin = recorded !== 'claim-lost';
     }
@@ -357,11 +345,16 @@ export class Runs {
     return settledAs(record, decision);
   }
 
-  async #refuseOutdated(interruptId: string, digest: string | undefined, expiresAt: number | undefined): Promise<void> {
-    if (expiresAt !== undefined && expiresAt <= this.#drives.clock()) throw expired(interruptId, expiresAt);
-    if (digest === undefined) return;
-    const record = await this.#store.interrupt(interruptId);
-    if (record?.digest !== digest) throw outdatedCard(interruptId);
+  /** Without what somebody else decided the same; undefined if that is everything. Throws if they decided otherwise. */
+  async #stillOpen(resume: Resume, late: Resumption['late']): Promise<Resume | undefined> {
+    const same = new Set<string>();
+    for (const { where, key, decision } of late) {
+      const record = await this.#store.interrupt(key);
+      if (!record || record.settledAt === null) continue;
+      settledAs(record, decision);
+      same.add(where);
+    }
+    return same.size > 0 ? withoutEntries(resume, same) : resume;
   }
 
   async #load(runId: string): Promise<LoadedRun> {
