@@ -149,11 +149,14 @@ export class Runs {
       const agent = this.#drives.agent(record.agent);
       const state = stateOf(events);
       const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-      const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
+      const chunks = options.onChunk && holdChunks(options.onChunk);
+      const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
       journal.attach(run);
       say(run);
       if (await refusalOf(journal.recorded())) continue;
-      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, options);
+      chunks?.release();
+      const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
+      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, driving);
       return;
     }
   }
