@@ -228,7 +228,17 @@ export class Drives {
 
   /** How the run stands once this process rests with it; undefined if it does not drive it. */
   rested(runId: string): Promise<Rest> | undefined {
-    return this.#active.get(runId)?.rest ?? this.#rested.get(runId);
+    return this.driven(runId) ?? this.#rested.get(runId);
+  }
+
+  /** The same, but undefined as soon as the run rests. */
+  driven(runId: string): Promise<Rest> | undefined {
+    return this.#active.get(runId)?.rest;
+  }
+
+  /** Nothing is driven here any more, or for now. */
+  get isStopping(): boolean {
+    return this.#isStopping();
   }
 
   /** True if the run stopped for an error. */
@@ -356,36 +366,5 @@ export class Drives {
   async settled(): Promise<void> {
     while (this.#active.size + this.#beginning.size > 0)
       await Promise.all([...Array.from(this.#active.values(), ({ rest }) => rest), ...this.#beginning]);
-  }
-
-  /** Tells when something about a run may have changed; a slow look from time to time finds what was missed. */
-  changesOf(runId: string, signal?: AbortSignal): { next(): Promise<void>; stop(): void } {
-    let wake: (() => void) | undefined;
-    let changed = false;
-    const notice = () => {
-      changed = true;
-      wake?.();
-    };
-    const stopWatching = this.#options.store.watch((id) => {
-      if (id === runId) notice();
-    });
-    signal?.addEventListener('abort', notice, { once: true });
-    return {
-      async next() {
-        if (!changed)
-          await new Promise<void>((resolve) => {
-            const timer = setTimeout(resolve, 1_000);
-            wake = () => {
-              clearTimeout(timer);
-              resolve();
-            };
-          });
-        changed = false;
-      },
-      stop() {
-        stopWatching();
-        signal?.removeEventListener('abort', notice);
-      },
-    };
   }
 }

@@ -1,7 +1,6 @@
 // Durable runs: start, look, decide, follow, verify. Deciding is independent of driving: what was decided is on record
 // first, then somebody drives.
 import type { Resume } from '../core/decide.ts';
-import { ConflictError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { newState } from '../core/history.ts';
 import type { Json } from '../core/json.ts';
@@ -13,6 +12,7 @@ import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, checkChain } from './chain.ts';
+import { changesOf } from './changes.ts';
 import {
   type DecisionInput,
   decisionOf,
@@ -25,10 +25,12 @@ import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
+import { refusalOf } from './refusal.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
 import { type Decided, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import { type SpeakOptions, speak } from './speaking.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, stateOfRun, viewOf } from './view.ts';
@@ -140,25 +142,11 @@ export class Runs {
     }
   }
 
-  /** The user says something in a stored conversation, and the run goes on. */
-  async speak(runId: string, say: (run: Run) => void, options: DriveOptions = {}): Promise<void> {
-    for (;;) {
-      const loaded = await this.#load(runId);
-      checkChain(loaded);
-      const { run: record, events } = loaded;
-      const agent = this.#drives.agent(record.agent);
-      const state = stateOf(events);
-      const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-      const chunks = options.onChunk && holdChunks(options.onChunk);
-      const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
-      journal.attach(run);
-      say(run);
-      if (await refusalOf(journal.recorded())) continue;
-      chunks?.release();
-      const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
-      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, driving);
-      return;
-    }
+  /**
+   * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
+   */
+  speak(runId: string, say: (run: Run) => void, options: SpeakOptions = {}): Promise<void> {
+    return speak({ store: this.#store, drives: this.#drives }, runId, say, options);
   }
 
   /** Ends a run that has not ended. What is started is told to stop; what waits is withdrawn. */
@@ -256,7 +244,7 @@ export class Runs {
 
   /** The run with its events after `after`: now, and whenever something may have changed, until `signal`. */
   async *follow(runId: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<LoadedRun> {
-    const changes = this.#drives.changesOf(runId, signal);
+    const changes = changesOf(this.#store, runId, signal);
     let seen = after;
     try {
       while (!signal?.aborted) {
@@ -286,7 +274,7 @@ export class Runs {
     runId: string,
     { until = 'pause', signal }: { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal } = {},
   ): Promise<RunView> {
-    const changes = this.#drives.changesOf(runId, signal);
+    const changes = changesOf(this.#store, runId, signal);
     try {
       for (;;) {
         const loaded = await this.#load(runId);
@@ -368,15 +356,3 @@ export class Runs {
 }
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
-
-/** Undefined when it was written; otherwise who was in the way: one who wrote first, or one who drives the run. */
-async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'claim-lost' | undefined> {
-  try {
-    await writing;
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ConflictError)) throw error;
-    if (error.code === 'stale-version' || error.code === 'claim-lost') return error.code;
-    throw error;
-  }
-}
