@@ -10,6 +10,7 @@ import type { StartOptions } from '../loop/agent.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
+import { untilAborted } from '../models/abort.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, checkChain } from './chain.ts';
 import { changesOf } from './changes.ts';
@@ -149,13 +150,13 @@ export class Runs {
     return speak({ store: this.#store, drives: this.#drives }, runId, say, options);
   }
 
-  /** Ends a run that has not ended. What is started is told to stop; what waits is withdrawn. */
+  /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
   async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
     for (;;) {
       const loaded = await this.#load(runId);
       const { run: record } = loaded;
       const state = stateOfRun(loaded);
-      if (state.ended || ENDED.has(record.status)) return this.get(runId);
+      if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return this.get(runId);
       const agent = this.#drives.agent(record.agent);
       const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
       const run = new Run(state, { sink: journal });
@@ -269,19 +270,26 @@ export class Runs {
     return this.#store.read(runId, { after });
   }
 
-  /** Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. */
+  /**
+   * Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. A run that failed and
+   * is driven on in this process is waited for.
+   */
   async wait(
     runId: string,
     { until = 'pause', signal }: { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal } = {},
   ): Promise<RunView> {
     const changes = changesOf(this.#store, runId, signal);
     try {
-      for (;;) {
-        const loaded = await this.#load(runId);
-        const { status } = loaded.run;
-        if (ENDED.has(status) || (until === 'pause' && status === 'waiting')) return viewOf(loaded);
+      for (let after = 0; ; ) {
+        const loaded = await this.#load(runId, after);
+        const { status, version } = loaded.run;
+        const drivenOn = status === 'failed' ? this.#drives.driven(runId) : undefined;
+        const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
+        if (rests && after === 0) return viewOf(loaded);
         signal?.throwIfAborted();
-        await changes.next();
+        if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
+        // While it runs, only what is new is read; then everything, once.
+        after = rests ? 0 : version;
       }
     } finally {
       changes.stop();
@@ -348,8 +356,8 @@ export class Runs {
     return same.size > 0 ? withoutEntries(resume, same) : resume;
   }
 
-  async #load(runId: string): Promise<LoadedRun> {
-    const loaded = await this.#store.read(runId);
+  async #load(runId: string, after = 0): Promise<LoadedRun> {
+    const loaded = await this.#store.read(runId, { after });
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }
