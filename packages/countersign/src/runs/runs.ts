@@ -32,6 +32,7 @@ import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
 import { type Decided, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
+import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, stateOfRun, viewOf } from './view.ts';
@@ -57,6 +58,7 @@ export class Runs {
     messages: readonly Message[],
     options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
+    const says = startMessages(messages);
     await this.#drives.tellTime();
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
@@ -66,7 +68,7 @@ export class Runs {
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
     journal.attach(run);
-    run.record(event({ type: 'user-spoke', messages }));
+    run.record(event({ type: 'user-spoke', messages: says }));
     await this.#drives.begin(agent, run, journal, { ...options, ...(chunks && { onChunk: chunks.hear }) });
     chunks?.release();
     return { id: runId };

@@ -23,7 +23,8 @@ export function startRun(
 ): Promise<{ readonly id: string }> {
   const given = typeof input === 'string' ? { prompt: input } : input;
   const says = given.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(given.prompt, 'prompt') }];
-  const messages = [...withSystem({ ...options, messages: given.messages ?? [] }), ...says];
+  const before = withSystem({ ...options, messages: given.messages ?? [] });
+  const messages = Array.isArray(before) ? [...before, ...says] : before;
   if (messages.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to start from. Pass a prompt.');
   return runs.start(agent, messages, start);
