@@ -80,7 +80,8 @@ export class Drives {
   readonly #rested = new Map<string, Promise<Rest>>();
   readonly #renewals: Renewals;
   #stopping = false;
-  readonly #isStopping = (): boolean => this.#stopping;
+  #pauses = 0;
+  readonly #isStopping = (): boolean => this.#stopping || this.#pauses > 0;
   #aheadMs = 0;
   #askAgainAt = 0;
   /** Called when there is room for another run. */
@@ -183,7 +184,7 @@ export class Drives {
    * once, such as the start of a call. No body runs before that. Resolves once it is durable; rejects if it cannot be.
    */
   async begin(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
-    if (this.#stopping) return this.goOrLeave(agent, run, journal, options);
+    if (this.isStopping) return this.goOrLeave(agent, run, journal, options);
     const driving = this.#rest(agent, run, journal, options);
     this.#beginning.add(driving);
     try {
@@ -216,7 +217,7 @@ export class Drives {
 
   /** Drives on, or leaves the run to another where this process is being stopped. */
   async goOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
-    if (!this.#stopping) return this.go(agent, run, journal, options);
+    if (!this.isStopping) return this.go(agent, run, journal, options);
     await journal.finish();
     run.close();
   }
@@ -356,10 +357,18 @@ export class Drives {
     this.#stopping = false;
   }
 
-  /** Nothing is taken up any more; what runs comes to its next rest and is handed over. */
+  /** Nothing is taken up any more, until somebody works again; what runs comes to its next rest and is handed over. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.settled();
+  }
+
+  /** The same for a while: whoever else works in this process goes on afterwards. */
+  async pause(): Promise<void> {
+    this.#pauses += 1;
+    await this.settled().finally(() => {
+      this.#pauses -= 1;
+    });
   }
 
   /** Resolves when nothing is being driven in this process. */
