@@ -15,7 +15,7 @@ export type DecideOptions = {
   readonly digest?: string;
   /** What tools get while this process drives the run on. It is not stored. */
   readonly context?: Context;
-  /** Hears of what happens while this process drives the run. */
+  /** Hears of what happens while this process drives the run. One that throws is not called again. */
   readonly onChunk?: (chunk: Chunk) => void;
   /** False: somebody else drives the run on. */
   readonly drive?: boolean;
