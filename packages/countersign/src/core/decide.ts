@@ -143,7 +143,8 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   if (call.phase.at === 'open' && outer === undefined)
     return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
   if (outer !== undefined && goesOnInside(call)) return { call, interruptId: call.id, rest: [...rest, ref] };
-  if (call.phase.at !== 'waiting') return { fault: { problem: `${what} does not wait for a decision` } };
+  if (call.phase.at !== 'waiting')
+    return { fault: { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) } };
   const { interrupt } = call.phase;
   if (outer !== undefined) {
     if (interrupt.kind !== 'inside') return { fault: { problem: `${what} is not pending inside ${label(call)}` } };

@@ -8,6 +8,7 @@ import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
 import type { Chunk } from './chunk.ts';
+import { guarded } from './guarded.ts';
 import type { Driver } from './run.ts';
 import type { Schema, SchemaInput } from './schema.ts';
 import type { Context, ToolDefinition } from './tool.ts';
@@ -121,20 +122,6 @@ export function prepareDriver(settings: Settings, options: GenerateOptions, sche
     newId: settings.newId,
     clock: settings.clock,
     onToolError: options.onToolError ?? 'tell',
-  };
-}
-
-/** A listener that throws is not called again: a dead reader must not hurt the run. */
-function guarded<T>(listen: (heard: T) => void): (heard: T) => void {
-  let listening = true;
-  return (heard) => {
-    if (!listening) return;
-    try {
-      listen(heard);
-    } catch {
-      // Its author hears of nothing more; there is nobody here to tell.
-      listening = false;
-    }
   };
 }
 

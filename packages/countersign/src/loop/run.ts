@@ -69,14 +69,18 @@ export class Run {
       this.onLate?.(events);
       return;
     }
-    for (const event of events) {
+    const folded = events.map((event) => {
       const before = this.state;
       this.state = fold(before, event);
+      return { event, before, after: this.state };
+    });
+    // Before anybody hears of it: whatever they do, what happened is on its way into the record.
+    this.#sink?.write(events);
+    for (const { event, before, after } of folded) {
       this.#onEvent?.(event);
       if (this.#emit)
-        for (const chunk of eventChunks(event, before, this.state, Math.max(0, this.replies - 1))) this.#emit(chunk);
+        for (const chunk of eventChunks(event, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }
-    this.#sink?.write(events);
   }
 
   /** True once everything recorded is durable; false if it cannot become so, and nothing more may happen. */

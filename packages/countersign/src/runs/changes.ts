@@ -1,4 +1,4 @@
-// Waiting for a change of a run, whichever process makes it.
+// Waiting for something to change about a run, whichever process changes it.
 import type { Store } from './store.ts';
 
 export type Changes = { next(): Promise<void>; stop(): void };

@@ -1,7 +1,7 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
 import { matchDecisions } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
-import { event, type RunEvent } from '../core/event.ts';
+import type { RunEvent } from '../core/event.ts';
 import { textOf } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
@@ -12,12 +12,11 @@ import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
-import { type Changes, changesOf } from './changes.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
 import { Live, tellBoth } from './live.ts';
-import { errorOutcome } from './outcome.ts';
+import { fail } from './outcome.ts';
 import { statusOf } from './projection.ts';
 import { Renewals } from './renewals.ts';
 import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
@@ -68,12 +67,6 @@ function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Re
   return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };
 }
 
-async function fail(run: Run, journal: Journal, error: unknown): Promise<void> {
-  const outcome = errorOutcome(error);
-  run.record(event({ type: 'run-failed', error: outcome }));
-  while ((await journal.finish({ status: 'failed', outcome })) === 'more');
-}
-
 /** How long the store's time is believed without asking again. */
 const TIME_TOLD_MS = 30_000;
 
@@ -87,7 +80,8 @@ export class Drives {
   readonly #rested = new Map<string, Promise<Rest>>();
   readonly #renewals: Renewals;
   #stopping = false;
-  readonly #isStopping = (): boolean => this.#stopping;
+  #pauses = 0;
+  readonly #isStopping = (): boolean => this.#stopping || this.#pauses > 0;
   #aheadMs = 0;
   #askAgainAt = 0;
   /** Called when there is room for another run. */
@@ -190,7 +184,7 @@ export class Drives {
    * once, such as the start of a call. No body runs before that. Resolves once it is durable; rejects if it cannot be.
    */
   async begin(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
-    if (this.#stopping) return this.goOrLeave(agent, run, journal, options);
+    if (this.isStopping) return this.goOrLeave(agent, run, journal, options);
     const driving = this.#rest(agent, run, journal, options);
     this.#beginning.add(driving);
     try {
@@ -223,7 +217,7 @@ export class Drives {
 
   /** Drives on, or leaves the run to another where this process is being stopped. */
   async goOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
-    if (!this.#stopping) return this.go(agent, run, journal, options);
+    if (!this.isStopping) return this.go(agent, run, journal, options);
     await journal.finish();
     run.close();
   }
@@ -235,7 +229,17 @@ export class Drives {
 
   /** How the run stands once this process rests with it; undefined if it does not drive it. */
   rested(runId: string): Promise<Rest> | undefined {
-    return this.#active.get(runId)?.rest ?? this.#rested.get(runId);
+    return this.driven(runId) ?? this.#rested.get(runId);
+  }
+
+  /** The same, but undefined as soon as the run rests. */
+  driven(runId: string): Promise<Rest> | undefined {
+    return this.#active.get(runId)?.rest;
+  }
+
+  /** Nothing is driven here any more, or for now. */
+  get isStopping(): boolean {
+    return this.#isStopping();
   }
 
   /** True if the run stopped for an error. */
@@ -373,20 +377,23 @@ export class Drives {
     this.#stopping = false;
   }
 
-  /** Nothing is taken up any more; what runs comes to its next rest and is handed over. */
+  /** Nothing is taken up any more, until somebody works again; what runs comes to its next rest and is handed over. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.settled();
+  }
+
+  /** The same for a while: whoever else works in this process goes on afterwards. */
+  async pause(): Promise<void> {
+    this.#pauses += 1;
+    await this.settled().finally(() => {
+      this.#pauses -= 1;
+    });
   }
 
   /** Resolves when nothing is being driven in this process. */
   async settled(): Promise<void> {
     while (this.#active.size + this.#beginning.size > 0)
       await Promise.all([...Array.from(this.#active.values(), ({ rest }) => rest), ...this.#beginning]);
-  }
-
-  /** Tells when something about a run may have changed. */
-  changesOf(runId: string, signal?: AbortSignal): Changes {
-    return changesOf(this.#options.store, runId, signal);
   }
 }

@@ -1,5 +1,6 @@
 // Chunks that are kept back until what they tell of is on record.
 import type { Chunk } from '../loop/chunk.ts';
+import { guarded } from '../loop/guarded.ts';
 
 export type HeldChunks = {
   readonly hear: (chunk: Chunk) => void;
@@ -7,17 +8,18 @@ export type HeldChunks = {
   readonly release: () => void;
 };
 
-/** If they are never released, nobody hears of them. */
+/** If they are never released, nobody hears of them. A listener that throws is not called again. */
 export function holdChunks(onChunk: (chunk: Chunk) => void): HeldChunks {
+  const tell = guarded(onChunk);
   let held: Chunk[] | undefined = [];
   const hear = (chunk: Chunk): void => {
     if (held) held.push(chunk);
-    else onChunk(chunk);
+    else tell(chunk);
   };
   const release = (): void => {
     const waiting = held ?? [];
     held = undefined;
-    for (const chunk of waiting) onChunk(chunk);
+    for (const chunk of waiting) tell(chunk);
   };
   return { hear, release };
 }

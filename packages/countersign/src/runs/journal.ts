@@ -190,10 +190,15 @@ export class Journal implements Sink {
   /** With nothing to write, the version cannot be held against that of the store in the same moment: look after it. */
   async #release(): Promise<'done' | 'again'> {
     const { store, run, token } = this.#options;
-    await store.release(run.id, token);
     this.#holds = false;
-    const loaded = await store.read(run.id, { after: this.#version });
-    return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
+    try {
+      await store.release(run.id, token);
+      const loaded = await store.read(run.id, { after: this.#version });
+      return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
+    } catch {
+      // Everything is on record. The claim lapses by itself, and whoever looks for work finds what is left to do.
+      return 'done';
+    }
   }
 
   /** Takes in what others recorded, such as an end, while something long runs. */

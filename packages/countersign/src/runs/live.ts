@@ -1,5 +1,6 @@
 // What models say while they say it, for those in this process who listen. Nothing of it is kept: the record follows.
 import type { Chunk } from '../loop/chunk.ts';
+import { guarded } from '../loop/guarded.ts';
 
 /** A piece of a reply. `reply` counts the replies since the user last spoke, from 0. */
 export type LiveChunk = { readonly reply: number; readonly chunk: Chunk };
@@ -9,8 +10,9 @@ type Heard = { readonly listeners: Set<(heard: LiveChunk) => void>; reply: numbe
 export class Live {
   readonly #runs = new Map<string, Heard>();
 
-  /** Tells of the reply that is being said from its beginning, then of everything that follows. */
-  listen(runId: string, listener: (heard: LiveChunk) => void): () => void {
+  /** Tells of the reply that is being said from its beginning, then of everything that follows. One that throws is not called again. */
+  listen(runId: string, told: (heard: LiveChunk) => void): () => void {
+    const listener = guarded(told);
     const heard = this.#runs.get(runId) ?? { listeners: new Set(), reply: 0, chunks: [] };
     this.#runs.set(runId, heard);
     for (const chunk of heard.chunks) listener({ reply: heard.reply, chunk });

@@ -1,10 +1,20 @@
 // How an error is kept with a run that stopped for it.
 import { CountersignError, messageOf } from '../core/errors.ts';
+import { event } from '../core/event.ts';
 import { type Json, toJson } from '../core/json.ts';
+import type { Run } from '../loop/run.ts';
+import type { Journal } from './journal.ts';
 
-export function errorOutcome(error: unknown): Json {
+function errorOutcome(error: unknown): Json {
   const known = error instanceof CountersignError;
   const retryable = known && 'retryable' in error && error.retryable === true;
   const json = toJson({ error: { code: known ? error.code : 'invariant', message: messageOf(error), retryable } });
   return json.ok ? json.value : null;
+}
+
+/** Records that the run stopped for an error, whatever others record meanwhile. */
+export async function fail(run: Run, journal: Journal, error: unknown): Promise<void> {
+  const outcome = errorOutcome(error);
+  run.record(event({ type: 'run-failed', error: outcome }));
+  while ((await journal.finish({ status: 'failed', outcome })) === 'more');
 }

@@ -1,57 +1,44 @@
 // Durable runs: start, look, decide, follow, verify. Deciding is independent of driving: what was decided is on record
 // first, then somebody drives.
 import type { Resume } from '../core/decide.ts';
-import { ConflictError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { newState } from '../core/history.ts';
 import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
-import type { Chunk } from '../loop/chunk.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
+import { untilAborted } from '../models/abort.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, checkChain } from './chain.ts';
-import { type DecisionInput, decisionOf, decisionPart, resumeSettlements } from './decision.ts';
+import { changesOf } from './changes.ts';
+import {
+  type DecisionInput,
+  decisionOf,
+  decisionPart,
+  type Resumption,
+  resumptionOf,
+  withoutEntries,
+} from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
+import { refusalOf } from './refusal.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
-import { type Decided, expired, outdatedCard, settledAs } from './settled.ts';
+import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
+import { type Decided, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import { type SpeakOptions, speak } from './speaking.ts';
+import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
-import type { InterruptQuery, LoadedRun, Page, RunQuery, RunRecord, Store, StoredEvent } from './store.ts';
+import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOf, stateOfRun, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
-/** Who decides, through what, and on which card. */
-export type DecideOptions = {
-  /** Who decides. */
-  readonly by?: string;
-  /** Through what: an inbox, a chat, a terminal. */
-  readonly channel?: string;
-  /** What the person wants kept beside the decision. */
-  readonly note?: string;
-  /** Of the card that the decision was made on; a decision on another card is refused. */
-  readonly digest?: string;
-  /** What tools get while this process drives the run on. It is not stored. */
-  readonly context?: Context;
-  /** Hears of what happens while this process drives the run. */
-  readonly onChunk?: (chunk: Chunk) => void;
-  /** False: somebody else drives the run on. */
-  readonly drive?: boolean;
-};
-
-/** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
-export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
-/** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
-export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
-
-/** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
-export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
+export type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs {
@@ -71,6 +58,7 @@ export class Runs {
     messages: readonly Message[],
     options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
+    const says = startMessages(messages);
     await this.#drives.tellTime();
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
@@ -80,7 +68,7 @@ export class Runs {
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
     journal.attach(run);
-    run.record(event({ type: 'user-spoke', messages }));
+    run.record(event({ type: 'user-spoke', messages: says }));
     await this.#drives.begin(agent, run, journal, { ...options, ...(chunks && { onChunk: chunks.hear }) });
     chunks?.release();
     return { id: runId };
@@ -123,7 +111,8 @@ export class Runs {
       const state = stateOf(loaded.events);
       const card = pendingCards(runId, state).get(interruptId);
       if (!card) return this.#settled(interruptId, decision);
-      await this.#refuseOutdated(interruptId, options.digest, card.interrupt.expiresAt);
+      refuseExpired(interruptId, card, this.#drives.clock());
+      await refuseOutdated(this.#store, interruptId, card, options.digest);
       const { verb, part } = decisionPart(card.part, decision, options);
       const settlement = {
         decision: decisionOf(decision),
@@ -145,38 +134,31 @@ export class Runs {
       const loaded = await this.#load(runId);
       checkChain(loaded);
       const state = stateOf(loaded.events);
-      const settlements = new Map(resumeSettlements(runId, resume, options));
-      const recorded = await this.#advance(loaded, state, resume, settlements, options, mayBegin);
+      const { decided, late } = resumptionOf(runId, state, resume, options);
+      for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
+      const open = await this.#stillOpen(resume, late);
+      if (!open) return;
+      const settlements = new Map([...decided].map(([key, { settlement }]) => [key, settlement]));
+      const recorded = await this.#advance(loaded, state, open, settlements, options, mayBegin);
       if (typeof recorded === 'number') return;
       mayBegin = recorded !== 'claim-lost';
     }
   }
 
-  /** The user says something in a stored conversation, and the run goes on. */
-  async speak(runId: string, say: (run: Run) => void, options: DriveOptions = {}): Promise<void> {
-    for (;;) {
-      const loaded = await this.#load(runId);
-      checkChain(loaded);
-      const { run: record, events } = loaded;
-      const agent = this.#drives.agent(record.agent);
-      const state = stateOf(events);
-      const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-      const run = new Run(state, { sink: journal, ...(options.onChunk && { emit: options.onChunk }) });
-      journal.attach(run);
-      say(run);
-      if (await refusalOf(journal.recorded())) continue;
-      if (journal.holds) await this.#drives.goOrLeave(agent, run, journal, options);
-      return;
-    }
+  /**
+   * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
+   */
+  speak(runId: string, say: (run: Run) => void, options: SpeakOptions = {}): Promise<void> {
+    return speak({ store: this.#store, drives: this.#drives }, runId, say, options);
   }
 
-  /** Ends a run that has not ended. What is started is told to stop; what waits is withdrawn. */
+  /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
   async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
     for (;;) {
       const loaded = await this.#load(runId);
       const { run: record } = loaded;
       const state = stateOfRun(loaded);
-      if (state.ended || ENDED.has(record.status)) return this.get(runId);
+      if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return this.get(runId);
       const agent = this.#drives.agent(record.agent);
       const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
       const run = new Run(state, { sink: journal });
@@ -265,7 +247,7 @@ export class Runs {
 
   /** The run with its events after `after`: now, and whenever something may have changed, until `signal`. */
   async *follow(runId: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<LoadedRun> {
-    const changes = this.#drives.changesOf(runId, signal);
+    const changes = changesOf(this.#store, runId, signal);
     let seen = after;
     try {
       while (!signal?.aborted) {
@@ -290,19 +272,26 @@ export class Runs {
     return this.#store.read(runId, { after });
   }
 
-  /** Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. */
+  /**
+   * Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. A run that failed and
+   * is driven on in this process is waited for.
+   */
   async wait(
     runId: string,
     { until = 'pause', signal }: { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal } = {},
   ): Promise<RunView> {
-    const changes = this.#drives.changesOf(runId, signal);
+    const changes = changesOf(this.#store, runId, signal);
     try {
-      for (;;) {
-        const loaded = await this.#load(runId);
-        const { status } = loaded.run;
-        if (ENDED.has(status) || (until === 'pause' && status === 'waiting')) return viewOf(loaded);
+      for (let after = 0; ; ) {
+        const loaded = await this.#load(runId, after);
+        const { status, version } = loaded.run;
+        const drivenOn = status === 'failed' ? this.#drives.driven(runId) : undefined;
+        const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
+        if (rests && after === 0) return viewOf(loaded);
         signal?.throwIfAborted();
-        await changes.next();
+        if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
+        // While it runs, only what is new is read; then everything, once.
+        after = rests ? 0 : version;
       }
     } finally {
       changes.stop();
@@ -357,30 +346,23 @@ export class Runs {
     return settledAs(record, decision);
   }
 
-  async #refuseOutdated(interruptId: string, digest: string | undefined, expiresAt: number | undefined): Promise<void> {
-    if (expiresAt !== undefined && expiresAt <= this.#drives.clock()) throw expired(interruptId, expiresAt);
-    if (digest === undefined) return;
-    const record = await this.#store.interrupt(interruptId);
-    if (record?.digest !== digest) throw outdatedCard(interruptId);
+  /** Without what somebody else decided the same; undefined if that is everything. Throws if they decided otherwise. */
+  async #stillOpen(resume: Resume, late: Resumption['late']): Promise<Resume | undefined> {
+    const same = new Set<string>();
+    for (const { where, key, decision } of late) {
+      const record = await this.#store.interrupt(key);
+      if (!record || record.settledAt === null) continue;
+      settledAs(record, decision);
+      same.add(where);
+    }
+    return same.size > 0 ? withoutEntries(resume, same) : resume;
   }
 
-  async #load(runId: string): Promise<LoadedRun> {
-    const loaded = await this.#store.read(runId);
+  async #load(runId: string, after = 0): Promise<LoadedRun> {
+    const loaded = await this.#store.read(runId, { after });
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }
 }
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
-
-/** Undefined when it was written; otherwise who was in the way: one who wrote first, or one who drives the run. */
-async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'claim-lost' | undefined> {
-  try {
-    await writing;
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ConflictError)) throw error;
-    if (error.code === 'stale-version' || error.code === 'claim-lost') return error.code;
-    throw error;
-  }
-}

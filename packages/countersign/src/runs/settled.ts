@@ -1,8 +1,10 @@
 // What whoever decides too late is told: the recorded decision, or why theirs is not taken.
 import { ConflictError } from '../core/errors.ts';
-import { sameJson } from '../core/json.ts';
+import { type Json, sameJson } from '../core/json.ts';
+import type { ToolRequestPart } from '../core/message.ts';
+import { digestOf, type PendingCard } from './card.ts';
 import { type DecisionInput, decisionOf, type Settlement } from './decision.ts';
-import type { InterruptRecord } from './store.ts';
+import type { InterruptRecord, Store } from './store.ts';
 
 /** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
 export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
@@ -13,8 +15,8 @@ export function settledAs(
   decision: DecisionInput,
 ): Decided {
   const recorded = settlement as unknown as Settlement | null;
-  if (recorded?.decision !== undefined && sameJson(recorded.decision, decisionOf(decision)))
-    return { interruptId, runId, ...recorded };
+  const said = decisionOf(decision);
+  if (recorded?.decision !== undefined && sameJson(recorded.decision, said)) return { interruptId, runId, ...recorded };
   const who = recorded?.by ?? 'somebody';
   const what = recorded?.decision ? JSON.stringify(recorded.decision) : 'withdrawn';
   const when = settledAt === null ? '' : ` at ${new Date(settledAt).toISOString()}`;
@@ -25,18 +27,37 @@ export function settledAs(
   );
 }
 
-export function expired(interruptId: string, expiresAt: number): ConflictError {
-  return new ConflictError(
+/** Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. */
+export function refuseExpired(interruptId: string, { interrupt: { expiresAt } }: PendingCard, now: number): void {
+  if (expiresAt === undefined || expiresAt > now) return;
+  throw new ConflictError(
     'already-decided',
     { interruptId, expiresAt },
     `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}.`,
   );
 }
 
-export function outdatedCard(interruptId: string): ConflictError {
-  return new ConflictError(
+/** Throws if the decision was made on anything else than what is on record. */
+export async function refuseOutdated(
+  store: Store,
+  interruptId: string,
+  { part }: PendingCard,
+  digest: string | undefined,
+): Promise<void> {
+  if (digest === undefined || digest === digestOf(interruptId, { part } as unknown as Json)) return;
+  // An older version may have made the card otherwise. It will do if it shows the question that is on record.
+  const kept = await store.interrupt(interruptId);
+  if (kept && digest === kept.digest && digest === digestOf(interruptId, kept.card) && shows(kept.card, part)) return;
+  throw new ConflictError(
     'outdated-card',
     { interruptId },
     `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
   );
+}
+
+/** The tool, its input and what the asker wants shown are those of the record. */
+function shows(card: Json, { toolRequest, metadata }: ToolRequestPart): boolean {
+  const { part } = card as unknown as { readonly part: ToolRequestPart };
+  const payload = metadata?.interrupt ?? null;
+  return sameJson(part.toolRequest, toolRequest) && sameJson(part.metadata?.interrupt ?? null, payload);
 }

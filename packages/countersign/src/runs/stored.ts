@@ -1,12 +1,13 @@
 // Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
 import type { Resume } from '../core/decide.ts';
-import { CountersignError, ProviderError, UsageError } from '../core/errors.ts';
+import { ConflictError, CountersignError, ProviderError, UsageError } from '../core/errors.ts';
 import { messagesOf } from '../core/history.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
 import { type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
 import { readOutput } from '../loop/output.ts';
 import { GenerateResponse } from '../loop/response.ts';
+import type { Run } from '../loop/run.ts';
 import { asSchema } from '../loop/schema.ts';
 import type { AgentPort } from './drives.ts';
 import type { Runs } from './runs.ts';
@@ -22,7 +23,8 @@ export function startRun(
 ): Promise<{ readonly id: string }> {
   const given = typeof input === 'string' ? { prompt: input } : input;
   const says = given.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(given.prompt, 'prompt') }];
-  const messages = [...withSystem({ ...options, messages: given.messages ?? [] }), ...says];
+  const before = withSystem({ ...options, messages: given.messages ?? [] });
+  const messages = Array.isArray(before) ? [...before, ...says] : before;
   if (messages.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to start from. Pass a prompt.');
   return runs.start(agent, messages, start);
@@ -37,19 +39,18 @@ export async function converse(
   const { runId, prompt, context, by, onChunk, whilePending = 'cancel', abortSignal } = options;
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
-  const known = await exists(runs, runId);
   const resume = resumeOf(options);
-  if (!known) {
-    if (prompt === undefined) await runs.get(runId);
-    await startRun(runs, agent, options, { ...(prompt !== undefined && { prompt }) }, { runId, ...driving });
-  } else {
+  const begins = prompt !== undefined && !(await exists(runs, runId));
+  const begun = begins && (await unlessExists(startRun(runs, agent, options, { prompt }, { runId, ...driving })));
+  if (!begun && hasDecisions(resume)) {
     await runs.wait(runId, signal);
-    if (hasDecisions(resume)) await runs.resume(runId, resume, driving);
-    if (prompt !== undefined) {
-      await runs.wait(runId, signal);
-      const says = [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
-      await runs.speak(runId, (run) => hear(run, says, whilePending, new Set()), driving);
-    }
+    await runs.resume(runId, resume, driving);
+  }
+  if (!begun && prompt !== undefined) {
+    const says = [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
+    // Of what waited in a conversation that was cancelled, nothing can be decided any more.
+    const how = (run: Run) => (run.state.ended ? 'cancel' : whilePending);
+    await runs.speak(runId, (run) => hear(run, says, how(run), new Set()), { ...driving, ...signal });
   }
   const view = await runs.wait(runId, signal);
   const state = stateOf(await runs.recorded(runId));
@@ -68,6 +69,17 @@ export async function converse(
 
 function hasDecisions(resume: Resume): boolean {
   return Object.keys(resume).some((key) => key !== 'metadata');
+}
+
+/** False if somebody else began the conversation in the same moment. */
+async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
+  try {
+    await starting;
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError && error.code === 'run-exists') return false;
+    throw error;
+  }
 }
 
 async function exists(runs: Runs, runId: string): Promise<boolean> {

@@ -26,7 +26,9 @@ export function startWorker(
   options: WorkerOptions = {},
   reminding?: RemindersOptions,
 ): Worker {
-  const { concurrency = 8, pollMs = 1_000, onError } = options;
+  const { concurrency = 8, pollMs = 1_000 } = options;
+  // Whoever listens may fail as well, at once or later: the worker goes on.
+  const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
   const search = new Search(store, drives, concurrency, pollMs);
   let stopped = false;
   let wake: (() => void) | undefined;
@@ -37,8 +39,8 @@ export function startWorker(
   const working = (async () => {
     while (!stopped) {
       // Neither keeps the other from its work.
-      for (const looked of await Promise.allSettled([search.once(), reminders?.look()]))
-        if (looked.status === 'rejected') onError?.(looked.reason);
+      const looking = drives.isStopping ? [] : [search.once(), reminders?.look()];
+      for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
       if (stopped) return;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pollMs);
@@ -56,10 +58,13 @@ export function startWorker(
       notice();
       stopWatching();
       await working;
-      await Promise.all([drives.stop(), reminders?.stop()]);
-      drives.work();
+      await Promise.all([drives.pause(), reminders?.stop()]);
     },
   };
+}
+
+async function tell(onError: WorkerOptions['onError'], error: unknown): Promise<void> {
+  await onError?.(error);
 }
 
 /** Looks for work; a run that was just looked at is left alone for a while, whatever the store says. */
@@ -83,6 +88,7 @@ class Search {
     const now = performance.now();
     for (const [runId, at] of this.#seen) if (now - at > this.#patienceMs) this.#seen.delete(runId);
     const due = await this.#store.due(room + this.#seen.size);
+    if (this.#drives.isStopping) return;
     const fresh = due.filter((runId) => !this.#seen.has(runId)).slice(0, room);
     for (const runId of fresh) this.#seen.set(runId, now);
     const found = await Promise.allSettled(fresh.map((runId) => this.#drives.take(runId)));

@@ -1,0 +1,30 @@
+// What callers say beside what they want of runs: who decides, which page, from where on.
+import type { Chunk } from '../loop/chunk.ts';
+import type { Context } from '../loop/tool.ts';
+import type { InterruptQuery, RunQuery } from './store.ts';
+
+/** Who decides, through what, and on which card. */
+export type DecideOptions = {
+  /** Who decides. */
+  readonly by?: string;
+  /** Through what: an inbox, a chat, a terminal. */
+  readonly channel?: string;
+  /** What the person wants kept beside the decision. */
+  readonly note?: string;
+  /** Of the card that the decision was made on; a decision on another card is refused. */
+  readonly digest?: string;
+  /** What tools get while this process drives the run on. It is not stored. */
+  readonly context?: Context;
+  /** Hears of what happens while this process drives the run. One that throws is not called again. */
+  readonly onChunk?: (chunk: Chunk) => void;
+  /** False: somebody else drives the run on. */
+  readonly drive?: boolean;
+};
+
+/** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
+export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
+/** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
+export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
+
+/** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
+export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };

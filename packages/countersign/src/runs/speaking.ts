@@ -1,0 +1,83 @@
+// The user says something in a stored conversation. Whoever drives the run comes to rest first: a reply that is on its
+// way is no answer to it, and what was approved is not taken back.
+import { Run } from '../loop/run.ts';
+import { untilAborted } from '../models/abort.ts';
+import { checkChain } from './chain.ts';
+import { type Changes, changesOf } from './changes.ts';
+import type { DriveOptions, Drives } from './drives.ts';
+import { holdChunks } from './held-chunks.ts';
+import { refusalOf } from './refusal.ts';
+import { unknownRun } from './run-id.ts';
+import type { LoadedRun, RunRecord, Store } from './store.ts';
+import { stateOf } from './view.ts';
+
+/** `signal` ends the waiting for whoever drives the run; then nothing is said. */
+export type SpeakOptions = DriveOptions & { readonly signal?: AbortSignal };
+
+type Runs = { readonly store: Store; readonly drives: Drives };
+
+/** Resolves once it is on record. `say` is called again where somebody else was first. */
+export async function speak(runs: Runs, runId: string, say: (run: Run) => void, options: SpeakOptions): Promise<void> {
+  const { store, drives } = runs;
+  await drives.tellTime();
+  const changes = changesOf(store, runId, options.signal);
+  try {
+    for (;;) {
+      const loaded = await store.read(runId);
+      if (!loaded) throw unknownRun(runId);
+      checkChain(loaded);
+      options.signal?.throwIfAborted();
+      if (loaded.run.status === 'running') await comesToRest(runs, loaded.run, changes, options);
+      else {
+        const refusal = await says(drives, loaded, say, options);
+        if (!refusal) return;
+        if (refusal === 'claim-lost') await untilChanged(drives, runId, changes, options.signal);
+      }
+    }
+  } finally {
+    changes.stop();
+  }
+}
+
+/** Undefined once it is on record, and then it is answered: whoever says it holds the claim. */
+async function says(
+  drives: Drives,
+  { run: record, events }: LoadedRun,
+  say: (run: Run) => void,
+  options: SpeakOptions,
+) {
+  const agent = drives.agent(record.agent);
+  const state = stateOf(events);
+  const journal = drives.journal(record, state, agent, { onStale: 'fail', enter: true });
+  const chunks = options.onChunk && holdChunks(options.onChunk);
+  const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
+  journal.attach(run);
+  say(run);
+  const refusal = await refusalOf(journal.recorded());
+  if (refusal) return refusal;
+  chunks?.release();
+  const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
+  if (journal.holds) await drives.goOrLeave(agent, run, journal, driving);
+  return undefined;
+}
+
+/** Resolves when the run does not run any more. If nobody drives it, such as after a crash, it is driven here. */
+async function comesToRest(
+  { store, drives }: Runs,
+  { id, agent, ...first }: RunRecord,
+  changes: Changes,
+  { context, signal }: SpeakOptions,
+): Promise<void> {
+  drives.agent(agent);
+  for (let { status, version } = first; status === 'running'; ) {
+    if (!drives.isStopping && !drives.driven(id)) await drives.take(id, context);
+    await untilChanged(drives, id, changes, signal);
+    const loaded = await store.read(id, { after: version });
+    if (!loaded) throw unknownRun(id);
+    ({ status, version } = loaded.run);
+  }
+}
+
+async function untilChanged(drives: Drives, runId: string, changes: Changes, signal: AbortSignal | undefined) {
+  await untilAborted<unknown>(drives.driven(runId) ?? changes.next(), signal);
+}

@@ -1,0 +1,196 @@
+// Deciding, through a chat and by id: too late, at once, on another card, or with something that is no decision.
+import { approve, countersign, type InterruptRecord, memoryStore, type Store, UsageError, z } from 'countersign';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../src/runs/card.ts';
+import { changedStore } from '../changed-store.ts';
+
+const asksToPay: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: { amount: 5 } }] };
+
+type BankOptions = { readonly store?: Store; readonly clock?: () => number; readonly expiresIn?: number };
+
+function bank({ store = memoryStore(), clock, expiresIn }: BankOptions = {}) {
+  const paid: number[] = [];
+  const ai = countersign({ store, retry: false, ...(clock && { clock }) });
+  const pay = ai.defineTool(
+    {
+      name: 'pay',
+      description: '',
+      inputSchema: z.object({ amount: z.number() }),
+      needsApproval: true,
+      ...(expiresIn !== undefined && { expiresIn }),
+    },
+    ({ amount }) => {
+      paid.push(amount);
+      return 'paid';
+    },
+  );
+  const ask = ai.defineInterrupt({ name: 'ask', description: '', outputSchema: z.string() });
+  const payer = ai.defineAgent({ name: 'payer', model: scriptedModel([asksToPay, 'Paid.']), tools: [pay] });
+  const asksPayer: ScriptStep = { calls: [{ name: 'payer', ref: 's', input: { prompt: 'Pay.' } }] };
+  const agentWith = (name: string, script: readonly ScriptStep[]) =>
+    ai.defineAgent({ name, model: scriptedModel(script), tools: [pay, ask, payer] });
+  return {
+    runs: ai.runs,
+    paid,
+    clerk: agentWith('clerk', [asksToPay, 'Done.']),
+    boss: agentWith('boss', [asksPayer, 'Done.']),
+    asker: agentWith('asker', [{ calls: [{ name: 'ask', ref: 'a', input: {} }] }, 'Thanks.']),
+  };
+}
+
+describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadline, of the %s', (name) => {
+  test('is told so, and nothing runs', async () => {
+    let now = 1_000;
+    const clock = () => now;
+    const { runs, paid, ...agents } = bank({ store: memoryStore({ now: clock }), clock, expiresIn: 500 });
+    const chat = agents[name].chat({ runId: 'talk' });
+    const { interrupts } = await chat.send('Pay.');
+    now = 2_000;
+    const deciding = chat.send({ resume: { approve: interrupts.map((part) => approve(part)) } });
+    await expect(deciding).rejects.toMatchObject({ name: 'ConflictError', code: 'already-decided' });
+    await runs.settled();
+    expect(paid).toEqual([]);
+    expect(await runs.get('talk')).toMatchObject({ status: 'waiting', pending: [expect.any(String)] });
+  });
+});
+
+describe('who decided is on record', () => {
+  test('where the answer was built by hand', async () => {
+    const { runs, asker } = bank();
+    const chat = asker.chat({ runId: 'talk', by: 'ann' });
+    await chat.send('Ask.');
+    const answer = { toolResponse: { name: 'ask', ref: 'a', output: 'blue' } };
+    expect((await chat.send({ resume: { respond: answer } })).text).toBe('Thanks.');
+    const { items } = await runs.interrupts({ settled: true });
+    expect(items.map(({ settlement }) => settlement)).toEqual([
+      expect.objectContaining({ by: 'ann', decision: { type: 'respond', output: 'blue' } }),
+    ]);
+  });
+
+  test('where the question was asked inside a sub-agent', async () => {
+    const { runs, boss, paid } = bank();
+    const chat = boss.chat({ runId: 'talk', by: 'ann' });
+    await chat.send('Pay.');
+    const byHand = { toolRequest: { name: 'pay', ref: 'p', input: { amount: 5 } }, metadata: { path: ['s'] } };
+    await chat.send({ resume: { approve: byHand } });
+    expect(paid).toEqual([5]);
+    const { items } = await runs.interrupts({ settled: true });
+    expect(items.map(({ settlement }) => settlement)).toEqual([
+      expect.objectContaining({ by: 'ann', decision: { type: 'approve' } }),
+    ]);
+  });
+});
+
+describe('two chats decide one question at once', () => {
+  test.each(['clerk', 'boss'] as const)('the same decision is told the outcome, of the %s', async (name) => {
+    const { paid, ...agents } = bank();
+    const { interrupts } = await agents[name].chat({ runId: 'talk' }).send('Pay.');
+    const resume = { approve: interrupts.map((part) => approve(part)) };
+    const [one, two] = ['ann', 'bob'].map((by) => agents[name].chat({ runId: 'talk', by }).send({ resume }));
+    expect((await one)?.text).toBe('Done.');
+    expect((await two)?.text).toBe('Done.');
+    expect(paid).toEqual([5]);
+  });
+
+  test('another decision is told who was first, and what they decided', async () => {
+    const { runs, clerk, paid } = bank();
+    const { interrupts } = await clerk.chat({ runId: 'talk' }).send('Pay.');
+    const [part] = interrupts;
+    if (!part) throw new Error('a question');
+    const outcomes = await Promise.allSettled([
+      runs.resume('talk', { approve: approve(part) }, { by: 'ann' }),
+      runs.resume('talk', { approve: approve(part, { edit: { amount: 7 } }) }, { by: 'bob' }),
+    ]);
+    await runs.settled();
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    expect(refused).toEqual([
+      expect.objectContaining({
+        code: 'already-decided',
+        message: expect.stringMatching(/was decided by (ann|bob) at 2.*approve/),
+      }),
+    ]);
+    expect(paid).toHaveLength(1);
+  });
+
+  test('what is still open is decided with it', async () => {
+    const paid: string[] = [];
+    const calls = ['p', 'q'].map((ref) => ({ name: 'pay', ref, input: { bill: ref } }));
+    const ai = countersign({ model: scriptedModel([{ calls }, 'Done.']), store: memoryStore(), retry: false });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', inputSchema: z.object({ bill: z.string() }), needsApproval: true },
+      ({ bill }) => void paid.push(bill),
+    );
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+    const chat = clerk.chat({ runId: 'talk' });
+    const { interrupts } = await chat.send('Pay.');
+    await ai.runs.decide((await ai.runs.get('talk')).pending[0] ?? '', 'approve', { by: 'ann' });
+    await ai.runs.settled();
+    expect((await chat.send({ resume: { approve: interrupts.map((part) => approve(part)) } })).text).toBe('Done.');
+    expect(paid).toEqual(['p', 'q']);
+  });
+});
+
+describe('a card that was changed in the store, with its digest', () => {
+  const amountOf = (record: InterruptRecord, amount: number): InterruptRecord => {
+    const card = JSON.parse(JSON.stringify(record.card).replace('"amount":5', `"amount":${amount}`));
+    return { ...record, card, digest: digestOf(record.id, card) };
+  };
+
+  test('is not what a decision is made on', async () => {
+    const kept = memoryStore();
+    const store = changedStore(kept, {
+      interrupt: async (id) => {
+        const record = await kept.interrupt(id);
+        return record && amountOf(record, 1);
+      },
+    });
+    const { clerk, runs, paid } = bank({ store });
+    const { id } = await clerk.start('Pay.');
+    const [key = ''] = (await runs.rested(id)).pending;
+    const seen = await runs.interrupt(key);
+    expect(seen.input).toEqual({ amount: 1 });
+    await expect(runs.decide(key, 'approve', { digest: seen.digest })).rejects.toMatchObject({ code: 'outdated-card' });
+    expect(paid).toEqual([]);
+  });
+
+  test('is no hindrance where it shows the recorded question, as an older version wrote it', async () => {
+    const kept = memoryStore();
+    const store = changedStore(kept, {
+      interrupt: async (id) => {
+        const record = await kept.interrupt(id);
+        if (!record) return undefined;
+        const { part } = record.card as { part: { toolRequest: object; metadata: object } };
+        const card = {
+          part: { ...part, metadata: { ...part.metadata, older: true } },
+        } as unknown as InterruptRecord['card'];
+        return { ...record, card, digest: digestOf(id, card) };
+      },
+    });
+    const { clerk, runs, paid } = bank({ store });
+    const { id } = await clerk.start('Pay.');
+    const [key = ''] = (await runs.rested(id)).pending;
+    await runs.decide(key, 'approve', { digest: (await runs.interrupt(key)).digest });
+    await runs.settled();
+    expect(paid).toEqual([5]);
+  });
+});
+
+test.each([null, undefined, 5, 'yes', [], {}, { type: 'yes' }, { type: null }])(
+  'what is no decision is refused as such, before and after the question was decided: %j',
+  async (garbage) => {
+    const { clerk, runs } = bank();
+    const { id } = await clerk.start('Pay.');
+    const [key = ''] = (await runs.rested(id)).pending;
+    const decide = () => runs.decide(key, garbage as never).catch((error: unknown) => error);
+    const refused = { code: 'invalid-decision', message: expect.stringContaining('approve, reject, cancel') };
+    const before = await decide();
+    expect(before).toBeInstanceOf(UsageError);
+    expect(before).toMatchObject(refused);
+    await runs.decide(key, 'approve');
+    const after = await decide();
+    expect(after).toBeInstanceOf(UsageError);
+    expect(after).toMatchObject(refused);
+    await runs.settled();
+  },
+);

@@ -1,0 +1,118 @@
+// Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
+import { countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+
+function bank(script: readonly ScriptStep[], store: Store = memoryStore()) {
+  const paid: string[] = [];
+  const model = scriptedModel(script);
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true },
+    () => void paid.push('paid'),
+  );
+  const breaks = ai.defineAgent({ name: 'breaks', model: scriptedModel([]) });
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, breaks] }), paid, model, store };
+}
+
+const asksToPay: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: {} }] };
+const paysAndBreaks: ScriptStep = {
+  calls: [
+    { name: 'pay', ref: 'p', input: {} },
+    { name: 'breaks', ref: 'b', input: { prompt: 'Go.' } },
+  ],
+};
+
+describe('a run that failed', () => {
+  test('is waited for once it is driven on', async () => {
+    const { clerk, runs } = bank([{ fail: { message: '503' } }, 'Hello.']);
+    const { id } = await clerk.start('Hi.');
+    expect(await runs.wait(id)).toMatchObject({ status: 'failed' });
+    await runs.drive(id);
+    expect(await runs.wait(id)).toMatchObject({ status: 'done', text: 'Hello.' });
+  });
+
+  test('and fails again says so, and the wait can be left', async () => {
+    const never = Promise.withResolvers<ScriptStep>();
+    const steps = [{ fail: { message: '503' } }, { fail: { message: '504' } }, never.promise];
+    const ai = countersign({ model: scriptedModel(() => steps.shift() ?? 'Hi.'), store: memoryStore(), retry: false });
+    const { id } = await ai.defineAgent({ name: 'clerk' }).start('Hi.');
+    expect(await ai.runs.wait(id)).toMatchObject({ error: { message: '503' } });
+    await ai.runs.drive(id);
+    expect(await ai.runs.wait(id)).toMatchObject({ status: 'failed', error: { message: '504' } });
+    await ai.runs.drive(id);
+    const abort = new AbortController();
+    const waiting = ai.runs.wait(id, { signal: abort.signal });
+    abort.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    never.resolve('Hello.');
+    await ai.runs.settled();
+  });
+
+  test('is cancelled, and what waits in it is withdrawn', async () => {
+    const { clerk, runs, paid } = bank([paysAndBreaks]);
+    const { id } = await clerk.start('Pay.');
+    expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [expect.any(String)] });
+    const [card = ''] = (await runs.get(id)).pending;
+    expect(await runs.cancel(id, { by: 'ann' })).toMatchObject({ status: 'cancelled', error: null, pending: [] });
+    expect((await runs.interrupts()).items).toEqual([]);
+    expect((await runs.interrupt(card)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
+    await expect(runs.decide(card, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
+    expect(await runs.verify(id)).toMatchObject({ ok: true });
+    expect(paid).toEqual([]);
+  });
+});
+
+describe.each(['release', 'read after the release'] as const)('a store that fails once with a %s', (which) => {
+  /** Fails with the first release after `arm`, or with the read that follows it. */
+  function failing() {
+    const kept = memoryStore();
+    let armed = false;
+    let released = false;
+    const fail = () => {
+      armed = false;
+      throw new ProviderError('store-failed', {}, 'The connection was lost.', { retryable: true });
+    };
+    const store = changedStore(kept, {
+      release: async (id, token) => {
+        if (armed && which === 'release') fail();
+        released = armed;
+        return kept.release(id, token);
+      },
+      read: async (id, options) => {
+        if (armed && released) fail();
+        return kept.read(id, options);
+      },
+    });
+    const arm = () => {
+      armed = true;
+    };
+    return { store, arm, isArmed: () => armed };
+  }
+
+  test.each([
+    ['done', ['Hello.']],
+    ['waiting', [asksToPay]],
+  ] as const)('leaves a run that is %s as it is when it is driven', async (status, script) => {
+    const { store, arm, isArmed } = failing();
+    const { clerk, runs } = bank(script, store);
+    const { id } = await clerk.start('Hi.');
+    await runs.settled();
+    arm();
+    await runs.drive(id);
+    await runs.settled();
+    expect(isArmed()).toBe(false);
+    expect(await runs.get(id)).toMatchObject({ status, error: null });
+  });
+
+  test('takes nothing from a decision that is on record', async () => {
+    const { store, arm, isArmed } = failing();
+    const { clerk, runs } = bank([asksToPay, 'Done.'], store);
+    const { id } = await clerk.start('Hi.');
+    const [card = ''] = (await runs.rested(id)).pending;
+    arm();
+    expect(await runs.decide(card, 'approve', { by: 'ann', drive: false })).toMatchObject({ by: 'ann' });
+    expect(isArmed()).toBe(false);
+  });
+});

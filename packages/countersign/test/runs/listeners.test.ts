@@ -1,0 +1,67 @@
+// Those who listen to a stored run: one that throws hurts nobody, and is not called again.
+import { approve, type Chunk, countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+
+function bank() {
+  const paid: string[] = [];
+  const calls = [{ name: 'pay', ref: 'p', input: {} }];
+  const model = scriptedModel([{ text: 'One moment.', calls }, 'Paid.']);
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => {
+    paid.push('paid');
+    return 'paid';
+  });
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }), paid };
+}
+
+/** Throws when it hears of a chunk of this type, or of anything. */
+function thrower(type?: Chunk['type']) {
+  const heard: string[] = [];
+  const onChunk = (chunk: Chunk): void => {
+    heard.push(chunk.type);
+    if (type === undefined || chunk.type === type) throw new Error('The reader is gone.');
+  };
+  return { heard, onChunk };
+}
+
+test.each([undefined, 'decision', 'tool-response', 'text'] as const)(
+  'a decision whose listener throws at %s is made, and its call has its result',
+  async (type) => {
+    const { clerk, runs, paid } = bank();
+    const { id } = await clerk.start('Pay.');
+    const [card = ''] = (await runs.rested(id)).pending;
+    const { heard, onChunk } = thrower(type);
+    await runs.decide(card, 'approve', { onChunk });
+    await runs.settled();
+    expect(await runs.get(id)).toMatchObject({ status: 'done', text: 'Paid.', error: null });
+    expect(paid).toEqual(['paid']);
+    const events = (await runs.recorded(id)).map((event) => event.type);
+    expect(events.slice(3)).toEqual(['decision-made', 'call-started', 'call-settled', 'model-replied']);
+    expect(heard.at(-1)).toBe(type ?? 'decision');
+  },
+);
+
+test('a chat whose listener throws says and decides what it was told to', async () => {
+  const { clerk, paid } = bank();
+  const chat = clerk.chat({ runId: 'talk' });
+  const { interrupts } = await chat.send({ prompt: 'Pay.', onChunk: thrower().onChunk });
+  const resume = { approve: interrupts.map((part) => approve(part)) };
+  expect((await chat.send({ resume, onChunk: thrower().onChunk })).text).toBe('Paid.');
+  expect((await chat.send({ prompt: 'Again.', onChunk: thrower().onChunk }).catch((error) => error)).code).toBe(
+    'provider-failed',
+  );
+  expect(paid).toEqual(['paid']);
+});
+
+test('a listener of the run that throws keeps nothing from the others', async () => {
+  const { clerk, runs } = bank();
+  const heard: string[] = [];
+  runs.listen('talk', () => {
+    throw new Error('The reader is gone.');
+  });
+  runs.listen('talk', ({ chunk }) => heard.push(chunk.type));
+  await clerk.start('Pay.', { runId: 'talk' });
+  expect(await runs.rested('talk')).toMatchObject({ status: 'waiting' });
+  expect(heard).toContain('text');
+});

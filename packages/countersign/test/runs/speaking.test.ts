@@ -1,0 +1,201 @@
+// Speaking in a stored conversation while others speak, decide or drive: everything said is answered, once.
+import { countersign, type ModelRequest, memoryStore, type Runs, type Store, z } from 'countersign';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
+import { describe, expect, test, vi } from 'vitest';
+import { hear } from '../../src/loop/generate.ts';
+import { changedStore } from '../changed-store.ts';
+
+type Reply = (request: ModelRequest) => ScriptStep | Promise<ScriptStep>;
+
+const textsOf = (messages: ModelRequest['messages'], role: string): string[] =>
+  messages
+    .filter((message) => message.role === role)
+    .flatMap(({ content }) => content.map((part) => ('text' in part ? part.text : '')));
+
+/** Answers with everything that the user has said so far. */
+const echo: Reply = ({ messages }) => `Heard: ${textsOf(messages, 'user').join(' ')}`;
+
+type TalkOptions = {
+  readonly store?: Store;
+  readonly clock?: () => number;
+  readonly body?: () => unknown;
+  readonly leaseMs?: number;
+};
+
+function talk(reply: Reply, { store = memoryStore(), body = () => 'paid', ...options }: TalkOptions = {}) {
+  const paid: string[] = [];
+  const model = scriptedModel(reply);
+  const ai = countersign({ model, store, retry: false, ...options });
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true },
+    async () => {
+      paid.push('pay');
+      return body();
+    },
+  );
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }), paid, model };
+}
+
+const says = (text: string) => [{ role: 'user' as const, content: [{ text }] }];
+const rolesOf = async (runs: Runs, id: string) => (await runs.get(id)).messages.map(({ role }) => role);
+const asksToPay: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: {} }] };
+const paysFirst: Reply = (request) =>
+  request.messages.some(({ role }) => role === 'tool') ? echo(request) : asksToPay;
+
+describe('what is said in one conversation at once', () => {
+  test.each(['cancel', 'queue', 'refuse'] as const)('is answered, all of it (%s)', async (whilePending) => {
+    const { clerk, runs } = talk(async (request) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return echo(request);
+    });
+    await clerk.generate({ runId: 'talk', prompt: 'a' });
+    await Promise.all(['b', 'c', 'd'].map((prompt) => clerk.generate({ runId: 'talk', prompt, whilePending })));
+    const { messages, text, status } = await runs.get('talk');
+    expect(messages.map(({ role }) => role).join(' ')).toBe('user model user model user model user model');
+    expect(textsOf(messages, 'user').toSorted()).toEqual(['a', 'b', 'c', 'd']);
+    expect(text).toBe(`Heard: ${textsOf(messages, 'user').join(' ')}`);
+    expect(status).toBe('done');
+  });
+
+  test.each(['cancel', 'queue', 'refuse'] as const)(
+    'is answered also if both are the first (%s)',
+    async (whilePending) => {
+      const { clerk, runs } = talk(echo);
+      await Promise.all(['a', 'b'].map((prompt) => clerk.generate({ runId: 'talk', prompt, whilePending })));
+      const { messages, text } = await runs.get('talk');
+      expect(messages.map(({ role }) => role).join(' ')).toBe('user model user model');
+      expect(text).toBe(`Heard: ${textsOf(messages, 'user').join(' ')}`);
+    },
+  );
+
+  test('is answered if it is said while the model is being asked, by another process too', async () => {
+    const store = memoryStore();
+    const asked = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const here = talk(
+      async (request) => {
+        asked.resolve();
+        await go.promise;
+        return echo(request);
+      },
+      { store },
+    );
+    const there = talk(echo, { store });
+    await here.clerk.start('a', { runId: 'talk' });
+    await asked.promise;
+    const speaking = there.runs.speak('talk', (run) => hear(run, says('b'), 'queue', new Set()));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    go.resolve();
+    await speaking;
+    expect(await there.runs.wait('talk')).toMatchObject({ status: 'done', text: 'Heard: a b' });
+    expect(await rolesOf(there.runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
+  });
+});
+
+describe('what is said when somebody has just approved', () => {
+  test.each(['cancel', 'queue'] as const)('takes nothing back, and is answered (%s)', async (whilePending) => {
+    const kept = memoryStore();
+    let decideFirst: (() => Promise<unknown>) | undefined;
+    // Between the look of the one who speaks and their words, the other one approves.
+    const store = changedStore(kept, {
+      append: async (append) => {
+        const decide = append.events.some(({ type }) => type === 'user-spoke') ? decideFirst : undefined;
+        decideFirst = undefined;
+        await decide?.();
+        return kept.append(append);
+      },
+    });
+    const { clerk, runs, paid } = talk(paysFirst, { store });
+    await clerk.generate({ runId: 'talk', prompt: 'a' });
+    const [card = ''] = (await runs.get('talk')).pending;
+    decideFirst = () => runs.decide(card, 'approve', { drive: false });
+    const speaking = clerk.generate({
+      runId: 'talk',
+      prompt: 'b',
+      whilePending,
+    });
+    expect((await speaking).text).toBe('Heard: a b');
+    expect(paid).toEqual(['pay']);
+    const types = (await runs.recorded('talk')).flatMap((event) =>
+      event.type === 'call-settled' ? [event.result.type] : [],
+    );
+    expect(types).toEqual(['output']);
+  });
+
+  test.each(['cancel', 'queue', 'refuse'] as const)(
+    'waits for a body that runs, and its result counts (%s)',
+    async (whilePending) => {
+      const began = Promise.withResolvers<void>();
+      const done = Promise.withResolvers<string>();
+      const { clerk, runs, paid } = talk(paysFirst, {
+        body: () => {
+          began.resolve();
+          return done.promise;
+        },
+      });
+      await clerk.generate({ runId: 'talk', prompt: 'a' });
+      await runs.decide((await runs.get('talk')).pending[0] ?? '', 'approve');
+      await began.promise;
+      const speaking = runs.speak('talk', (run) => hear(run, says('b'), whilePending, new Set()));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      done.resolve('paid');
+      await speaking;
+      expect((await runs.wait('talk')).text).toBe('Heard: a b');
+      expect(paid).toEqual(['pay']);
+      expect(JSON.stringify((await runs.get('talk')).messages)).toContain('"output":"paid"');
+    },
+  );
+});
+
+test('what is said waits for a process that died no longer than its claim lasts', async () => {
+  let now = 1_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const dead = talk(() => new Promise(() => undefined), { store, clock });
+  await dead.clerk.start('a', { runId: 'talk' });
+  const { clerk, runs } = talk(echo, { store, clock });
+  const speaking = clerk.generate({ runId: 'talk', prompt: 'b' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await rolesOf(runs, 'talk')).toEqual(['user']);
+  now += 60_000;
+  expect((await speaking).text).toBe('Heard: a b');
+  expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
+});
+
+test('one who waits to speak can leave, and then nothing is said', async () => {
+  const { clerk, runs } = talk(() => new Promise(() => undefined));
+  await clerk.start('a', { runId: 'talk' });
+  const abort = new AbortController();
+  const speaking = runs.speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()), { signal: abort.signal });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  abort.abort(new Error('gone'));
+  await expect(speaking).rejects.toThrow('gone');
+  expect(await rolesOf(runs, 'talk')).toEqual(['user']);
+});
+
+test.each(['cancel', 'queue', 'refuse'] as const)(
+  'a cancelled conversation is gone on with (%s)',
+  async (whilePending) => {
+    const { clerk, runs, paid } = talk(paysFirst);
+    await clerk.generate({ runId: 'talk', prompt: 'a' });
+    await runs.cancel('talk');
+    const { text } = await clerk.generate({ runId: 'talk', prompt: 'b', whilePending });
+    expect(text).toBe('Heard: a b');
+    expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'tool', 'user', 'model']);
+    expect(paid).toEqual([]);
+  },
+);
+
+test('one who speaks in a process that was stopped waits until another has driven the run', async () => {
+  const store = memoryStore();
+  const { clerk, runs, model } = talk(echo, { store });
+  await runs.stop();
+  await clerk.start('a', { runId: 'talk' });
+  const speaking = runs.speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()));
+  const worker = talk(echo, { store }).runs.work({ pollMs: 5 });
+  await speaking;
+  await vi.waitFor(async () => expect((await runs.get('talk')).text).toBe('Heard: a b'));
+  expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
+  expect(model.requests).toHaveLength(0);
+  await worker.stop();
+});

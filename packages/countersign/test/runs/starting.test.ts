@@ -1,0 +1,58 @@
+// What a run may be started with: a conversation that makes sense, and in which nothing waits.
+import { countersign, type Message, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+
+function desk() {
+  const model = scriptedModel(() => 'Hello.');
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', system: 'You are a clerk.' }), model };
+}
+
+const user: Message = { role: 'user', content: [{ text: 'Pay.' }] };
+const asks: Message = { role: 'model', content: [{ toolRequest: { name: 'pay', ref: 'p', input: {} } }] };
+const answer: Message = { role: 'tool', content: [{ toolResponse: { name: 'pay', ref: 'p', output: 'paid' } }] };
+
+test.each<readonly [string, unknown, string]>([
+  ['no list', 'Pay.', 'not an array'],
+  ['a message of nobody', [{ role: 'nobody', content: [] }], 'its role is "nobody"'],
+  ['a message without parts', [{ role: 'user', content: 'Pay.' }], 'its content is not an array'],
+  ['an answer that nobody asked for', [user, answer], 'follows no reply with a call'],
+  ['a call without an answer, and a reply after it', [user, asks, { role: 'model', content: [] }], 'has no answer'],
+  ['a call that waits at the end', [user, asks], 'pay (p)'],
+  ['a call that waits, and what the user said then', [user, asks, user], 'pay (p)'],
+])('it is refused to start from %s', async (_name, messages, problem) => {
+  const { clerk, runs, model } = desk();
+  const starting = clerk.start({ messages: messages as readonly Message[] }, { runId: 'run' });
+  await expect(starting).rejects.toMatchObject({
+    name: 'UsageError',
+    code: 'invalid-history',
+    message: expect.stringContaining(problem),
+  });
+  await runs.settled();
+  expect(model.requests).toHaveLength(0);
+  await expect(runs.get('run')).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
+test('a call that waits at the end is refused also where a prompt follows', async () => {
+  const { clerk } = desk();
+  const starting = clerk.start({ messages: [user, asks], prompt: 'Well?' });
+  await expect(starting).rejects.toMatchObject({
+    code: 'invalid-history',
+    message: expect.stringContaining('Answer it in a tool message, or leave out'),
+  });
+});
+
+test('a conversation whose calls have no ids is started with those that it was given', async () => {
+  const { clerk, runs, model } = desk();
+  const nameless = (message: Message) => JSON.parse(JSON.stringify(message).replace('"ref":"p",', '')) as Message;
+  const { id } = await clerk.start({ messages: [user, nameless(asks), nameless(answer)], prompt: 'Well?' });
+  expect(await runs.wait(id)).toMatchObject({ status: 'done' });
+  const refs = model.requests[0]?.messages.flatMap(({ content }) =>
+    content.flatMap((part) =>
+      'toolRequest' in part ? [part.toolRequest.ref] : 'toolResponse' in part ? [part.toolResponse.ref] : [],
+    ),
+  );
+  expect(refs).toEqual([expect.any(String), expect.any(String)]);
+  expect(new Set(refs).size).toBe(1);
+});

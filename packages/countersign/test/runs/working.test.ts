@@ -1,0 +1,109 @@
+// Workers: a stop of the runs holds beside them, and an onError that throws does not end them.
+import { countersign, memoryStore, type Store } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test, vi } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function desk(store: Store) {
+  const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
+}
+
+/** A run that nobody drives. */
+async function leftRun(store: Store, runId: string): Promise<void> {
+  const { runs, clerk } = desk(store);
+  await runs.stop();
+  await clerk.start('Hello.', { runId });
+}
+
+describe('after a stop of the runs', () => {
+  test('a worker takes nothing up', async () => {
+    const kept = memoryStore();
+    const claims: string[] = [];
+    const store = changedStore(kept, {
+      claim: async (id, token, leaseMs) => {
+        claims.push(id);
+        return kept.claim(id, token, leaseMs);
+      },
+    });
+    const { runs } = desk(store);
+    const worker = runs.work({ pollMs: 5 });
+    await runs.stop();
+    await leftRun(kept, 'left');
+    await delay(30);
+    expect(claims).toEqual([]);
+    expect(await runs.get('left')).toMatchObject({ status: 'running' });
+    await worker.stop();
+  });
+
+  test.each([
+    ['follows it', async (stopRuns, stopWorker) => [await stopRuns(), await stopWorker()]],
+    ['comes in the same moment', (stopRuns, stopWorker) => Promise.all([stopWorker(), stopRuns()])],
+  ] as const satisfies readonly (readonly [
+    string,
+    (stopRuns: () => Promise<void>, stopWorker: () => Promise<void>) => Promise<unknown>,
+  ])[])('nothing is driven, also if the stop of a worker %s', async (_name, stop) => {
+    const { runs, clerk } = desk(memoryStore());
+    const worker = runs.work({ pollMs: 5 });
+    await stop(
+      () => runs.stop(),
+      () => worker.stop(),
+    );
+    await clerk.start('Hello.', { runId: 'run' });
+    await runs.settled();
+    expect(await runs.get('run')).toMatchObject({ status: 'running' });
+  });
+
+  test('runs are driven again with the next worker', async () => {
+    const { runs } = desk(memoryStore());
+    await runs.stop();
+    await leftRun(runs.store, 'left');
+    const worker = runs.work({ pollMs: 5 });
+    expect(await runs.wait('left')).toMatchObject({ status: 'done' });
+    await worker.stop();
+  });
+});
+
+test('of two workers, one goes on when the other was stopped', async () => {
+  const { runs } = desk(memoryStore());
+  const [one, two] = [runs.work({ pollMs: 5 }), runs.work({ pollMs: 5 })];
+  await one.stop();
+  await leftRun(runs.store, 'left');
+  expect(await runs.wait('left')).toMatchObject({ status: 'done' });
+  await two.stop();
+});
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('The log is full.');
+    },
+  ],
+  [
+    'rejects',
+    async () => {
+      throw new Error('The log is full.');
+    },
+  ],
+] as const)('a worker whose onError %s goes on', async (_name, onError) => {
+  const kept = memoryStore();
+  let failures = 2;
+  const store = changedStore(kept, {
+    due: async (limit) => {
+      if (failures-- > 0) throw new Error('The store is away.');
+      return kept.due(limit);
+    },
+  });
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  const { runs } = desk(store);
+  await leftRun(kept, 'left');
+  const worker = runs.work({ pollMs: 5, onError });
+  await vi.waitFor(async () => expect(await runs.get('left')).toMatchObject({ status: 'done' }));
+  await worker.stop();
+  process.off('unhandledRejection', unhandled);
+  expect(unhandled).not.toHaveBeenCalled();
+});
