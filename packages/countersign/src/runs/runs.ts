@@ -17,6 +17,7 @@ import { brokenChain, chainStart, checkChain } from './chain.ts';
 import { type DecisionInput, decisionOf, decisionPart, resumeSettlements } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
+import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
@@ -96,10 +97,13 @@ export class Runs {
     return this.#store.listRuns({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
   }
 
-  /** Everything that waits for a person, the oldest first unless said otherwise. */
+  /**
+   * Everything that waits for a person, the oldest first unless said otherwise. A question whose card was changed in the
+   * store is left out, with a warning of the process; `interrupt` says what is wrong with it.
+   */
   async interrupts({ cursor, limit = 50, ...query }: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
     const page = await this.#store.listInterrupts({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
-    return { ...page, items: page.items.map(interruptView) };
+    return { ...page, items: eachAlone(page.items, interruptView) };
   }
 
   /** One question, pending or settled. Throws `unknown-interrupt` if there is none. */

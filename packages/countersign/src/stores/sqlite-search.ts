@@ -66,13 +66,18 @@ function hex(text: string): string {
   return Buffer.from(text).toString('hex');
 }
 
+/** Null instead of what was changed and is no JSON any more: a look into it would fail the whole statement. */
+export function ifJson(column: string): string {
+  return `CASE WHEN json_valid(${column}) THEN ${column} END`;
+}
+
 /** What is looked for in, of the interrupt `i`. */
 function textsOf(i: string): string {
   const shown = (path: string): string =>
     `coalesce((SELECT group_concat(atom, ' ') FROM json_tree(${i}.card, '${path}')
       WHERE type IN ('text', 'integer', 'real')), '')`;
   return `${i}.agent || ' ' || ${i}.tool
-    || ' ' || coalesce((SELECT group_concat(value, ' ') FROM json_each(${i}.labels)), '')
+    || ' ' || coalesce((SELECT group_concat(value, ' ') FROM json_each(${ifJson(`${i}.labels`)})), '')
     || ' ' || CASE WHEN json_valid(${i}.card)
       THEN ${shown('$.part.toolRequest.input')} || ' ' || ${shown('$.part.metadata.interrupt')} ELSE '' END`;
 }
