@@ -2,7 +2,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../core/errors.ts';
-import { isBusy, opensAnew, sqliteFailure } from './sqlite-failure.ts';
+import { isBusy, isOfFile, opensAnew, sqliteFailure } from './sqlite-failure.ts';
 import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
@@ -167,10 +167,26 @@ export class SqliteConnection {
       this.#comeAlone = jobs.length === 1;
       this.#writeTogether(jobs);
     } catch (error) {
-      const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP);
-      for (const { reject } of failed) reject(this.#failure(error));
+      // What one of them did wrong is no matter of the others.
+      if (jobs.length > 1 && !isOfFile(error)) for (const one of jobs) await this.#writeAlone(one);
+      else this.#reject(jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP), error);
     }
     this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
+  }
+
+  async #writeAlone(one: QueuedJob): Promise<void> {
+    try {
+      const begun = this.#begin();
+      if (begun !== undefined) await begun;
+      this.#writeTogether([one]);
+    } catch (error) {
+      this.#reject([one], error);
+    }
+  }
+
+  #reject(jobs: readonly QueuedJob[], error: unknown): void {
+    const failure = this.#failure(error);
+    for (const { reject } of jobs) reject(failure);
   }
 
   /** In the transaction that was begun. If one job fails other than by refusing, none of them has happened. */

@@ -7,10 +7,15 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** It is the file that is wrong, not what was asked for. */
-export function opensAnew(error: unknown): boolean {
+/** It is the file that is wrong, or in use, not what was asked for. */
+export function isOfFile(error: unknown): boolean {
   const code = resultCode(error);
-  return code !== undefined && KNOWN.has(code) && !isBusy(error);
+  return code !== undefined && KNOWN.has(code);
+}
+
+/** The file is wrong, and may be put right. */
+export function opensAnew(error: unknown): boolean {
+  return isOfFile(error) && !isBusy(error);
 }
 
 /** The error of a store whose file is `path`; errors that are ours already are left as they are. */
