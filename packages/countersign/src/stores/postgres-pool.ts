@@ -1,7 +1,7 @@
 // How the Postgres store reaches its database: the least it needs of a pool, and the pool it makes for an address.
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { ProviderError } from '../core/errors.ts';
+import { messageOf, ProviderError } from '../core/errors.ts';
 import { hasAnswered } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
@@ -116,7 +116,11 @@ class Connections {
 
   #send(client: Connection, given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
     return new Promise((resolve, reject) => {
+      let isDone = false;
+      // `pg` may tell of one failure twice: by throwing, and to the query.
       const done = (error: Error | null, result: PostgresResult): void => {
+        if (isDone) return;
+        isDone = true;
         if (error) {
           client.release(!hasAnswered(error));
           reject(error);
@@ -125,15 +129,14 @@ class Connections {
           resolve(result);
         }
       };
-      const query =
-        typeof given === 'string'
-          ? new this.#Query(given, values, done)
-          : new Execution(given, given.values, client, done);
       try {
+        const query =
+          typeof given === 'string'
+            ? new this.#Query(given, values, done)
+            : new Execution(given, given.values, client, done);
         client.query(query as never);
       } catch (error) {
-        client.release(true);
-        reject(error);
+        done(error instanceof Error ? error : new Error(messageOf(error)), { rows: [] });
       }
     });
   }

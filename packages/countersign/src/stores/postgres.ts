@@ -29,7 +29,16 @@ import { postgresSearchSql } from './postgres-search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
-import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import {
+  canBeKept,
+  checkAppend,
+  claimLost,
+  isLost,
+  notWaiting,
+  openedTwice,
+  runExists,
+  staleVersion,
+} from './refusals.ts';
 import { type ReminderRow, remindersOf } from './reminders.ts';
 import {
   type CountRow,
@@ -132,7 +141,9 @@ class PostgresStore implements Store {
     return { claimed: row.claimed };
   }
 
-  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+  async read(runId: string, { after: asked = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    if (!canBeKept(runId)) return undefined;
+    const after = Math.min(asked, MOST_EVENTS);
     if (limit !== undefined) {
       const [part] = await this.#rows<PartRow>(this.#sql.readPart, [runId, after, readLimit(limit)]);
       return part === undefined ? undefined : partOf(part, after, limit);
@@ -288,6 +299,8 @@ class PostgresStore implements Store {
   }
 
   async #rows<Row = any>(statement: Statement | { readonly text: string }, values: unknown[]): Promise<readonly Row[]> {
+    // PostgreSQL has no text with a zero character: nothing is found by such a name.
+    if (values.some((value) => typeof value === 'string' && !canBeKept(value))) return [];
     try {
       const pool = await this.#pool();
       const result = 'name' in statement ? run(pool, statement, values) : pool.query(statement.text, values);
@@ -312,6 +325,9 @@ class PostgresStore implements Store {
     return postgresFailure(new Error('others wrote at the same moment'));
   }
 }
+
+/** More than any run has, and less than the largest number of the column: `asOneRow`. */
+const MOST_EVENTS = 2_147_483_646;
 
 type Reading = { readonly runId: string; readonly after: number };
 

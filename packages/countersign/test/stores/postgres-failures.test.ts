@@ -120,6 +120,21 @@ describe.runIf(postgres)('a connection', () => {
   });
 });
 
+describe.runIf(postgres)('a value', () => {
+  test('that is no text fails its own call, and the process and the store go on', async () => {
+    const store = postgresStore(await freshDatabase());
+    await store.append(creation('run'));
+    const noText = JSON.parse('{"toString":1}');
+    const failure = await store.interrupt(noText).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
+    expect(await Promise.all([store.read('run'), store.claim('run', 'token', 60_000)])).toMatchObject([
+      { run: { version: 1 } },
+      { run: { version: 1 } },
+    ]);
+    await store.close();
+  });
+});
+
 describe.runIf(postgres)('tables', () => {
   test('of a newer version are not touched', async () => {
     const url = await freshDatabase();
