@@ -93,7 +93,10 @@ class Connections {
   readonly #pool: Pool;
   readonly #Query: QueryClass;
   #atHand: Connection[] = [];
-  #closed = false;
+  #closing: Promise<void> | undefined;
+  #underWay = 0;
+  /** Called when nothing is under way any more, while closing. */
+  #onIdle: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: Pool, Query: QueryClass) {
@@ -103,15 +106,34 @@ class Connections {
   }
 
   query(given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+    if (this.#closing !== undefined) return Promise.reject(closedError());
+    this.#underWay += 1;
     const client = this.#takeAtHand();
     if (client) return this.#send(client, given, values);
-    return this.#pool.connect().then((client) => this.#send(client as Connection, given, values));
+    return this.#pool.connect().then(
+      (client) => this.#send(client as Connection, given, values),
+      (error: unknown) => {
+        this.#ended();
+        throw error;
+      },
+    );
   }
 
   close(): Promise<void> {
-    this.#closed = true;
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** What is under way ends first: a pool that has ended forgets those that wait for a connection. */
+  async #close(): Promise<void> {
     this.#giveBack();
-    return this.#pool.end();
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    await this.#pool.end();
+  }
+
+  #ended(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#onIdle?.();
   }
 
   #send(client: Connection, given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
@@ -121,6 +143,7 @@ class Connections {
       const done = (error: Error | null, result: PostgresResult): void => {
         if (isDone) return;
         isDone = true;
+        this.#ended();
         if (error) {
           client.release(!hasAnswered(error));
           reject(error);
@@ -148,7 +171,7 @@ class Connections {
   }
 
   #keep(client: Connection): void {
-    if (this.#closed || this.#pool.waitingCount > 0) return client.release();
+    if (this.#closing !== undefined || this.#pool.waitingCount > 0) return client.release();
     // As in the pool: what is not in use keeps no process alive.
     client.unref();
     this.#atHand.push(client);
@@ -182,4 +205,8 @@ async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client' | '
     const message = 'The Postgres store needs the package `pg` to connect to an address: npm install pg.';
     throw new ProviderError('store-failed', {}, message, { cause: error, retryable: false });
   }
+}
+
+export function closedError(): ProviderError {
+  return new ProviderError('store-failed', {}, 'The store was closed; make another.', { retryable: false });
 }

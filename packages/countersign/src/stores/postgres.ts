@@ -1,6 +1,6 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
-import { InvariantError, ProviderError } from '../core/errors.ts';
+import { InvariantError } from '../core/errors.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -23,7 +23,7 @@ import { type AppendedRow, appendStatements, type Prepared } from './postgres-ap
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
-import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
+import { closedError, connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { postgresSearchSql } from './postgres-search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
@@ -101,6 +101,7 @@ class PostgresStore implements Store {
   /** The pool, once it is ready and until it is closed. */
   #opened: PostgresPool | undefined;
   #closed = false;
+  #closing: Promise<void> | undefined;
   #searchPrepared = false;
 
   constructor(options: PostgresStoreOptions) {
@@ -245,12 +246,18 @@ class PostgresStore implements Store {
     });
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#watchers.clear();
     await this.#announcer.close();
     this.#closed = true;
     this.#opened = undefined;
+    // A pool that is just being opened is closed as well; whoever waits for it is told.
+    await this.#ready?.catch(() => undefined);
     await this.#ownPool?.close();
   }
 
@@ -333,8 +340,4 @@ type Reading = { readonly runId: string; readonly after: number };
 
 function openedIds({ opened }: Append): string {
   return opened.map(({ id }) => id).join(' or ');
-}
-
-function closedError(): ProviderError {
-  return new ProviderError('store-failed', {}, 'The store was closed; make another.', { retryable: false });
 }
