@@ -60,7 +60,10 @@ test('a damaged file is reported, and a backup in its place is used', async () =
     writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, offset);
   closeSync(file);
   const store = sqliteStore(path);
-  await expectFailure(store.read('run-7'), { retryable: false, says: /is damaged; stop all processes.*put a backup in its place/ });
+  await expectFailure(store.read('run-7'), {
+    retryable: false,
+    says: /is damaged; stop all processes.*put a backup in its place/,
+  });
   await expectFailure(store.append(addition('run-7', 1)), { retryable: false, says: /is damaged/ });
   writeFileSync(path, backup);
   await store.append(addition('run-7', 1));
