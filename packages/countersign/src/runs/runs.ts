@@ -11,6 +11,7 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { untilAborted } from '../models/abort.ts';
+import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, checkChain } from './chain.ts';
 import { changesOf } from './changes.ts';
@@ -24,6 +25,7 @@ import {
 } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
+import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import { refusalOf } from './refusal.ts';
@@ -58,6 +60,7 @@ export class Runs {
     messages: readonly Message[],
     options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
+    checkSigned(options);
     const says = startMessages(messages);
     await this.#drives.tellTime();
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
@@ -81,18 +84,22 @@ export class Runs {
 
   /** Runs, the newest first unless said otherwise, without their events. */
   async list({ cursor, limit = 50, ...query }: RunListOptions = {}): Promise<Page<RunRecord>> {
-    return this.#store.listRuns({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
+    return this.#store.listRuns(askedRuns({ ...query, limit, ...(cursor !== undefined && { after: cursor }) }));
   }
 
-  /** Everything that waits for a person, the oldest first unless said otherwise. */
+  /**
+   * Everything that waits for a person, the oldest first unless said otherwise. A question whose card was changed in the
+   * store is left out, with a warning of the process; `interrupt` says what is wrong with it.
+   */
   async interrupts({ cursor, limit = 50, ...query }: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
-    const page = await this.#store.listInterrupts({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
-    return { ...page, items: page.items.map(interruptView) };
+    const asked = askedInterrupts({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
+    const page = await this.#store.listInterrupts(asked);
+    return { ...page, items: eachAlone(page.items, interruptView) };
   }
 
   /** One question, pending or settled. Throws `unknown-interrupt` if there is none. */
   async interrupt(interruptId: string): Promise<RunInterrupt> {
-    const record = await this.#store.interrupt(interruptId);
+    const record = await this.#store.interrupt(askedId('interruptId', interruptId));
     if (!record) throw unknownInterrupt(interruptId);
     return interruptView(record);
   }
@@ -102,7 +109,8 @@ export class Runs {
    * the recorded outcome; whoever decides otherwise gets a `ConflictError` that says who was first.
    */
   async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
-    const runId = runIdOf(interruptId);
+    checkSigned(options);
+    const runId = runIdOf(askedId('interruptId', interruptId));
     await this.#drives.tellTime();
     for (let mayBegin = true; ; ) {
       const loaded = await this.#store.read(runId);
@@ -129,6 +137,7 @@ export class Runs {
 
   /** Decides several questions of one run as a whole, and drives it on. For chats. */
   async resume(runId: string, resume: Resume, options: DecideOptions = {}): Promise<void> {
+    checkSigned(options);
     await this.#drives.tellTime();
     for (let mayBegin = true; ; ) {
       const loaded = await this.#load(runId);
@@ -154,6 +163,7 @@ export class Runs {
 
   /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
   async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
+    checkSigned(options);
     for (;;) {
       const loaded = await this.#load(runId);
       const { run: record } = loaded;
@@ -247,8 +257,8 @@ export class Runs {
 
   /** The run with its events after `after`: now, and whenever something may have changed, until `signal`. */
   async *follow(runId: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<LoadedRun> {
-    const changes = changesOf(this.#store, runId, signal);
-    let seen = after;
+    let seen = askedAfter(after);
+    const changes = changesOf(this.#store, askedId('runId', runId), signal);
     try {
       while (!signal?.aborted) {
         const loaded = await this.#store.read(runId, { after: seen });
@@ -269,7 +279,7 @@ export class Runs {
 
   /** The run and its events, or those after `after`; undefined if there is none. */
   async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
-    return this.#store.read(runId, { after });
+    return this.#store.read(askedId('runId', runId), { after: askedAfter(after) });
   }
 
   /**
@@ -359,7 +369,7 @@ export class Runs {
   }
 
   async #load(runId: string, after = 0): Promise<LoadedRun> {
-    const loaded = await this.#store.read(runId, { after });
+    const loaded = await this.#store.read(askedId('runId', runId), { after });
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }

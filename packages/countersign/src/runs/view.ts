@@ -89,14 +89,19 @@ export function viewOf(loaded: LoadedRun): RunView {
   };
 }
 
+/** Throws if its card is not the one that was asked with. */
 export function interruptView(record: InterruptRecord): RunInterrupt {
   const { card, ...rest } = record;
-  const { part } = card as unknown as { part: ToolRequestPart };
-  if (digestOf(record.id, card) !== record.digest)
+  const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
+  if (digestOf(record.id, card) !== record.digest || !isRequest(part))
     throw new UsageError(
       'outdated-card',
       { interruptId: record.id },
       `The card of ${record.id} was changed in the store.`,
     );
   return { ...rest, part, input: part.toolRequest.input, payload: part.metadata?.interrupt as Json };
+}
+
+function isRequest(part: unknown): part is ToolRequestPart {
+  return isObject(part) && isObject(part.toolRequest);
 }

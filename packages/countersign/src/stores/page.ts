@@ -1,5 +1,6 @@
 // Pages of a list in the order of (createdAt, seq): the cursor is the place of the last item, opaque to callers.
 import { UsageError } from '../core/errors.ts';
+import { eachAlone } from '../runs/left-out.ts';
 import type { Page } from '../runs/store.ts';
 
 /** Where an item stands in a list. Two of one millisecond stand in the order in which they came, which `seq` counts. */
@@ -20,8 +21,8 @@ export function readLimit(limit: number): number {
   throw new UsageError('invalid-options', { limit }, `The limit of a page is a whole number above 0, not ${limit}.`);
 }
 
-/** `found` holds one more than `limit` when there is a page after this one. */
-export function makePage<Found, T>(
+/** `found` holds one more than `limit` when there is a page after this one. What `itemOf` throws at is left out. */
+export function makePage<Found, T extends object>(
   found: readonly Found[],
   limit: number,
   itemOf: (found: Found) => T,
@@ -30,7 +31,7 @@ export function makePage<Found, T>(
   const onPage = found.slice(0, limit);
   const last = onPage.at(-1);
   const isLast = found.length <= limit || last === undefined;
-  return { items: onPage.map(itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
+  return { items: eachAlone(onPage, itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
 }
 
 export function writeCursor({ createdAt, seq }: Place): string {

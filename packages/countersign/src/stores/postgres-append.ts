@@ -229,7 +229,8 @@ function opening({ interrupt }: Tables, { opens, labels }: Shape, { opened }: Gi
   const from =
     opens === 'one'
       ? ''
-      : `JOIN unnest(${names.map(opened.all).join(', ')}) o (${names.join(', ')}) ON o.run_id = g.id`;
+      : `JOIN unnest(${names.map(opened.all).join(', ')}) WITH ORDINALITY o (${names.join(', ')}, place)
+          ON o.run_id = g.id ORDER BY o.place`;
   return `opened AS (
     INSERT INTO ${interrupt} AS i (run_id, started_by, ${columns.join(', ')})
     SELECT g.id, g.starter, ${columns.map(column).join(', ')} FROM written g ${from}

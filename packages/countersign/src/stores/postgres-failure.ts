@@ -6,11 +6,11 @@ export function postgresFailure(error: unknown): CountersignError {
   if (error instanceof CountersignError) return error;
   const code = errorCode(error);
   const said = error instanceof Error ? error.message : String(error);
-  const retryable = !(error instanceof TypeError) && isRetryable(code, said);
+  const retryable = !isOurs(error) && isRetryable(code, said);
   return new ProviderError(
     'store-failed',
     { postgresCode: code ?? null },
-    `PostgreSQL failed: ${said || code}. ${adviceOn(code, retryable)}`,
+    `PostgreSQL failed: ${said || code}. ${adviceOn(isOfPassword(said) ? '28' : code, retryable)}`,
     { cause: error, retryable },
   );
 }
@@ -47,8 +47,18 @@ const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '58'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
   // Without a SQLSTATE the server has not answered: the connection failed, or was lost.
-  if (!isSqlState(code)) return !said.includes('after calling end');
+  if (!isSqlState(code)) return !said.includes('after calling end') && !isOfPassword(said);
   return RETRYABLE.some((start) => code.startsWith(start));
+}
+
+/** A mistake of the program, which is the same the next time. */
+function isOurs(error: unknown): boolean {
+  return [TypeError, RangeError, SyntaxError, ReferenceError].some((mistake) => error instanceof mistake);
+}
+
+/** `pg` says so itself when there is no password, or none that it can send. */
+function isOfPassword(said: string): boolean {
+  return said.startsWith('SASL');
 }
 
 /** Codes of the connection, like EPIPE, begin with an E. */

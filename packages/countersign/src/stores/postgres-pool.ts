@@ -1,7 +1,7 @@
 // How the Postgres store reaches its database: the least it needs of a pool, and the pool it makes for an address.
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { ProviderError } from '../core/errors.ts';
+import { messageOf, ProviderError } from '../core/errors.ts';
 import { hasAnswered } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
@@ -93,7 +93,10 @@ class Connections {
   readonly #pool: Pool;
   readonly #Query: QueryClass;
   #atHand: Connection[] = [];
-  #closed = false;
+  #closing: Promise<void> | undefined;
+  #underWay = 0;
+  /** Called when nothing is under way any more, while closing. */
+  #onIdle: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(pool: Pool, Query: QueryClass) {
@@ -103,20 +106,44 @@ class Connections {
   }
 
   query(given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+    if (this.#closing !== undefined) return Promise.reject(closedError());
+    this.#underWay += 1;
     const client = this.#takeAtHand();
     if (client) return this.#send(client, given, values);
-    return this.#pool.connect().then((client) => this.#send(client as Connection, given, values));
+    return this.#pool.connect().then(
+      (client) => this.#send(client as Connection, given, values),
+      (error: unknown) => {
+        this.#ended();
+        throw error;
+      },
+    );
   }
 
   close(): Promise<void> {
-    this.#closed = true;
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** What is under way ends first: a pool that has ended forgets those that wait for a connection. */
+  async #close(): Promise<void> {
     this.#giveBack();
-    return this.#pool.end();
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    await this.#pool.end();
+  }
+
+  #ended(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#onIdle?.();
   }
 
   #send(client: Connection, given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
     return new Promise((resolve, reject) => {
+      let isDone = false;
+      // `pg` may tell of one failure twice: by throwing, and to the query.
       const done = (error: Error | null, result: PostgresResult): void => {
+        if (isDone) return;
+        isDone = true;
+        this.#ended();
         if (error) {
           client.release(!hasAnswered(error));
           reject(error);
@@ -125,15 +152,14 @@ class Connections {
           resolve(result);
         }
       };
-      const query =
-        typeof given === 'string'
-          ? new this.#Query(given, values, done)
-          : new Execution(given, given.values, client, done);
       try {
+        const query =
+          typeof given === 'string'
+            ? new this.#Query(given, values, done)
+            : new Execution(given, given.values, client, done);
         client.query(query as never);
       } catch (error) {
-        client.release(true);
-        reject(error);
+        done(error instanceof Error ? error : new Error(messageOf(error)), { rows: [] });
       }
     });
   }
@@ -145,7 +171,7 @@ class Connections {
   }
 
   #keep(client: Connection): void {
-    if (this.#closed || this.#pool.waitingCount > 0) return client.release();
+    if (this.#closing !== undefined || this.#pool.waitingCount > 0) return client.release();
     // As in the pool: what is not in use keeps no process alive.
     client.unref();
     this.#atHand.push(client);
@@ -179,4 +205,8 @@ async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client' | '
     const message = 'The Postgres store needs the package `pg` to connect to an address: npm install pg.';
     throw new ProviderError('store-failed', {}, message, { cause: error, retryable: false });
   }
+}
+
+export function closedError(): ProviderError {
+  return new ProviderError('store-failed', {}, 'The store was closed; make another.', { retryable: false });
 }

@@ -31,7 +31,7 @@ export class Execution {
   /** `pg` looks at these two when the server has taken the text. */
   readonly name: string;
   readonly text: string;
-  readonly #values: readonly unknown[];
+  readonly #values: readonly (string | null)[];
   readonly #types: TypeParsers;
   readonly #done: Done;
   readonly #rows: Record<string, unknown>[] = [];
@@ -42,7 +42,8 @@ export class Execution {
   constructor(statement: Named, values: readonly unknown[], types: TypeParsers, done: Done) {
     this.name = statement.name;
     this.text = statement.text;
-    this.#values = values;
+    // What cannot be a text is refused before the connection has anything to do with it.
+    this.#values = values.map(asText);
     this.#types = types;
     this.#done = done;
   }
@@ -55,7 +56,7 @@ export class Execution {
       wire.parse({ name, text });
     }
     this.#columns = this.#known.get(name);
-    const bytes = executionBytes(name, this.#values.map(asText), this.#columns === undefined);
+    const bytes = executionBytes(name, this.#values, this.#columns === undefined);
     // A connection that is lost says so itself.
     if (wire.stream.writable) wire.stream.write(bytes);
     return null;

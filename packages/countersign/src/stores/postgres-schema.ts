@@ -66,7 +66,7 @@ function migrationBlock(tables: Tables): string {
       INSERT INTO ${tables.migration} (version) VALUES (${index + 1});
     END IF;`,
   );
-  return `DO $countersign$
+  return doBlock(`
   DECLARE reached integer := 0;
   BEGIN
     PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
@@ -74,7 +74,14 @@ function migrationBlock(tables: Tables): string {
     IF to_regclass('${tables.migration.replaceAll("'", "''")}') IS NOT NULL THEN
       SELECT coalesce(max(version), 0) INTO reached FROM ${tables.migration};
     END IF;${steps.join('')}
-  END $countersign$`;
+  END`);
+}
+
+/** The quotes around it must not be in it: a schema may have any name. */
+export function doBlock(text: string): string {
+  let quote = '$countersign$';
+  while (text.includes(quote)) quote = quote.replace(/\$$/, '_$$');
+  return `DO ${quote}${text} ${quote}`;
 }
 
 /** Any number that others are unlikely to take: the bytes of "countersg". */

@@ -2,7 +2,7 @@
 // question, and indexes of the questions by their words, by who started their run, and by when they were settled.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
-import { quoted, type Tables } from './postgres-schema.ts';
+import { doBlock, quoted, type Tables } from './postgres-schema.ts';
 
 /** The words of a question, given how its columns are called. */
 export function wordsOf(tables: Tables, prefix = ''): string {
@@ -68,12 +68,12 @@ async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
 /** In one statement, so that any pool will do. Whoever writes waits for it. */
 function allAtOnce(tables: Tables): string {
   const indexes = indexesOf(tables).map(({ name, on }) => `CREATE INDEX IF NOT EXISTS ${name} ON ${on};`);
-  return `DO $countersign$ BEGIN
+  return doBlock(`BEGIN
     PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
     EXECUTE (${functionSql(tables)});
     ${indexes.join('\n')}
     ${known(tables).join(';')};
-  END $countersign$`;
+  END`);
 }
 
 /**

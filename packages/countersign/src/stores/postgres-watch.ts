@@ -1,6 +1,7 @@
 // How processes hear of each other's appends on PostgreSQL, while somebody watches. Otherwise nothing is announced,
 // connected or timed.
 import { setTimeout as delay } from 'node:timers/promises';
+import { shortHash } from '../runs/chain.ts';
 import { NOW } from './postgres-conditions.ts';
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
 import { quoted, type Tables } from './postgres-schema.ts';
@@ -110,7 +111,7 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
   while (!stop.aborted) {
     try {
       const pool = await connection.pool();
-      if (pool.connect === undefined) await poll(lookBack, stop);
+      if (pool.connect === undefined || isSingle(pool)) await poll(lookBack, stop);
       else await listen(await pool.connect(), connection, lookBack, changed, stop);
       failures = 0;
     } catch {
@@ -119,6 +120,11 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
     }
     await pause(Math.min(LONGEST_WAIT_MS, 50 * 2 ** failures), stop);
   }
+}
+
+/** To listen would take its only connection, and nobody else could ask anything. */
+function isSingle(pool: PostgresPool): boolean {
+  return (pool as { readonly options?: { readonly max?: unknown } }).options?.max === 1;
 }
 
 async function poll(lookBack: () => Promise<void>, stop: AbortSignal): Promise<void> {
@@ -186,8 +192,11 @@ function createLookBack({ pool, tables }: WatchConnection, changed: (runId: stri
   };
 }
 
+/** A name of a channel has at most 63 bytes. */
 function channelOf({ schema }: Tables): string {
-  return schema === undefined ? 'countersign' : `countersign:${schema}`.slice(0, 60);
+  if (schema === undefined) return 'countersign';
+  const name = `countersign:${schema}`;
+  return Buffer.byteLength(name) <= 63 ? name : `countersign:${shortHash(schema)}`;
 }
 
 /** Lists of ids, each behind the number of the one who announces them, none too long for PostgreSQL. */

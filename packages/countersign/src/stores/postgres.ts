@@ -1,6 +1,6 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
-import { InvariantError, ProviderError } from '../core/errors.ts';
+import { InvariantError } from '../core/errors.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -23,13 +23,22 @@ import { type AppendedRow, appendStatements, type Prepared } from './postgres-ap
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
-import { connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
+import { closedError, connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { postgresSearchSql } from './postgres-search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
-import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import {
+  canBeKept,
+  checkAppend,
+  claimLost,
+  isLost,
+  notWaiting,
+  openedTwice,
+  runExists,
+  staleVersion,
+} from './refusals.ts';
 import { type ReminderRow, remindersOf } from './reminders.ts';
 import {
   type CountRow,
@@ -92,6 +101,7 @@ class PostgresStore implements Store {
   /** The pool, once it is ready and until it is closed. */
   #opened: PostgresPool | undefined;
   #closed = false;
+  #closing: Promise<void> | undefined;
   #searchPrepared = false;
 
   constructor(options: PostgresStoreOptions) {
@@ -132,7 +142,9 @@ class PostgresStore implements Store {
     return { claimed: row.claimed };
   }
 
-  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+  async read(runId: string, { after: asked = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    if (!canBeKept(runId)) return undefined;
+    const after = Math.min(asked, MOST_EVENTS);
     if (limit !== undefined) {
       const [part] = await this.#rows<PartRow>(this.#sql.readPart, [runId, after, readLimit(limit)]);
       return part === undefined ? undefined : partOf(part, after, limit);
@@ -234,12 +246,18 @@ class PostgresStore implements Store {
     });
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#watchers.clear();
     await this.#announcer.close();
     this.#closed = true;
     this.#opened = undefined;
+    // A pool that is just being opened is closed as well; whoever waits for it is told.
+    await this.#ready?.catch(() => undefined);
     await this.#ownPool?.close();
   }
 
@@ -288,6 +306,8 @@ class PostgresStore implements Store {
   }
 
   async #rows<Row = any>(statement: Statement | { readonly text: string }, values: unknown[]): Promise<readonly Row[]> {
+    // PostgreSQL has no text with a zero character: nothing is found by such a name.
+    if (values.some((value) => typeof value === 'string' && !canBeKept(value))) return [];
     try {
       const pool = await this.#pool();
       const result = 'name' in statement ? run(pool, statement, values) : pool.query(statement.text, values);
@@ -313,12 +333,11 @@ class PostgresStore implements Store {
   }
 }
 
+/** More than any run has, and less than the largest number of the column: `asOneRow`. */
+const MOST_EVENTS = 2_147_483_646;
+
 type Reading = { readonly runId: string; readonly after: number };
 
 function openedIds({ opened }: Append): string {
   return opened.map(({ id }) => id).join(' or ');
-}
-
-function closedError(): ProviderError {
-  return new ProviderError('store-failed', {}, 'The store was closed; make another.', { retryable: false });
 }

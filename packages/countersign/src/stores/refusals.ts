@@ -64,10 +64,10 @@ export function checkAppend(append: Append): void {
   if (runId === '' || append.events.length === 0) {
     throw new UsageError('invalid-options', { runId }, 'An append is to a run with an id, and has at least one event.');
   }
-  checkNames('run', [runId, append.hash, create?.agent, create?.startedBy, claim?.token]);
+  checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt]);
   for (const interrupt of append.opened) {
-    const { id, agent, tool, kind, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
+    const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
     if (interrupt.runId !== runId) {
       throw new UsageError(
         'invalid-options',
@@ -75,7 +75,7 @@ export function checkAppend(append: Append): void {
         `Interrupt ${id} is not one of run ${runId}.`,
       );
     }
-    checkNames('interrupt', [id, agent, tool, kind, digest, ...labels]);
+    checkNames('interrupt', [id, agent, tool, kind, digest, ...labels], [risk]);
     checkTimes('interrupt', [createdAt, expiresAt, remindAt]);
   }
 }
@@ -88,14 +88,19 @@ function checkTimes(of: string, times: readonly (number | null)[]): void {
 }
 
 /** Names are compared and searched as they are, so no store may have to change one: JSON values have no such limit. */
-function checkNames(of: string, names: readonly (string | null | undefined)[]): void {
-  for (const name of names) {
-    if (typeof name !== 'string' || (name.isWellFormed() && !name.includes('\0'))) continue;
-    const shown = JSON.stringify(name);
+function checkNames(of: string, names: readonly unknown[], ifAny: readonly unknown[]): void {
+  for (const name of [...names, ...ifAny.filter((given) => given !== null && given !== undefined)]) {
+    if (typeof name === 'string' && canBeKept(name)) continue;
+    const shown = typeof name === 'string' ? JSON.stringify(name) : `something of the type ${typeof name}`;
     throw new UsageError(
       'invalid-options',
       { name: shown },
       `A name of the ${of} is no text that can be kept: ${shown}.`,
     );
   }
+}
+
+/** Not every database keeps a zero character, or half of a surrogate pair: there is nothing under such a name. */
+export function canBeKept(name: string): boolean {
+  return name.isWellFormed() && !name.includes('\0');
 }

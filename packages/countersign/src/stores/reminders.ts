@@ -1,4 +1,5 @@
 // What the stores have in common about reminders: when one is due, and how long it is left alone once it was taken.
+import { eachAlone } from '../runs/left-out.ts';
 import type { TakenReminder } from '../runs/store.ts';
 import { type InterruptRow, interruptOf } from './rows.ts';
 
@@ -12,8 +13,8 @@ export const REMINDER_DUE_AT = 'coalesce(reminder_due_at, remind_at)';
 
 export type ReminderRow = InterruptRow & { readonly attempt: number };
 
-/** The databases give them in no order. */
+/** The databases give them in no order. One whose question cannot be read is left out, and given again later. */
 export function remindersOf(rows: readonly ReminderRow[]): readonly TakenReminder[] {
-  const taken = rows.map((row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
-  return taken.sort((a, b) => (a.interrupt.remindAt ?? 0) - (b.interrupt.remindAt ?? 0));
+  const taken = eachAlone(rows, (row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
+  return [...taken].sort((a, b) => (a.interrupt.remindAt ?? 0) - (b.interrupt.remindAt ?? 0));
 }

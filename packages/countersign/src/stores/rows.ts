@@ -1,4 +1,7 @@
-// The rows that both SQL stores have, and the records they stand for. JSON is kept as text, byte for byte.
+// The rows that both SQL stores have, and the records they stand for. JSON is kept as text, byte for byte. What is no
+// JSON any more was changed by somebody else, or by a disk.
+import { ProviderError } from '../core/errors.ts';
+import { isObject, type Json } from '../core/json.ts';
 import type { InterruptRecord, LoadedRun, Risk, RunCounts, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
 import type { Place } from './page.ts';
 
@@ -71,7 +74,12 @@ export function loadedRow(values: LoadedValues): LoadedRow {
   return { seq, id, agent, status, version, hash, started_by, created_at, updated_at, wake_at, outcome, batches };
 }
 
+/** Throws if the outcome cannot be read. */
 export function runOf(row: RunRow): RunRecord {
+  return recordOf(row, readable('run', row.id, 'outcome', jsonIn(row.outcome)));
+}
+
+function recordOf(row: RunRow, outcome: Json): RunRecord {
   return {
     id: row.id,
     agent: row.agent,
@@ -82,7 +90,7 @@ export function runOf(row: RunRow): RunRecord {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     wakeAt: row.wake_at,
-    outcome: JSON.parse(row.outcome),
+    outcome,
   };
 }
 
@@ -100,26 +108,41 @@ export function placeOf(row: { readonly created_at: number; readonly seq: number
 
 /** The events after the first `after`; the oldest batch of the row may begin before it. */
 export function loadedOf(row: LoadedRow, after: number): LoadedRun {
-  const run = runOf(row);
-  return { run, events: after >= run.version ? [] : eventsOf(row.batches).slice(after - run.version) };
+  const { run, events } = loaded(row);
+  return { run, events: after >= run.version ? [] : events().slice(after - run.version) };
 }
 
 /** As many events after the first `after`. The row has that many batches at most, and none of them is empty. */
 export function partOf(row: PartRow, after: number, limit: number): LoadedRun {
-  const events = eventsOf(row.batches);
+  const { run, events: read } = loaded(row);
+  const events = read();
   const first = (row.until ?? 0) - events.length;
-  return { run: runOf(row), events: events.slice(Math.max(0, after - first)).slice(0, limit) };
+  return { run, events: events.slice(Math.max(0, after - first)).slice(0, limit) };
 }
 
-export function eventsOf(batches: string | null): readonly StoredEvent[] {
+/** A run whose outcome cannot be read is not what was recorded: its events are not believed either. */
+function loaded(row: LoadedRow): { readonly run: RunRecord; readonly events: () => readonly StoredEvent[] } {
+  const outcome = jsonIn(row.outcome);
+  if (outcome === undefined) return { run: recordOf(row, null), events: () => UNREADABLE };
+  return { run: recordOf(row, outcome), events: () => eventsOf(row.batches) };
+}
+
+/** Stands for events that cannot be read. No release knows it and no chain fits it, so nothing is done on such a run. */
+const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
+
+function eventsOf(batches: string | null): readonly StoredEvent[] {
   if (batches === null) return [];
-  if (!batches.includes('\n')) return JSON.parse(batches);
   // A line end inside a JSON text is always escaped, so each of these stands between two batches.
-  const parsed: readonly (readonly StoredEvent[])[] = JSON.parse(`[${batches.replaceAll('\n', ',')}]`);
-  return parsed.flat();
+  const parsed = jsonIn(`[${batches.replaceAll('\n', ',')}]`);
+  const isRead = Array.isArray(parsed) && parsed.every((batch) => Array.isArray(batch) && batch.length > 0);
+  if (!isRead || parsed.length === 0) return UNREADABLE;
+  const events: readonly unknown[] = parsed.flat();
+  return events.every(isObject) ? (events as unknown as readonly StoredEvent[]) : UNREADABLE;
 }
 
+/** Throws if one of its texts cannot be read. */
 export function interruptOf(row: InterruptRow): InterruptRecord {
+  const read = <T>(field: string, value: T | undefined): T => readable('interrupt', row.id, field, value);
   return {
     id: row.id,
     runId: row.run_id,
@@ -128,13 +151,38 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
     tool: row.tool,
     kind: row.kind,
     risk: row.risk,
-    labels: row.labels === null ? [] : JSON.parse(row.labels),
+    labels: row.labels === null ? [] : read('labels', labelsIn(row.labels)),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     remindAt: row.remind_at,
-    card: JSON.parse(row.card),
+    card: read('card', jsonIn(row.card)),
     digest: row.digest,
     settledAt: row.settled_at,
-    settlement: row.settlement === null ? null : JSON.parse(row.settlement),
+    settlement: row.settlement === null ? null : read('settlement', jsonIn(row.settlement)),
   };
+}
+
+/** Undefined if it is no list of texts. */
+export function labelsIn(text: string): readonly string[] | undefined {
+  const labels = jsonIn(text);
+  return Array.isArray(labels) && labels.every((label) => typeof label === 'string') ? labels : undefined;
+}
+
+/** Undefined if it is no JSON, which no JSON stands for. */
+function jsonIn(text: string): Json | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readable<T>(of: 'run' | 'interrupt', id: string, field: string, value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new ProviderError(
+    'store-failed',
+    { [`${of}Id`]: id, field },
+    `The ${field} of ${of} ${id} cannot be read: somebody changed the store, or the disk did. Look at a backup.`,
+    { retryable: false },
+  );
 }

@@ -3,8 +3,8 @@
 import type { InterruptQuery } from '../runs/store.ts';
 import { type Dialect, filtersOf, outcomesOf, placesOf, type Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
-import { type InterruptRow, interruptOf } from './rows.ts';
-import { hasAll, wordsOf } from './words.ts';
+import type { InterruptRow } from './rows.ts';
+import { rowsWith } from './search-walk.ts';
 
 /** How far the list is walked. If it has no page by then, the hits are few, or stand together somewhere else. */
 const WALKED = 1_000;
@@ -17,7 +17,7 @@ export async function searchList(
   list: (sql: Sql) => Promise<readonly InterruptRow[]>,
 ): Promise<readonly InterruptRow[] | undefined> {
   const maybe = await list(searchListSql(query, words, dialect));
-  const found = maybe.filter((row) => hasAll(wordsOf(interruptOf(row)), words));
+  const found = rowsWith(words, maybe);
   return found.length > query.limit ? found : undefined;
 }
 

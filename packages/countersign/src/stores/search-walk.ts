@@ -1,4 +1,5 @@
 // A search along the list of interrupts, each of them looked at: for stores that have no index of the words.
+import { eachAlone } from '../runs/left-out.ts';
 import type { InterruptQuery, InterruptRecord, Page } from '../runs/store.ts';
 import { makePage, readPageRequest, writeCursor } from './page.ts';
 import { type InterruptRow, interruptOf, placeOf } from './rows.ts';
@@ -20,10 +21,16 @@ export async function walkSearch(
   for (;;) {
     const rows = await list({ ...others, limit: AT_ONCE, ...(after !== undefined && { after }) });
     const batch = rows.slice(0, AT_ONCE);
-    for (const row of batch) if (hasAll(wordsOf(interruptOf(row)), words)) found.push(row);
+    found.push(...rowsWith(words, batch));
     const last = batch.at(-1);
     if (found.length > limit || last === undefined || rows.length <= AT_ONCE) break;
     after = writeCursor(placeOf(last));
   }
   return makePage(found, limit, interruptOf, placeOf);
+}
+
+/** Those that have all the words, and can be read. */
+export function rowsWith(words: readonly string[], rows: readonly InterruptRow[]): readonly InterruptRow[] {
+  const readable = eachAlone(rows, (row) => ({ row, words: wordsOf(interruptOf(row)) }));
+  return readable.flatMap((one) => (hasAll(one.words, words) ? [one.row] : []));
 }

@@ -3,6 +3,7 @@ import { eventsText } from '../runs/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
 import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import { labelsIn } from './rows.ts';
 import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
@@ -26,8 +27,9 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     }
     for (const [index, [seq, labels, createdAt]] of waiting.entries()) {
       prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', seq);
-      const names: readonly string[] = labels === null ? [] : JSON.parse(labels);
-      for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
+      const names = labels === null ? [] : labelsIn(labels);
+      if (names === undefined) prepare(SETTLE_LABELS).get(createdAt, seq);
+      else for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
     }
     return { claimed: append.claim !== undefined && claim.token === append.claim.token };
   };
@@ -150,3 +152,6 @@ const ADD_LABEL =
 
 const SETTLE_LABEL = `UPDATE countersign_label SET waiting = 0
   WHERE label = ? AND waiting = 1 AND created_at = ? AND seq = ?`;
+
+/** For labels that cannot be read any more; every label is looked at. */
+const SETTLE_LABELS = 'UPDATE countersign_label SET waiting = 0 WHERE waiting = 1 AND created_at = ? AND seq = ?';

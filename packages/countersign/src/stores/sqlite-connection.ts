@@ -2,7 +2,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../core/errors.ts';
-import { isBusy, opensAnew, sqliteFailure } from './sqlite-failure.ts';
+import { isBusy, isOfFile, movedFile, opensAnew, sqliteFailure } from './sqlite-failure.ts';
+import { type FilePlace, isSamePlace, placeOfFile } from './sqlite-file.ts';
 import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
@@ -33,6 +34,8 @@ const IN_A_ROW = 32;
 export class SqliteConnection {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
+  /** The file that is open; undefined if it is none of the disk. */
+  #place: FilePlace | undefined;
   #statements = new Map<string, StatementSync>();
   #migrated: Promise<void> | undefined;
   /** Whose tables are known to be up to date. */
@@ -115,6 +118,7 @@ export class SqliteConnection {
       throw error;
     }
     this.#statements = new Map();
+    this.#place = placeOfFile(this.#options.path);
     this.#database = database;
     return database;
   }
@@ -167,10 +171,26 @@ export class SqliteConnection {
       this.#comeAlone = jobs.length === 1;
       this.#writeTogether(jobs);
     } catch (error) {
-      const failed = jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP);
-      for (const { reject } of failed) reject(this.#failure(error));
+      // What one of them did wrong is no matter of the others.
+      if (jobs.length > 1 && !isOfFile(error)) for (const one of jobs) await this.#writeAlone(one);
+      else this.#reject(jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP), error);
     }
     this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
+  }
+
+  async #writeAlone(one: QueuedJob): Promise<void> {
+    try {
+      const begun = this.#begin();
+      if (begun !== undefined) await begun;
+      this.#writeTogether([one]);
+    } catch (error) {
+      this.#reject([one], error);
+    }
+  }
+
+  #reject(jobs: readonly QueuedJob[], error: unknown): void {
+    const failure = this.#failure(error);
+    for (const { reject } of jobs) reject(failure);
   }
 
   /** In the transaction that was begun. If one job fails other than by refusing, none of them has happened. */
@@ -207,7 +227,12 @@ export class SqliteConnection {
 
   /** Undefined if it was begun at once. */
   #begin(): Promise<undefined> | undefined {
-    return this.#unlessBusy(() => void this.#prepare('BEGIN IMMEDIATE').get());
+    return this.#unlessBusy(() => {
+      const begin = this.#prepare('BEGIN IMMEDIATE');
+      // Somebody has put another file there, or none: what is written now, nobody else would ever see.
+      if (this.#place !== undefined && !isSamePlace(this.#place)) throw movedFile(this.#options.path);
+      return void begin.get();
+    });
   }
 
   /** Tries again while another process writes, without keeping this one from its other work. */

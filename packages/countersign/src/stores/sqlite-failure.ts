@@ -7,10 +7,15 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** It is the file that is wrong, not what was asked for. */
-export function opensAnew(error: unknown): boolean {
+/** It is the file that is wrong, or in use, not what was asked for. */
+export function isOfFile(error: unknown): boolean {
   const code = resultCode(error);
-  return code !== undefined && KNOWN.has(code) && !isBusy(error);
+  return code !== undefined && KNOWN.has(code);
+}
+
+/** The file is wrong, and may be put right. */
+export function opensAnew(error: unknown): boolean {
+  return isOfFile(error) && !isBusy(error);
 }
 
 /** The error of a store whose file is `path`; errors that are ours already are left as they are. */
@@ -26,6 +31,12 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
   });
 }
 
+/** The file that is open is not the one at its path any more. It stays so until the process is started again. */
+export function movedFile(path: string): ProviderError {
+  const message = `${path} was replaced or deleted while this process had it open. Nothing was written. Stop all processes that use it, put the right file there, and start them again.`;
+  return new ProviderError('store-failed', { path }, message, { retryable: false });
+}
+
 const BUSY = 5;
 const LOCKED = 6;
 
@@ -35,7 +46,7 @@ const KNOWN: ReadonlyMap<number, { readonly what: string; readonly retryable: bo
   [LOCKED, { what: '% is being written to by somebody else for too long; try again', retryable: true }],
   [8, { what: '% can only be read; give this process the right to write the file and its folder', retryable: false }],
   [10, { what: '% cannot be read or written; look at the disk', retryable: true }],
-  [11, { what: '% is damaged; put a backup in its place', retryable: false }],
+  [11, { what: '% is damaged; stop all processes that use it, then put a backup in its place', retryable: false }],
   [13, { what: 'The disk of % is full; make room and try again', retryable: true }],
   [14, { what: '% cannot be opened; make sure that its folder exists and may be written to', retryable: false }],
   [26, { what: '% is no SQLite database; choose another file', retryable: false }],

@@ -1,6 +1,5 @@
 // Reminders in a SQLite file.
-import type { TakenReminder } from '../runs/store.ts';
-import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow, remindersOf } from './reminders.ts';
+import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow } from './reminders.ts';
 import { INTERRUPT_COLUMNS } from './rows.ts';
 import type { Job } from './sqlite-connection.ts';
 
@@ -12,11 +11,10 @@ export function isReminderDue(clock: () => number): Job<boolean> {
   };
 }
 
-export function takeReminders(limit: number, leaseMs: number, clock: () => number): Job<readonly TakenReminder[]> {
+export function takeReminders(limit: number, leaseMs: number, clock: () => number): Job<readonly ReminderRow[]> {
   return (prepare) => {
     const now = clock();
-    const rows = prepare(TAKE).all(now, Math.ceil(leaseMs), now, now, limit);
-    return remindersOf(rows as unknown as readonly ReminderRow[]);
+    return prepare(TAKE).all(now, Math.ceil(leaseMs), now, now, limit) as unknown as readonly ReminderRow[];
   };
 }
 

@@ -12,7 +12,10 @@ export const isSearchPrepared: Job<boolean> = (prepare) =>
 /** Makes what is not there yet. In a transaction, so that no question is left out. */
 export const prepareSqliteSearch: Job<void> = (prepare) => {
   for (const index of INDEXES) prepare(`CREATE INDEX IF NOT EXISTS ${index}`).run();
-  if (isSearchPrepared(prepare)) return;
+  const made = prepare("SELECT sql FROM sqlite_schema WHERE name = 'countersign_search'").get()?.sql;
+  if (typeof made === 'string' && made.includes(TOKENIZER)) return;
+  // Those that earlier versions made found words without their accents.
+  if (made !== undefined) for (const undo of UNDO) prepare(undo).run();
   prepare(TABLE).run();
   prepare(ADD_WAITING).run();
   for (const trigger of TRIGGERS) prepare(trigger).run();
@@ -52,7 +55,11 @@ const INDEXES = [
   `countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL`,
 ] as const;
 
-const TABLE = 'CREATE VIRTUAL TABLE countersign_search USING fts5 (words, tags, seq UNINDEXED, columnsize = 0)';
+/** Words are as they are written: the memory store tells `n` from `ñ`, too. */
+const TOKENIZER = "tokenize = 'unicode61 remove_diacritics 0'";
+
+const TABLE = `CREATE VIRTUAL TABLE countersign_search
+  USING fts5 (words, tags, seq UNINDEXED, columnsize = 0, ${TOKENIZER})`;
 
 /**
  * The words are found in the order of the rowids. So these have the order of the list: the time is in front of the number.
@@ -66,13 +73,18 @@ function hex(text: string): string {
   return Buffer.from(text).toString('hex');
 }
 
+/** Null instead of what was changed and is no JSON any more: a look into it would fail the whole statement. */
+export function ifJson(column: string): string {
+  return `CASE WHEN json_valid(${column}) THEN ${column} END`;
+}
+
 /** What is looked for in, of the interrupt `i`. */
 function textsOf(i: string): string {
   const shown = (path: string): string =>
     `coalesce((SELECT group_concat(atom, ' ') FROM json_tree(${i}.card, '${path}')
       WHERE type IN ('text', 'integer', 'real')), '')`;
   return `${i}.agent || ' ' || ${i}.tool
-    || ' ' || coalesce((SELECT group_concat(value, ' ') FROM json_each(${i}.labels)), '')
+    || ' ' || coalesce((SELECT group_concat(value, ' ') FROM json_each(${ifJson(`${i}.labels`)})), '')
     || ' ' || CASE WHEN json_valid(${i}.card)
       THEN ${shown('$.part.toolRequest.input')} || ' ' || ${shown('$.part.metadata.interrupt')} ELSE '' END`;
 }
@@ -94,4 +106,10 @@ const TRIGGERS = [
   `CREATE TRIGGER countersign_search_settle AFTER UPDATE OF settled_at ON countersign_interrupt
    WHEN old.settled_at IS NULL AND new.settled_at IS NOT NULL
    BEGIN DELETE FROM countersign_search WHERE rowid = ${rowidOf('old.created_at', 'old.seq')}; END`,
+] as const;
+
+const UNDO = [
+  'DROP TRIGGER IF EXISTS countersign_search_open',
+  'DROP TRIGGER IF EXISTS countersign_search_settle',
+  'DROP TABLE countersign_search',
 ] as const;

@@ -19,10 +19,12 @@ import { monotoneClock } from './clock.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage, readLimit, readPageRequest } from './page.ts';
 import { checkAppend } from './refusals.ts';
+import { remindersOf } from './reminders.ts';
 import {
   INTERRUPT_COLUMNS,
   type InterruptRow,
   interruptOf,
+  type LoadedRow,
   loadedOf,
   loadedRow,
   type PartRow,
@@ -39,7 +41,7 @@ import { type Job, type Prepare, SqliteConnection, valuesOf } from './sqlite-con
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
-import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
+import { ifJson, isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
 import { searchWords } from './words.ts';
@@ -87,22 +89,23 @@ class SqliteStore implements Store {
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
     if (limit !== undefined) readLimit(limit);
-    return await this.#connection.read((prepare) => {
-      if (limit !== undefined) {
-        const part = prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined;
-        return part === undefined ? undefined : partOf(part, after, limit);
-      }
-      return readRun(runId, after, prepare);
-    });
+    if (limit === undefined) {
+      const row = await this.#connection.read((prepare) => runRow(runId, after, prepare));
+      return row && loadedOf(row, after);
+    }
+    const part = await this.#connection.read(
+      (prepare) => prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined,
+    );
+    return part && partOf(part, after, limit);
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
-    return this.#connection.write((prepare) => {
+    const row = await this.#connection.write((prepare) => {
       const now = this.#now();
       const { changes } = prepare(CLAIM).run(token, now + Math.ceil(leaseMs), runId, token, now);
-      if (changes === 0) return undefined;
-      return readRun(runId, 0, prepare);
+      return changes === 0 ? undefined : runRow(runId, 0, prepare);
     });
+    return row && loadedOf(row, 0);
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
@@ -126,7 +129,7 @@ class SqliteStore implements Store {
 
   async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
     const isDue = await this.#connection.read(isReminderDue(this.#now));
-    return isDue ? this.#connection.write(takeReminders(limit, leaseMs, this.#now)) : [];
+    return isDue ? remindersOf(await this.#connection.write(takeReminders(limit, leaseMs, this.#now))) : [];
   }
 
   async reminded(interruptId: string): Promise<void> {
@@ -153,10 +156,8 @@ class SqliteStore implements Store {
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
-    return this.#connection.read((prepare) => {
-      const row = prepare(INTERRUPT).get(id) as InterruptRow | undefined;
-      return row === undefined ? undefined : interruptOf(row);
-    });
+    const row = await this.#connection.read((prepare) => prepare(INTERRUPT).get(id) as InterruptRow | undefined);
+    return row && interruptOf(row);
   }
 
   async countRuns(): Promise<RunCounts> {
@@ -214,9 +215,9 @@ class SqliteStore implements Store {
   }
 }
 
-function readRun(runId: string, after: number, prepare: Prepare): LoadedRun | undefined {
+function runRow(runId: string, after: number, prepare: Prepare): LoadedRow | undefined {
   const row = prepare(READ, 'arrays').get(after, runId);
-  return row === undefined ? undefined : loadedOf(loadedRow(valuesOf(row)), after);
+  return row === undefined ? undefined : loadedRow(valuesOf(row));
 }
 
 const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
@@ -254,12 +255,13 @@ export const SQLITE_DIALECT = {
   value: () => '?',
   waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
   ofRun: (runId: string) => `i.run_id = ${runId}`,
-  hasLabel: (label: string) => `EXISTS (SELECT 1 FROM json_each(i.labels) WHERE value = ${label})`,
+  hasLabel: (label: string) => `EXISTS (SELECT 1 FROM json_each(${ifJson('i.labels')}) WHERE value = ${label})`,
   mayHave: (word: string) =>
     `instr(lower(i.agent || ' ' || i.tool || ' ' || coalesce(i.labels, '') || ' ' || i.card), ${word}) > 0`,
-  decision: "i.settlement ->> '$.decision.type'",
-  settled: (name: string) => `i.settlement ->> '$.${name}'`,
-  isSettledWith: (...path: readonly string[]) => `json_type(i.settlement, '$.${path.join('.')}') IS NOT NULL`,
+  decision: `${ifJson('i.settlement')} ->> '$.decision.type'`,
+  settled: (name: string) => `${ifJson('i.settlement')} ->> '$.${name}'`,
+  isSettledWith: (...path: readonly string[]) =>
+    `json_type(${ifJson('i.settlement')}, '$.${path.join('.')}') IS NOT NULL`,
 };
 
 function runsSql(query: RunQuery): Sql {

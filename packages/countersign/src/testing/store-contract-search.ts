@@ -110,6 +110,8 @@ export function searchContract(check: Check): void {
         ['müller', ['a', 'b']],
         ['MÜLL invo', ['b']],
         ['söhne', ['a']],
+        ['muller', []],
+        ['sohn', []],
         ['transfer', ['b']],
         ['money', []],
         ['DE89-3704', ['b']],

@@ -4,6 +4,7 @@ import { postgresStore } from 'countersign/postgres';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/store.ts';
+import { postgresFailure } from '../../src/stores/postgres-failure.ts';
 import { addition, countDone, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
@@ -117,6 +118,116 @@ describe.runIf(postgres)('a connection', () => {
     expect(failure).toBeInstanceOf(ProviderError);
     expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
     expect((failure as Error).message).toMatch(says);
+  });
+});
+
+test.each([
+  ['a password that is missing', new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string')],
+  ['a mistake in a type', new TypeError('it is no function')],
+  ['a number out of range', new RangeError('the array is too long')],
+])('%s is nothing to try again', (what, error) => {
+  const failure = postgresFailure(error);
+  expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
+  expect(failure.message).toMatch(what.includes('password') ? /Correct the user or the password/ : /Look at the cause/);
+});
+
+test.each([
+  Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+  new Error('Connection terminated unexpectedly'),
+  new Error('timeout exceeded when trying to connect'),
+  Object.assign(new Error('write CONNECTION_CLOSED'), { code: 'CONNECTION_CLOSED' }),
+])('a connection that is lost may come back: %s', (error) => {
+  expect(postgresFailure(error)).toMatchObject({ code: 'store-failed', retryable: true });
+});
+
+describe.runIf(postgres)('a store that is closed', () => {
+  test('while calls are under way leaves none of them without an answer', { timeout: 20_000 }, async () => {
+    const store = postgresStore({ url: await freshDatabase(), poolMax: 2 });
+    await store.append(creation('run'));
+    const calls = Promise.allSettled([
+      ...Array.from({ length: 20 }, () => store.listRuns({ limit: 9 })),
+      ...Array.from({ length: 20 }, (_, index) => store.append(creation(`new-${index}`))),
+      ...Array.from({ length: 20 }, () => store.read('run')),
+      store.notes.put('notes', 'key', 1),
+    ]);
+    await Promise.all([store.close(), store.close()]);
+    for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
+    await store.close();
+    expectClosed(await store.read('run').catch((error: unknown) => error));
+  });
+
+  test('while it is being opened tells whoever waits for it, and leaves no connection', {
+    timeout: 20_000,
+  }, async () => {
+    const store = postgresStore(`${await freshDatabase()}&application_name=opening`);
+    const calls = Promise.allSettled([store.append(creation('run')), store.listRuns({ limit: 9 }), store.migrate()]);
+    await store.close();
+    for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
+    const open = () => onServer(server.url(), "SELECT FROM pg_stat_activity WHERE application_name = 'opening'");
+    await expect.poll(open, { timeout: 3_000 }).toEqual([]);
+  });
+
+  function expectClosed(error: unknown): void {
+    expect(error).toMatchObject({
+      code: 'store-failed',
+      retryable: false,
+      message: expect.stringMatching(/was closed/),
+    });
+  }
+});
+
+describe.runIf(postgres)('a pool of one connection', () => {
+  test('is left to those who ask, while changes of others are looked for', { timeout: 20_000 }, async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 1);
+    const [single, other] = [postgresStore(pool), postgresStore(url)];
+    const heard = new Set<string>();
+    await single.append(creation('run'));
+    const stop = single.watch((runId) => heard.add(runId));
+    await pause();
+    expect((await single.read('run'))?.run.version).toBe(1);
+    await other.append(creation('of another'));
+    await until(() => heard.has('of another'));
+    expect((await single.read('of another'))?.run.version).toBe(1);
+    stop();
+    await Promise.all([single.close(), other.close()]);
+    await pool.end();
+  });
+});
+
+describe.runIf(postgres)('a schema', () => {
+  test.each([
+    'schéma für Büro, Straße, Möbel, Küche, Größe, ñandú',
+    '$countersign$',
+    "it's $countersign$ $countersign_$",
+  ])('may be called %s', { timeout: 20_000 }, async (schema) => {
+    const url = await freshDatabase();
+    const [watching, writing] = [postgresStore({ url, schema }), postgresStore({ url, schema })];
+    await watching.migrate();
+    await watching.prepareSearch();
+    const heard = new Set<string>();
+    const stop = watching.watch((runId) => heard.add(runId));
+    // By then it has looked back for the last time: what it hears now was announced.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await writing.append(creation('run'));
+    await until(() => heard.has('run'));
+    stop();
+    await Promise.all([watching.close(), writing.close()]);
+  });
+});
+
+describe.runIf(postgres)('a value', () => {
+  test('that is no text fails its own call, and the process and the store go on', async () => {
+    const store = postgresStore(await freshDatabase());
+    await store.append(creation('run'));
+    const noText = JSON.parse('{"toString":1}');
+    const failure = await store.interrupt(noText).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
+    expect(await Promise.all([store.read('run'), store.claim('run', 'token', 60_000)])).toMatchObject([
+      { run: { version: 1 } },
+      { run: { version: 1 } },
+    ]);
+    await store.close();
   });
 });
 

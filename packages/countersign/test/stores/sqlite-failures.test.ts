@@ -1,6 +1,17 @@
 // A SQLite file that cannot be opened, read or written to: clear errors, nothing half written, and work goes on later.
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ProviderError } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
@@ -49,7 +60,10 @@ test('a damaged file is reported, and a backup in its place is used', async () =
     writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, offset);
   closeSync(file);
   const store = sqliteStore(path);
-  await expectFailure(store.read('run-7'), { retryable: false, says: /is damaged; put a backup in its place/ });
+  await expectFailure(store.read('run-7'), {
+    retryable: false,
+    says: /is damaged; stop all processes.*put a backup in its place/,
+  });
   await expectFailure(store.append(addition('run-7', 1)), { retryable: false, says: /is damaged/ });
   writeFileSync(path, backup);
   await store.append(addition('run-7', 1));
@@ -166,6 +180,51 @@ test('a call waits for another process that writes, without stopping this one, a
   expect((await patient.read('run-0'))?.run.version).toBe(3);
   other.close();
   await Promise.all([patient.close(), impatient.close()]);
+});
+
+describe('a file that is open', () => {
+  test.each([
+    ['replaced by a backup', (path: string) => renameSync(`${path}-backup`, path)],
+    [
+      'replaced, with the log taken away',
+      (path: string) => {
+        for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
+        renameSync(`${path}-backup`, path);
+      },
+    ],
+    [
+      'deleted',
+      (path: string) => {
+        for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+      },
+    ],
+    ['moved away', (path: string) => renameSync(path, `${path}-old`)],
+  ])('and was %s takes no more writes, which nobody would see', async (_how, act) => {
+    const path = `${folder.path}/runs.db`;
+    await fill(path, 1);
+    copyFileSync(path, `${path}-backup`);
+    const store = sqliteStore(path);
+    await store.append(addition('run-0', 1));
+    act(path);
+    for (const call of [() => store.append(addition('run-0', 2)), () => store.claim('run-0', 'token', 60_000)])
+      await expectFailure(call(), { retryable: false, says: /was replaced or deleted.*Stop all processes/ });
+    await expectFailure(store.append(addition('run-0', 2)), { retryable: false, says: /was replaced or deleted/ });
+    await store.close();
+  });
+
+  test('is the same one when the process goes to another folder', async () => {
+    const before = process.cwd();
+    const store = sqliteStore(relative(before, `${folder.path}/runs.db`));
+    await store.append(creation('run'));
+    try {
+      process.chdir(folder.path);
+      await store.append(addition('run', 1));
+    } finally {
+      process.chdir(before);
+    }
+    expect((await store.read('run'))?.run.version).toBe(2);
+    await store.close();
+  });
 });
 
 test('a store that was closed says so', async () => {

@@ -101,6 +101,27 @@ test('a refused append leaves no trace between those of the same transaction tha
   expect((await store.countRuns()).running).toBe(2 + refused.length);
 });
 
+test('what cannot be done fails alone, and the rest of its transaction happens', async () => {
+  await store.append(creation('run'));
+  await store.append(creation('damaged', { opened: [interrupt('labelled', 'damaged', { labels: ['red'] })] }));
+  change("UPDATE countersign_run SET outcome = '{' WHERE id = 'damaged'");
+  change("UPDATE countersign_interrupt SET labels = '{'");
+  const results = await Promise.allSettled([
+    store.append(creation('first')),
+    store.append(creation('bad', { status: {} as never })),
+    store.append(addition('run', 1)),
+    store.append(addition('run', 2, { wakeAt: null, outcome: null })),
+    store.claim('damaged', 'token', 60_000),
+    store.append(addition('damaged', 1, { settled: [{ id: 'labelled', settlement: null }] })),
+    store.append(creation('last')),
+  ]);
+  const rejected = results.flatMap((result, index) => (result.status === 'rejected' ? [[index, result.reason]] : []));
+  expect(rejected).toMatchObject([[1, { code: 'store-failed', retryable: false }]]);
+  expect((await store.listRuns({ limit: 9 })).items.map(({ id }) => id)).toEqual(['last', 'first', 'damaged', 'run']);
+  expect((await store.read('run'))?.events.length).toBe(3);
+  expect((await store.listInterrupts({ label: 'red', limit: 9 })).items).toEqual([]);
+});
+
 test('falsy names, times and settlements come back as they are', async () => {
   const create = { id: 'run', agent: '', startedBy: '' };
   const empty = { agent: '', tool: '', kind: '', digest: '', labels: [''], createdAt: 0, expiresAt: 0, remindAt: 0 };
@@ -134,6 +155,13 @@ function commits(): number {
     if (log.subarray(frame + 8, frame + 16).equals(salt) && log.readUInt32BE(frame + 4) > 0) count += 1;
   }
   return count;
+}
+
+/** As somebody who has the file. */
+function change(text: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(text);
+  database.close();
 }
 
 /** Everything in the tables, of these runs. */

@@ -1,8 +1,9 @@
 // The store in a SQLite file keeps the contract of stores, with a file and without.
-import { StatementSync } from 'node:sqlite';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { creation, interrupt } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';
 
 describe('sqliteStore on a file', () => {
@@ -70,4 +71,26 @@ describe('sqliteStore on a Node that makes no arrays of rows', () => {
     },
     { describe, test },
   );
+});
+
+test('an index of words that an earlier version made is made anew', async () => {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  await store.prepareSearch();
+  const file = new DatabaseSync(path);
+  const { sql = '' } = file.prepare("SELECT sql FROM sqlite_schema WHERE name = 'countersign_search'").get() ?? {};
+  file.exec(`DROP TABLE countersign_search; ${String(sql).replace(/,\s*tokenize = '[^']*'/, '')}`);
+  file.close();
+  const ask = (id: string, tool: string) => store.append(creation(id, { opened: [interrupt(`${id}?`, id, { tool })] }));
+  await ask('nina', 'nina');
+  await ask('nino', 'niño');
+  await store.prepareSearch();
+  await ask('later', 'niñera');
+  const found = async (search: string) =>
+    (await store.listInterrupts({ search, limit: 9 })).items.map(({ runId }) => runId);
+  expect(await found('niñ')).toEqual(['nino', 'later']);
+  expect(await found('nin')).toEqual(['nina']);
+  await store.close();
+  folder.remove();
 });

@@ -1,0 +1,64 @@
+// What callers ask of the runs, checked once, so that every store answers the same.
+import { UsageError } from '../core/errors.ts';
+import type { InterruptQuery, RunQuery } from './store.ts';
+
+export function askedRuns(query: RunQuery): RunQuery {
+  for (const field of ['agent', 'startedBy'] as const) checkText(field, query[field]);
+  checkChoice('status', query.status, ['running', 'waiting', 'done', 'failed', 'cancelled']);
+  checkChoice('order', query.order, ['newest', 'oldest']);
+  return query;
+}
+
+export function askedInterrupts(query: InterruptQuery): InterruptQuery {
+  for (const field of TEXTS) checkText(field, query[field]);
+  for (const field of ['createdBefore', 'createdAfter'] as const) checkTime(field, query[field]);
+  checkChoice('outcome', query.outcome, ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired']);
+  checkChoice('risk', query.risk, ['low', 'medium', 'high']);
+  checkChoice('order', query.order, ['newest', 'oldest']);
+  return query;
+}
+
+const TEXTS = ['runId', 'agent', 'tool', 'kind', 'label', 'startedBy', 'search'] as const;
+
+/** How many events are left out; returned as it is. */
+export function askedAfter(after: number): number {
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  throw new UsageError('invalid-options', { after }, `\`after\` is the number of an event, 0 or more, not ${after}.`);
+}
+
+/** An id that is a text; whether there is anything under it, the store knows. */
+export function askedId(field: 'runId' | 'interruptId', id: string): string {
+  if (typeof id === 'string') return id;
+  throw notText(field, id);
+}
+
+/** Who says something and what they add, if they do. */
+export function checkSigned(said: {
+  readonly by?: string;
+  readonly channel?: string;
+  readonly note?: string;
+  readonly reason?: string;
+}): void {
+  for (const field of ['by', 'channel', 'note', 'reason'] as const)
+    if (said[field] !== null) checkText(field, said[field]);
+}
+
+function checkText(field: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'string') throw notText(field, value);
+}
+
+function notText(field: string, value: unknown): UsageError {
+  const given = value === null ? 'null' : `something of the type ${typeof value}`;
+  return new UsageError('invalid-options', { field }, `\`${field}\` is a text, not ${given}.`);
+}
+
+function checkTime(field: string, value: number | undefined): void {
+  if (value === undefined || Number.isSafeInteger(value)) return;
+  throw new UsageError('invalid-options', { field }, `\`${field}\` is a time in whole milliseconds, not ${value}.`);
+}
+
+function checkChoice(field: string, value: string | undefined, choices: readonly string[]): void {
+  if (value === undefined || choices.includes(value)) return;
+  const given = typeof value === 'string' ? JSON.stringify(value) : typeof value;
+  throw new UsageError('invalid-options', { field }, `\`${field}\` is one of ${choices.join(', ')}, not ${given}.`);
+}

@@ -1,0 +1,188 @@
+// One row that somebody changed in the database, or a disk damaged: it is not believed, and nobody else is held up.
+import { DatabaseSync } from 'node:sqlite';
+import { countersign } from 'countersign';
+import { postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../src/runs/store.ts';
+import { temporaryFolder } from '../stores/folder.ts';
+import { onServer, testServer } from '../stores/postgres-server.ts';
+
+type Opened = { readonly store: Store; readonly change: (sql: string) => Promise<void>; readonly remove: () => void };
+
+async function onSqlite(): Promise<Opened> {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const change = async (sql: string): Promise<void> => {
+    const file = new DatabaseSync(path);
+    file.exec(sql);
+    file.close();
+  };
+  return { store: sqliteStore(path), change, remove: folder.remove };
+}
+
+const postgres = await testServer();
+
+async function onPostgres(): Promise<Opened> {
+  const url = (await postgres?.freshDatabase()) ?? '';
+  const change = async (sql: string): Promise<void> => void (await onServer(url, sql));
+  return { store: postgresStore(url), change, remove: () => undefined };
+}
+
+const kinds: readonly (readonly [string, () => Promise<Opened>])[] = [
+  ['SQLite', onSqlite],
+  ...(postgres ? [['PostgreSQL', onPostgres] as const] : []),
+];
+
+describe.each(kinds)('on %s', (kind, open) => {
+  /** Two runs that wait, after which somebody changes the first: `%` stands for its id. */
+  async function afterChange(sql: string) {
+    const { store, change, remove } = await open();
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: { to: 'ann' } }] },
+    );
+    const paid: unknown[] = [];
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    const ai = countersign({ model, store, retry: false, onReminder: ({ id }) => void seen.push(id) });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', needsApproval: true, labels: ['money'], remindAfter: 1 },
+      () => {
+        paid.push(1);
+        return 'paid';
+      },
+    );
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+    const ask = async (runId: string): Promise<string> => {
+      await clerk.start('Pay.', { runId });
+      return (await ai.runs.wait(runId)).pending[0] ?? '';
+    };
+    const [bad, good] = [await ask('bad'), await ask('good')];
+    await change(sql);
+    const end = async (): Promise<void> => {
+      await ai.runs.stop();
+      await store.close();
+      remove();
+    };
+    const work = () => ai.runs.work({ pollMs: 10, onError: (error) => errors.push(error) });
+    return { runs: ai.runs, store, bad, good, paid, seen, errors, change, work, end };
+  }
+
+  const ofCards: readonly (readonly [string, string, string])[] = [
+    ['another card', `card = replace(card, 'ann', 'eve')`, 'outdated-card'],
+    ['another digest', `digest = 'another'`, 'outdated-card'],
+    ['a card that is nothing', `card = 'null'`, 'outdated-card'],
+    ['a card that is no JSON', `card = '{'`, 'store-failed'],
+    ...(kind === 'SQLite'
+      ? ([
+          ['labels that are no JSON', `labels = '['`, 'store-failed'],
+          ['labels that are no texts', `labels = '5'`, 'store-failed'],
+        ] as const)
+      : []),
+  ];
+
+  test.each(ofCards)('with %s, the others are listed, found and reminded of', async (_what, set, code) => {
+    const warnings = listenForWarnings();
+    const given = await afterChange(`UPDATE countersign_interrupt SET ${set} WHERE run_id = 'bad'`);
+    const { runs, store, bad, good, seen } = given;
+    const listed = async (query: object = {}) => (await runs.interrupts(query)).items.map(({ id }) => id);
+    for (const query of [{}, { label: 'money' }, { search: 'pay' }, { order: 'newest' }])
+      expect(await listed(query)).toEqual([good]);
+    await store.prepareSearch();
+    expect(await listed({ search: 'pay' })).toEqual([good]);
+    expect(await listed({ runId: 'bad' })).toEqual([]);
+    const first = await runs.interrupts({ limit: 1 });
+    expect(first.items).toEqual([]);
+    expect((await runs.interrupts({ limit: 1, cursor: first.cursor ?? '' })).items).toMatchObject([{ id: good }]);
+    await expect(runs.interrupt(bad)).rejects.toMatchObject({ code, message: expect.stringContaining(bad) });
+    const worker = given.work();
+    await expect.poll(() => seen).toEqual([good]);
+    await worker.stop();
+    expect(warnings.about(bad)).toMatchObject([{ name: 'CountersignWarning', code }]);
+    // What is decided is in the events, which are as they were.
+    await runs.decide(bad, 'approve', { by: 'ann' });
+    expect(await runs.wait('bad', { until: 'end' })).toMatchObject({ status: 'done' });
+    warnings.stop();
+    await given.end();
+  });
+
+  test('with a settlement that is no JSON, the others are listed', async () => {
+    const given = await afterChange('SELECT 1');
+    const { runs, bad, good } = given;
+    await runs.decide(bad, 'approve');
+    await runs.decide(good, 'approve');
+    await given.change(`UPDATE countersign_interrupt SET settlement = '{' WHERE run_id = 'bad'`);
+    const listed = async (query: object) => (await runs.interrupts({ settled: true, ...query })).items;
+    expect(await listed({})).toMatchObject([{ id: good }]);
+    if (kind === 'SQLite') expect(await listed({ outcome: 'approved' })).toMatchObject([{ id: good }]);
+    if (kind === 'SQLite') expect(await runs.stats()).toMatchObject({ decided: 1 });
+    await expect(runs.interrupt(bad)).rejects.toMatchObject({
+      code: 'store-failed',
+      retryable: false,
+      message: expect.stringMatching(/The settlement of interrupt bad:.* cannot be read/),
+    });
+    await given.end();
+  });
+
+  test('with an outcome that is no JSON, the others are listed, and the run is not believed', async () => {
+    const given = await afterChange(`UPDATE countersign_run SET outcome = '{' WHERE id = 'bad'`);
+    const { runs, bad } = given;
+    expect((await runs.list()).items).toMatchObject([{ id: 'good' }]);
+    await expectNotBelieved(runs, bad);
+    await given.end();
+  });
+
+  test.each(['{', 'null', '5', '{}', '', '[null]', '[5]', '[{}', '[]'])(
+    'events that are %j are not what was recorded',
+    async (events) => {
+      const given = await afterChange(`UPDATE countersign_event SET events = '${events}'
+      WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')`);
+      const { runs, bad, good, paid, errors } = given;
+      await expectNotBelieved(runs, bad);
+      await given.change(`UPDATE countersign_run SET status = 'running', due_at = 1 WHERE id = 'bad'`);
+      await expect(runs.drive('bad')).rejects.toMatchObject({ code: 'tampered-run' });
+      const worker = given.work();
+      await expect.poll(() => errors.length).toBeGreaterThan(0);
+      expect(errors[0]).toMatchObject({ code: 'tampered-run' });
+      await runs.decide(good, 'approve');
+      expect(await runs.wait('good', { until: 'end' })).toMatchObject({ status: 'done' });
+      await worker.stop();
+      expect(paid).toEqual([1]);
+      await given.end();
+    },
+  );
+
+  test('one batch of events that cannot be read spoils the run, not the store', async () => {
+    const given = await afterChange('SELECT 1');
+    const { runs, store, bad } = given;
+    await runs.decide(bad, 'approve');
+    await runs.wait('bad', { until: 'end' });
+    const ofBad = "run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')";
+    await given.change(`UPDATE countersign_event SET events = '{'
+      WHERE ${ofBad} AND version = (SELECT min(version) FROM countersign_event WHERE ${ofBad})`);
+    const { events = [] } = (await store.read('bad', { after: 0, limit: 1 })) ?? {};
+    expect(events).toHaveLength(1);
+    await expectNotBelieved(runs, bad);
+    await given.end();
+  });
+});
+
+async function expectNotBelieved(runs: ReturnType<typeof countersign>['runs'], bad: string): Promise<void> {
+  expect(await runs.verify('bad')).toMatchObject({ ok: false, problem: expect.any(String) });
+  expect(await runs.verify('good')).toMatchObject({ ok: true });
+  const refused = { name: 'ConflictError', code: 'tampered-run' };
+  await expect(runs.get('bad')).rejects.toMatchObject(refused);
+  await expect(runs.decide(bad, 'approve')).rejects.toMatchObject(refused);
+  await expect(runs.resume('bad', { approve: [] })).rejects.toMatchObject(refused);
+}
+
+function listenForWarnings() {
+  const heard: Error[] = [];
+  const listener = (warning: Error): void => void heard.push(warning);
+  process.on('warning', listener);
+  return {
+    about: (id: string) => heard.filter(({ message }) => message.includes(id)),
+    stop: () => process.off('warning', listener),
+  };
+}

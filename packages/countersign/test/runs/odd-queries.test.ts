@@ -1,0 +1,133 @@
+// What callers ask of `ai.runs` that makes no sense is refused in the same words, whichever store there is.
+import { countersign, memoryStore } from 'countersign';
+import { postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import { scriptedModel } from 'countersign/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Runs } from '../../src/runs/runs.ts';
+import type { Store } from '../../src/runs/store.ts';
+import { testServer } from '../stores/postgres-server.ts';
+
+const postgres = await testServer();
+const stores: readonly (readonly [string, () => Promise<Store>])[] = [
+  ['memory', async () => memoryStore()],
+  ['SQLite', async () => sqliteStore(':memory:')],
+  ...(postgres ? [['PostgreSQL', async () => postgresStore(await postgres.freshDatabase())] as const] : []),
+];
+
+/** What comes from outside as JSON, and has no text of its own. */
+const noText = JSON.parse('{"toString":1}');
+
+describe.each(stores)('on %s', (_name, open) => {
+  let store: Store;
+  let runs: Runs;
+  let start: (options: object) => Promise<unknown>;
+  let asked: string;
+  beforeAll(async () => {
+    store = await open();
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', input: {} }] },
+    );
+    const ai = countersign({ model, store, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+    runs = ai.runs;
+    start = (options) => clerk.start('Pay.', options);
+    await start({ runId: 'run', by: 'ann' });
+    asked = (await runs.wait('run')).pending[0] ?? '';
+  });
+  afterAll(() => store.close());
+
+  test.each([
+    ['createdBefore', 1.5],
+    ['createdBefore', Number.POSITIVE_INFINITY],
+    ['createdAfter', Number.NaN],
+    ['outcome', 'paid'],
+    ['order', 'random'],
+    ['risk', 'some'],
+    ['startedBy', null],
+    ['label', 5],
+    ['tool', noText],
+    ['runId', 5n],
+    ['search', 5],
+  ])('questions are not listed by a %s of %s', async (field, value) => {
+    for (const settled of [false, true])
+      await refused(runs.interrupts({ settled, [field]: value }), new RegExp(`\`${field}\` is `));
+  });
+
+  test.each([
+    ['order', 'random'],
+    ['status', 'lost'],
+    ['agent', noText],
+    ['startedBy', 5],
+  ])('runs are not listed by a %s of %s', async (field, value) => {
+    await refused(runs.list({ [field]: value }), new RegExp(`\`${field}\` is `));
+  });
+
+  test('what may be chosen is said', async () => {
+    await refused(runs.interrupts({ order: 'random' as never }), /one of newest, oldest, not "random"/);
+    await refused(runs.interrupts({ outcome: 'paid' as never }), /one of approved, edited, .*expired, not "paid"/);
+  });
+
+  test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are refused', async (after) => {
+    await refused(runs.events('run', { after: after as number }).next(), /`after` is the number of an event/);
+    await refused(runs.find('run', { after: after as number }), /`after` is the number of an event/);
+  });
+
+  test('after more events than there are, there is the run without events', async () => {
+    for (const after of [2 ** 31 - 1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
+      const found = await Promise.all([runs.find('run', { after }), runs.find('run', { after }), runs.find('none')]);
+      const loaded = { run: { id: 'run' }, events: [] };
+      expect(found).toMatchObject([loaded, loaded, undefined]);
+    }
+  });
+
+  test.each(['a\0b', 'run\0', '\0'])('nothing is found by a name with a zero character: %j', async (name) => {
+    const nothing = { items: [], cursor: null };
+    for (const field of ['agent', 'startedBy']) expect(await runs.list({ [field]: name })).toEqual(nothing);
+    for (const field of ['runId', 'agent', 'tool', 'kind', 'label', 'startedBy'])
+      for (const settled of [false, true]) expect(await runs.interrupts({ settled, [field]: name })).toEqual(nothing);
+    expect(await Promise.all([runs.find(name), runs.find('none')])).toEqual([undefined, undefined]);
+    await expect(runs.get(name)).rejects.toMatchObject({ code: 'unknown-run' });
+    await expect(runs.interrupt(`run:${name}`)).rejects.toMatchObject({ code: 'unknown-interrupt' });
+    await expect(runs.decide(`${name}:call`, 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
+  });
+
+  test.each([noText, 5, 5n, null, ['run']])('an id that is no text is refused: %s', async (id) => {
+    const calls = [runs.get(id), runs.find(id), runs.wait(id), runs.verify(id), runs.cancel(id), runs.interrupt(id)];
+    for (const call of [...calls, runs.decide(id, 'approve'), runs.events(id).next()])
+      await refused(call, /`(runId|interruptId)` is a text, not /);
+  });
+
+  test('who says something, and what they add, are texts', async () => {
+    await refused(start({ by: { name: 'ann' } }), /`by` is a text/);
+    await refused(runs.decide(asked, 'approve', { by: ['ann'] as never }), /`by` is a text/);
+    await refused(runs.decide(asked, 'approve', { note: 5n as never }), /`note` is a text/);
+    await refused(runs.decide(asked, 'approve', { channel: 5n as never }), /`channel` is a text/);
+    await refused(runs.cancel('run', { reason: 5n as never }), /`reason` is a text/);
+    expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
+  });
+
+  test('the store itself keeps no name that is no text', async () => {
+    const { run } = (await store.read('run')) ?? {};
+    const append = { runId: 'other', expectedVersion: 0, events: (await runs.recorded('run')).slice(0, 1) };
+    const rest = { hash: run?.hash ?? '', status: 'running', wakeAt: null, outcome: null, settled: [] } as const;
+    const create = { id: 'other', agent: 'clerk', startedBy: { name: 'ann' } as never };
+    await refused(store.append({ ...append, ...rest, create, opened: [] }), /A name of the run is no text/);
+    const record = await store.interrupt(asked);
+    if (record === undefined) throw new Error('There is no question.');
+    const opened = [{ ...record, id: 'other:1', runId: 'other', risk: 5 as never }];
+    await refused(
+      store.append({ ...append, ...rest, create: { ...create, startedBy: null }, opened }),
+      /A name of the interrupt is no text/,
+    );
+  });
+});
+
+async function refused(call: Promise<unknown>, says: RegExp): Promise<void> {
+  await expect(call).rejects.toMatchObject({
+    name: 'UsageError',
+    code: 'invalid-options',
+    message: expect.stringMatching(says),
+  });
+}
