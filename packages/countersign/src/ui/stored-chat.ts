@@ -196,7 +196,8 @@ export class StoredChat {
       this.#chatId,
       (run) => {
         if (!regenerate && isLastSaid(run.state.history.toArray(), said.id)) return;
-        hear(run, [message], whilePending, new Set());
+        // Nothing waits in a run that was ended.
+        hear(run, [message], run.state.ended ? 'cancel' : whilePending, new Set());
       },
       context ? { context } : {},
     );
