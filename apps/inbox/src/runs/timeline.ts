@@ -60,7 +60,13 @@ function* inOrder(events: readonly Timed[], calls: ReadonlyMap<string, Row>, wit
 }
 
 /** What belongs to the lane of the conversation; the one inside a call is told by the lanes of its calls. */
-const OF_THE_TALK: ReadonlySet<string> = new Set(['user-spoke', 'model-replied', 'run-failed', 'run-ended']);
+const OF_THE_TALK: ReadonlySet<string> = new Set([
+  'user-spoke',
+  'model-replied',
+  'run-failed',
+  'run-went-on',
+  'run-ended',
+]);
 
 /** Undefined where nobody kept the time. */
 export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
@@ -110,6 +116,10 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
         break;
       case 'run-failed':
         talk.marks.push({ is: 'failed', title: 'The run stopped for an error', at: event.at });
+        thinksSince = event.at;
+        break;
+      case 'run-went-on':
+        talk.marks.push({ is: 'said', title: 'The run was driven on', at: event.at });
         thinksSince = event.at;
         break;
       case 'run-ended':

@@ -100,6 +100,8 @@ type Fact =
   | { readonly type: 'call-committed'; readonly callId: string }
   /** The run stopped for an error; whoever drives it on goes on from here. */
   | { readonly type: 'run-failed'; readonly error: Json }
+  /** Somebody drives on a run that had failed. */
+  | { readonly type: 'run-went-on' }
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string };
 
 /** `at` is when it was recorded, in milliseconds, where somebody keeps the time. */
@@ -117,6 +119,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'call-settled': true,
   'call-committed': true,
   'run-failed': true,
+  'run-went-on': true,
   'run-ended': true,
 };
 

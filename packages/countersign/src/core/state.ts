@@ -48,6 +48,7 @@ export function fold(state: State, event: RunEvent): State {
         changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'settled', result: event.result } })),
       );
     case 'run-failed':
+    case 'run-went-on':
       return state;
     case 'run-ended': {
       const ended = { reason: event.reason, ...(event.message !== undefined && { message: event.message }) };

@@ -82,6 +82,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'step-done':
     case 'call-committed':
     case 'run-failed':
+    case 'run-went-on':
     case 'run-ended':
       return [];
   }

@@ -16,7 +16,7 @@ import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
 import { Live, tellBoth } from './live.ts';
-import { fail } from './outcome.ts';
+import { fail, goOn } from './outcome.ts';
 import { statusOf } from './projection.ts';
 import { Renewals } from './renewals.ts';
 import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
@@ -170,6 +170,7 @@ export class Drives {
     const journal = this.journal(loaded.run, state, agent, { held: token });
     const run = new Run(state, { sink: journal });
     journal.attach(run);
+    goOn(run, loaded.run.status);
     this.go(agent, run, journal, context ? { context } : {});
     return true;
   }

@@ -4,12 +4,18 @@ import { event } from '../core/event.ts';
 import { type Json, toJson } from '../core/json.ts';
 import type { Run } from '../loop/run.ts';
 import type { Journal } from './journal.ts';
+import type { RunStatus } from './store.ts';
 
 function errorOutcome(error: unknown): Json {
   const known = error instanceof CountersignError;
   const retryable = known && 'retryable' in error && error.retryable === true;
   const json = toJson({ error: { code: known ? error.code : 'invariant', message: messageOf(error), retryable } });
   return json.ok ? json.value : null;
+}
+
+/** Records that a run that had failed is driven on: should this process die, another takes it up. */
+export function goOn(run: Run, status: RunStatus): void {
+  if (status === 'failed') run.record(event({ type: 'run-went-on' }));
 }
 
 /** Records that the run stopped for an error, whatever others record meanwhile. */

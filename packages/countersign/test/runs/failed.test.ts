@@ -1,7 +1,7 @@
 // Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
 import { countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
 function bank(script: readonly ScriptStep[], store: Store = memoryStore()) {
@@ -31,6 +31,37 @@ describe('a run that failed', () => {
     expect(await runs.wait(id)).toMatchObject({ status: 'failed' });
     await runs.drive(id);
     expect(await runs.wait(id)).toMatchObject({ status: 'done', text: 'Hello.' });
+  });
+
+  test('and is driven on by a process that dies is taken up by another, and waited for elsewhere', async () => {
+    let now = 1_800_000_000_000;
+    const store = memoryStore({ now: () => now });
+    const open = (step: () => ScriptStep | Promise<ScriptStep>) => {
+      const ai = countersign({ model: scriptedModel(step), store, clock: () => now, leaseMs: 1_000, retry: false });
+      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
+    };
+    const first = open(() => ({ fail: { message: '503' } }));
+    const { id } = await first.clerk.start('Hi.');
+    expect(await first.runs.wait(id)).toMatchObject({ status: 'failed' });
+    const dies = open(() => new Promise<never>(() => undefined));
+    await dies.runs.drive(id);
+    await vi.waitFor(async () => expect((await first.runs.get(id)).status).toBe('running'));
+    const waiting = first.runs.wait(id);
+    now += 2_000;
+    const other = open(() => 'Hello.');
+    const worker = other.runs.work({ pollMs: 10 });
+    expect(await waiting).toMatchObject({ status: 'done', text: 'Hello.' });
+    await worker.stop();
+  });
+
+  test('in which a question waits, waits for a person again once it is driven on', async () => {
+    const { clerk, runs } = bank([paysAndBreaks]);
+    const { id } = await clerk.start('Pay.');
+    expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [expect.any(String)] });
+    await runs.drive(id);
+    await runs.settled();
+    expect((await runs.recorded(id)).map(({ type }) => type)).toContain('run-went-on');
+    expect(await runs.verify(id)).toMatchObject({ ok: true });
   });
 
   test('and fails again says so, and the wait can be left', async () => {

@@ -81,6 +81,8 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
         return [{ who: name, what: `gives ${valueLine(result.output)}`, tone: 'done', tookMs }];
       return [{ who: name, what: `${result.type}: ${visibleLine(result.text)}`, tone: 'bad', tookMs }];
     }
+    case 'run-went-on':
+      return [{ who: 'run', what: 'goes on', tone: 'quiet' }];
     case 'run-failed': {
       const { error } = (event.error ?? {}) as { readonly error?: { readonly message?: unknown } };
       const message = error?.message;

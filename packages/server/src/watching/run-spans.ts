@@ -93,6 +93,7 @@ export class RunSpans {
       case 'step-done':
       case 'call-committed':
       case 'run-failed':
+      case 'run-went-on':
         return [];
     }
   }
