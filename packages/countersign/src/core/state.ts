@@ -1,5 +1,5 @@
 // The state of a run, and how each event changes it.
-import { type Call, goesOnInside, NO_STEPS, type State, type Turn } from './call.ts';
+import { type Call, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
 import { InvariantError } from './errors.ts';
 import type { CallIds, Decision, Interrupt, RunEvent } from './event.ts';
 import { messagesOf } from './history.ts';
@@ -101,8 +101,18 @@ function startCall(call: Call, { at, inside }: RunEvent & { type: 'call-started'
   return {
     ...call,
     ...(held && { resumed: { value: held } }),
+    ...takeUp(call),
     phase: { at: 'started', ...(at !== undefined && { since: at }), ...(inside && { inside }) },
   };
+}
+
+/** Whoever goes on anew inside does so with all that was decided meanwhile. */
+function takeUp(call: Call): Partial<Call> {
+  const { inside, decidedInside } = call;
+  if (!inside || !decidedInside || decidedInside.later.length === 0) return {};
+  const { now, later } = decidedInside;
+  const resume = mergeResumes(now === undefined || inside.begun ? later : [now, ...later]);
+  return goOnWith(call, innerMessages(call), resume);
 }
 
 function goOnInside(call: Call, { inside, at }: RunEvent & { type: 'call-went-on' }): Call {

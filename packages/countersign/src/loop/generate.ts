@@ -1,10 +1,11 @@
 // `generate`: from options to a response, through the one loop.
 
-import type { State } from '../core/call.ts';
+import type { Call, State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { GrowList } from '../core/grow.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/history.ts';
+import { waitingInside } from '../core/inside.ts';
 import type { Message } from '../core/message.ts';
 import { type Limits, next } from '../core/next.ts';
 import type { Chunk } from './chunk.ts';
@@ -147,7 +148,7 @@ export function hear(
 ): void {
   if (says.length === 0) return;
   const { turn } = run.state;
-  const undecided = turn?.calls.filter((call) => call.phase.at !== 'settled' && call.phase.at !== 'cleared') ?? [];
+  const undecided = turn?.calls.filter((call) => isUndecided(run, call)) ?? [];
   if (undecided.length > 0 && whilePending === 'refuse') {
     const names = undecided.map((call) => `${call.name} (${call.ref})`).join(', ');
     throw new UsageError(
@@ -158,6 +159,13 @@ export function hear(
   }
   if (whilePending === 'cancel') cancelOpenCalls(run, decidedNow);
   run.record(event({ type: 'user-spoke', messages: says }));
+}
+
+/** In a stored run, what nobody is asked about goes on by itself. */
+function isUndecided({ isStored }: Run, call: Call): boolean {
+  const { at } = call.phase;
+  if (isStored) return at === 'waiting' || waitingInside(call, []).length > 0;
+  return at !== 'settled' && at !== 'cleared';
 }
 
 /** Whatever ended the run, what was said and done before stays said and done. */

@@ -3,7 +3,7 @@ import type { Call } from '../core/call.ts';
 import { type DecisionFault, type Leaf, type Matched, matchDecisions, type Resume } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { DEADLINE, type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
-import { isConversation, isInDoubtInside } from '../core/inside.ts';
+import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
 import { toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
 import type { Run } from './run.ts';
@@ -48,6 +48,8 @@ export function cancelOpenCalls(run: Run, decidedNow: ReadonlySet<string>): void
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
     if (phase.at === 'settled' || (phase.at === 'cleared' && decidedNow.has(call.id))) continue;
+    // What is on record as decided is not taken back by what is said after it.
+    if (run.isStored && !run.state.ended && (phase.at === 'cleared' || decidedRefs(call).size > 0)) continue;
     const decision: Decision = { type: 'cancel', reason: 'The user said something else instead.' };
     if (phase.at === 'waiting')
       run.record(

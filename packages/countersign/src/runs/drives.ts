@@ -264,11 +264,11 @@ export class Drives {
         stopping: this.#isStopping,
       };
       for (;;) {
-        this.#expire(run, journal, this.clock());
+        this.expire(run, journal);
         await drive(run, driver);
         const [failure] = run.failures;
         if (failure) throw failure.error;
-        const rest = await journal.finish();
+        const rest = await journal.finish(undefined, this.#stopping);
         if (rest === 'again') await this.#again(journal.runId, context);
         if (rest !== 'more') return false;
       }
@@ -356,7 +356,7 @@ export class Drives {
   }
 
   /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
-  #expire(run: Run, journal: Journal, now: number): void {
+  expire(run: Run, journal: Journal, now = this.clock()): void {
     for (const [key, card] of pendingCards(journal.runId, run.state)) {
       const { expiresAt, onExpiry = 'reject' } = card.interrupt;
       if (expiresAt === undefined || expiresAt > now) continue;

@@ -7,8 +7,9 @@ import { fold, type State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
-import { project } from './projection.ts';
+import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
+import { claimLapsed, isAway, isSecond, isStale } from './store-errors.ts';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -60,6 +61,7 @@ export class Journal implements Sink {
   #scheduled: NodeJS.Immediate | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
+  #restedAt: State | undefined;
   #holds: boolean;
   #heldUntil: number;
   readonly #settlements = new Map<string, Json>();
@@ -170,14 +172,23 @@ export class Journal implements Sink {
    * Writes what is left and gives the claim up. `more`: somebody changed the run meanwhile, and the claim is still held.
    * `again`: somebody changed it just when the claim was given up, and nobody may be driving it.
    */
-  finish(ending?: Ending): Promise<'done' | 'more' | 'again'> {
+  finish(ending?: Ending, leaves = true): Promise<'done' | 'more' | 'again'> {
     return this.#inTurn(async () => {
       this.#throwFailure();
+      if (!ending && !leaves && this.#goesOn()) return 'more';
       if (this.#holds && this.#queue.length === 0) return this.#release();
       const written = await this.#flush(this.#holds || this.#enters ? 'release' : 'hold', ending);
       this.#throwFailure();
       return written ? 'done' : 'more';
     });
+  }
+
+  /** Somebody decided in the moment in which nothing was left to do here. */
+  #goesOn(): boolean {
+    const state = this.#run?.state;
+    if (!this.#holds || !state || state === this.#restedAt) return false;
+    this.#restedAt = state;
+    return statusOf(state, this.#options.limits) === 'running';
   }
 
   /** One write at a time, in the order in which they were asked for. */
@@ -257,7 +268,12 @@ export class Journal implements Sink {
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
-        if (unsure && isSecond(error) && (await this.#wasOurs(append, after, firstAsked))) return true;
+        const known = unsure && isSecond(error) ? await this.#wasOurs(append, after, firstAsked) : false;
+        if (known === true) return true;
+        if (known === 'nobody knows' && clock() < deadline) {
+          await sleep(pauseMs);
+          continue;
+        }
         if (isStale(error) && this.#onStale === 'absorb') {
           await this.#absorb(events);
           if (how === 'release') {
@@ -268,7 +284,7 @@ export class Journal implements Sink {
         } else if (isAway(error) && clock() < deadline) {
           unsure = true;
           await sleep(pauseMs);
-          if (await this.#wasOurs(append, after, firstAsked)) return true;
+          if ((await this.#wasOurs(append, after, firstAsked)) === true) return true;
         } else throw error;
       }
     }
@@ -349,18 +365,18 @@ export class Journal implements Sink {
   }
 
   /** After a store that went away, nobody knows whether the append was written: the chain tells, and who has the claim. */
-  async #wasOurs(append: Append, after: State, asked: number): Promise<boolean> {
+  async #wasOurs(append: Append, after: State, asked: number): Promise<boolean | 'nobody knows'> {
     try {
       if (!(await this.#wasWritten(append))) return false;
       const { runId, claim } = append;
       const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';
       const claimed = wants && (await this.#options.store.renew(runId, claim.token, claim.leaseMs));
-      // Another who does the same at the same moment writes the very same; but only one of them has got the claim.
-      if (wants && !claimed && claim.how !== 'take') return false;
       this.#appended(append, after, claimed, asked);
+      // Another who does the same at the same moment writes the very same: only one of them may act on it.
+      if (wants && !claimed && claim.how !== 'take') this.#fail(claimLapsed(runId));
       return true;
     } catch (error) {
-      if (isAway(error)) return false;
+      if (isAway(error)) return 'nobody knows';
       throw error;
     }
   }
@@ -381,19 +397,4 @@ export class Journal implements Sink {
   #throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
   }
-}
-
-const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
-/** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
-const isSecond = (error: unknown): boolean =>
-  isStale(error) || (error instanceof ConflictError && error.code === 'run-exists');
-const isAway = (error: unknown): boolean =>
-  error instanceof ProviderError && error.code === 'store-failed' && error.retryable;
-
-function claimLapsed(runId: string): ConflictError {
-  return new ConflictError(
-    'claim-lost',
-    { runId },
-    `The claim on run ${runId} has lapsed; another worker may have it. Nothing more is done here.`,
-  );
 }

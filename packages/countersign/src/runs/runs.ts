@@ -32,7 +32,7 @@ import { refusalOf } from './refusal.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
-import { type Decided, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
@@ -143,6 +143,7 @@ export class Runs {
       const loaded = await this.#load(runId);
       checkChain(loaded);
       const state = stateOf(loaded.events);
+      if (state.ended) throw endedRun(runId);
       const { decided, late } = resumptionOf(runId, state, resume, options);
       for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
       const open = await this.#stillOpen(resume, late);
@@ -332,6 +333,7 @@ export class Runs {
     const agent = this.#drives.agent(record.agent);
     const tools = agent.tools();
     const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
+    if (matched.length === 0) return this.#drives.clock();
     const begins = mayBegin && options.drive !== false && record.status === 'waiting';
     const journal = this.#drives.journal(record, state, agent, { onStale: 'fail', ...(begins && { enter: true }) });
     const chunks = options.onChunk && holdChunks(options.onChunk);

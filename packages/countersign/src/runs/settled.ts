@@ -27,6 +27,10 @@ export function settledAs(
   );
 }
 
+export function endedRun(runId: string): ConflictError {
+  return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
+}
+
 /** Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. */
 export function refuseExpired(interruptId: string, { interrupt: { expiresAt } }: PendingCard, now: number): void {
   if (expiresAt === undefined || expiresAt > now) return;

@@ -52,9 +52,10 @@ async function says(
   const chunks = options.onChunk && holdChunks(options.onChunk);
   const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
   journal.attach(run);
+  drives.expire(run, journal);
   say(run);
   const refusal = await refusalOf(journal.recorded());
-  if (refusal) return refusal;
+  if (refusal && !journal.hasBegun) return refusal;
   chunks?.release();
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
   if (journal.holds) await drives.goOrLeave(agent, run, journal, driving);

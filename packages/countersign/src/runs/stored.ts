@@ -1,5 +1,5 @@
 // Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
-import type { Resume } from '../core/decide.ts';
+import { type Resume, VERBS } from '../core/decide.ts';
 import { ConflictError, CountersignError, ProviderError, UsageError } from '../core/errors.ts';
 import { messagesOf } from '../core/history.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
@@ -40,12 +40,16 @@ export async function converse(
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
   const resume = resumeOf(options);
+  abortSignal?.throwIfAborted();
   const begins = prompt !== undefined && !(await exists(runs, runId));
   const begun = begins && (await unlessExists(startRun(runs, agent, options, { prompt }, { runId, ...driving })));
-  if (!begun && hasDecisions(resume)) {
-    await runs.wait(runId, signal);
-    await runs.resume(runId, resume, driving);
-  }
+  if (!begun && hasDecisions(resume))
+    await runs.resume(runId, resume, driving).catch(async (error: unknown) => {
+      if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
+      // It may be about to be asked.
+      await runs.wait(runId, signal);
+      await runs.resume(runId, resume, driving);
+    });
   if (!begun && prompt !== undefined) {
     const says = [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
     // Of what waited in a conversation that was cancelled, nothing can be decided any more.
@@ -68,7 +72,7 @@ export async function converse(
 }
 
 function hasDecisions(resume: Resume): boolean {
-  return Object.keys(resume).some((key) => key !== 'metadata');
+  return VERBS.some((verb) => [resume[verb] ?? []].flat().length > 0);
 }
 
 /** False if somebody else began the conversation in the same moment. */

@@ -30,6 +30,12 @@ export function hasAnswered(error: unknown): boolean {
   return isSqlState(code) && !/^(08|57P|58)/.test(code);
 }
 
+/** The connection does not have, or cannot use any more, what was prepared on it: another one can. */
+export function isOfPrepared(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === '26000' || code === '0A000';
+}
+
 /** The statement lost against another at a stricter isolation level than the default: as if it had found no row. */
 export function isSerializationFailure(error: unknown): boolean {
   return errorCode(error) === '40001';
@@ -42,8 +48,11 @@ export function violatedConstraint(error: unknown): string | undefined {
   return typeof constraint === 'string' ? constraint : undefined;
 }
 
-/** By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby. */
-const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '58'];
+/**
+ * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a prepared
+ * statement that somebody has taken from the connection.
+ */
+const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '58', '26'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
   // Without a SQLSTATE the server has not answered: the connection failed, or was lost.

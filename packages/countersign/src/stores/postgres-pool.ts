@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { messageOf, ProviderError } from '../core/errors.ts';
-import { hasAnswered } from './postgres-failure.ts';
+import { hasAnswered, isOfPrepared } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
 /** What `query` resolves with. */
@@ -145,7 +145,7 @@ class Connections {
         isDone = true;
         this.#ended();
         if (error) {
-          client.release(!hasAnswered(error));
+          client.release(!hasAnswered(error) || isOfPrepared(error));
           reject(error);
         } else {
           this.#keep(client);

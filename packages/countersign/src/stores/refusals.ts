@@ -66,6 +66,7 @@ export function checkAppend(append: Append): void {
   }
   checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt]);
+  for (const { id } of append.settled) if (!canBeKept(id)) throw notWaiting(runId, id);
   for (const interrupt of append.opened) {
     const { id, agent, tool, kind, risk, digest, labels, createdAt, expiresAt, remindAt } = interrupt;
     if (interrupt.runId !== runId) {

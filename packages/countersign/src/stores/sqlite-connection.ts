@@ -164,6 +164,7 @@ export class SqliteConnection {
   /** Waits for nothing while nobody else writes, so that no other work of this process comes in between. */
   async #drain(): Promise<void> {
     let jobs: readonly QueuedJob[] = [];
+    const waiting = this.#queue.length;
     try {
       const begun = this.#begin();
       if (begun !== undefined) await begun;
@@ -172,19 +173,24 @@ export class SqliteConnection {
       this.#writeTogether(jobs);
     } catch (error) {
       // What one of them did wrong is no matter of the others.
-      if (jobs.length > 1 && !isOfFile(error)) for (const one of jobs) await this.#writeAlone(one);
-      else this.#reject(jobs.length > 0 ? jobs : this.#queue.splice(0, GROUP), error);
+      if (jobs.length > 1 && !isOfFile(error)) await this.#writeEach(jobs);
+      // All that were there have waited for the same.
+      else this.#reject(jobs.length > 0 ? jobs : this.#queue.splice(0, waiting), error);
     }
     this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
   }
 
-  async #writeAlone(one: QueuedJob): Promise<void> {
-    try {
-      const begun = this.#begin();
-      if (begun !== undefined) await begun;
-      this.#writeTogether([one]);
-    } catch (error) {
-      this.#reject([one], error);
+  async #writeEach(jobs: readonly QueuedJob[]): Promise<void> {
+    for (const [index, one] of jobs.entries()) {
+      try {
+        const begun = this.#begin();
+        if (begun !== undefined) await begun;
+        this.#writeTogether([one]);
+      } catch (error) {
+        // Where the file is the trouble, it is so for the others as well, and they need not wait for it in turn.
+        if (isOfFile(error)) return this.#reject(jobs.slice(index), error);
+        this.#reject([one], error);
+      }
     }
   }
 

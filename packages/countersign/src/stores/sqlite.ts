@@ -1,4 +1,5 @@
 // The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
+import { resolve } from 'node:path';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -18,7 +19,7 @@ import type {
 import { monotoneClock } from './clock.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage, readLimit, readPageRequest } from './page.ts';
-import { checkAppend } from './refusals.ts';
+import { canBeKept, checkAppend } from './refusals.ts';
 import { remindersOf } from './reminders.ts';
 import {
   INTERRUPT_COLUMNS,
@@ -62,7 +63,12 @@ export type SqliteStoreOptions = {
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const { path, busyTimeoutMs = 10_000, now } = typeof options === 'string' ? { path: options } : options;
-  return new SqliteStore(path, monotoneClock(now), busyTimeoutMs);
+  return new SqliteStore(fullPath(path), monotoneClock(now), busyTimeoutMs);
+}
+
+/** As it is now: the file may be opened anew when the process is in another folder. */
+function fullPath(path: string): string {
+  return path === '' || path === ':memory:' || path.startsWith('file:') ? path : resolve(path);
 }
 
 /** How often it is looked whether other processes wrote, while somebody watches. */
@@ -88,6 +94,7 @@ class SqliteStore implements Store {
   }
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    if (!canBeKept(runId)) return undefined;
     if (limit !== undefined) readLimit(limit);
     if (limit === undefined) {
       const row = await this.#connection.read((prepare) => runRow(runId, after, prepare));
@@ -100,6 +107,7 @@ class SqliteStore implements Store {
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
+    if (!canBeKept(runId)) return undefined;
     const row = await this.#connection.write((prepare) => {
       const now = this.#now();
       const { changes } = prepare(CLAIM).run(token, now + Math.ceil(leaseMs), runId, token, now);
@@ -156,6 +164,7 @@ class SqliteStore implements Store {
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
+    if (!canBeKept(id)) return undefined;
     const row = await this.#connection.read((prepare) => prepare(INTERRUPT).get(id) as InterruptRow | undefined);
     return row && interruptOf(row);
   }

@@ -324,3 +324,61 @@ function asNobody(path: string, lines: readonly string[]): string {
   if (status !== 0) throw new Error(stderr);
   return stdout;
 }
+
+describe('a file that another process writes to for long', () => {
+  const answersOf = (store: Store, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        store.append(creation(`run-${index}`)).then(
+          () => 'written',
+          ({ code }: { readonly code: string }) => code,
+        ),
+      ),
+    );
+
+  test('keeps each call waiting no longer than busyTimeoutMs, however many there are', async () => {
+    const store = sqliteStore({ path: `${folder.path}/runs.db`, busyTimeoutMs: 200 });
+    await store.migrate();
+    const other = new DatabaseSync(`${folder.path}/runs.db`);
+    other.exec('BEGIN IMMEDIATE');
+    const begun = performance.now();
+    expect(new Set(await answersOf(store, 640))).toEqual(new Set(['store-failed']));
+    expect(performance.now() - begun).toBeLessThan(1_500);
+    other.close();
+    await store.close();
+  });
+});
+
+test('a file by a relative path is the same one when it is opened anew in another folder', async () => {
+  const before = process.cwd();
+  for (const name of ['one', 'two']) mkdirSync(`${folder.path}/${name}`);
+  process.chdir(`${folder.path}/one`);
+  try {
+    const store = sqliteStore('runs.db');
+    for (let index = 0; index < 40; index += 1) await store.append(creation(`run-${index}`));
+    const other = new DatabaseSync('runs.db');
+    other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    other.close();
+    const backup = readFileSync('runs.db');
+    process.chdir(`${folder.path}/two`);
+    const file = openSync(`${folder.path}/one/runs.db`, 'r+');
+    for (let offset = 4_096; offset < backup.length; offset += 4_096)
+      writeSync(file, Buffer.alloc(4_096, 0xab), 0, 4_096, offset);
+    closeSync(file);
+    await expect(store.claim('run-7', 'token', 1_000)).rejects.toBeInstanceOf(ProviderError);
+    writeFileSync(`${folder.path}/one/runs.db`, backup);
+    expect((await store.read('run-7'))?.run.id).toBe('run-7');
+    await store.close();
+  } finally {
+    process.chdir(before);
+  }
+});
+
+test('half a surrogate pair in a name finds nothing that has another name', async () => {
+  const store = sqliteStore(`${folder.path}/runs.db`);
+  await store.append(creation('run\ufffd'));
+  expect(await store.read('run\ud800')).toBeUndefined();
+  expect(await store.claim('run\ud800', 'token', 1_000)).toBeUndefined();
+  expect(await store.interrupt('run\ud800')).toBeUndefined();
+  await store.close();
+});

@@ -1,0 +1,41 @@
+// A chat that is sent no decision at all.
+import { spawnSync } from 'node:child_process';
+import { countersign, memoryStore, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+
+const delay = (ms: number) => new Promise<'HANGS'>((r) => setTimeout(() => r('HANGS'), ms));
+function clerkOf() {
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'end' : { calls: [{ name: 'pay', input: {} }] },
+  );
+  const ai = countersign({ model, store: memoryStore() });
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true },
+    () => 'paid',
+  );
+  return { ai, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+}
+test('a chat that decides nothing is not left hanging', async () => {
+  const { clerk } = clerkOf();
+  await clerk.generate({ runId: 't', prompt: 'x' });
+  const r = await Promise.race([clerk.generate({ runId: 't', resume: { approve: [] } }), delay(2_000)]);
+  expect(r).not.toBe('HANGS');
+});
+test('nor are empty toolResponses', async () => {
+  const { clerk } = clerkOf();
+  await clerk.generate({ runId: 't', prompt: 'x' });
+  const r = await Promise.race([
+    clerk.generate({ runId: 't', toolResponses: [] } as never).catch((e) => e),
+    delay(2_000),
+  ]);
+  expect(r).not.toBe('HANGS');
+});
+test('after it, runs.stop() ends, and does not freeze the process', () => {
+  const { stdout, stderr, signal } = spawnSync(
+    process.execPath,
+    [new URL('./empty-child.ts', import.meta.url).pathname],
+    { timeout: 6_000, killSignal: 'SIGKILL', encoding: 'utf8' },
+  );
+  expect({ stdout, signal }, stderr).toEqual({ stdout: expect.stringContaining('stopped'), signal: null });
+});
