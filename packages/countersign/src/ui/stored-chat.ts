@@ -189,17 +189,17 @@ export class StoredChat {
   async #say(said: NonNullable<Post['said']>, regenerate: boolean, signal: AbortSignal): Promise<void> {
     const { runs, whilePending } = this.#options;
     const { context } = this.#person;
-    const view = await runs.wait(this.#chatId, { signal });
+    const view = await runs.get(this.#chatId);
     if (view.status === 'failed' && (regenerate || isLastSaid(view.messages, said.id))) return this.#again();
     const message = userMessage(said, regenerate);
     await runs.speak(
       this.#chatId,
       (run) => {
-        if (!regenerate && isLastSaid(run.state.history.toArray(), said.id)) return;
+        if (!regenerate && wasSaid(run.state, said.id)) return;
         // Nothing waits in a run that was ended.
         hear(run, [message], run.state.ended ? 'cancel' : whilePending, new Set());
       },
-      context ? { context } : {},
+      { signal, ...(context && { context }) },
     );
   }
 
@@ -338,6 +338,11 @@ function userMessage({ id, content }: NonNullable<Post['said']>, regenerate = fa
 
 function isLastSaid(messages: readonly Message[], id: string): boolean {
   return messages.findLast(({ role }) => role === 'user')?.metadata?.[MESSAGE_ID] === id;
+}
+
+function wasSaid({ history, queued }: State, id: string): boolean {
+  const said = ({ role, metadata }: Message): boolean => role === 'user' && metadata?.[MESSAGE_ID] === id;
+  return queued.some(said) || history.toArray().findLast(said) !== undefined;
 }
 
 function finishReasonOf({ status, outcome }: RunRecord): string {
