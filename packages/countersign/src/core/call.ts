@@ -82,6 +82,11 @@ export type State = {
   readonly ended?: { readonly reason: FinishReason; readonly message?: string };
 };
 
+/** The call of the open turn that has this id. */
+export function callOf({ turn }: State, callId: string): Call | undefined {
+  return turn?.calls.find(({ id }) => id === callId);
+}
+
 export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 
 /** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */

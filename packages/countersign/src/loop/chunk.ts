@@ -1,5 +1,5 @@
 // Chunks: what a stream shows of a run while it goes on, the pause included.
-
+import { callOf } from '../core/call.ts';
 import type { Decision, RunEvent } from '../core/event.ts';
 import { isToolRequest, type Part, type ToolRequestPart, type ToolResponsePart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
@@ -56,19 +56,19 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
         toolRequest: part.toolRequest,
       }));
     case 'call-interrupted': {
-      const call = after.turn?.calls.find((call) => call.id === event.callId);
+      const call = callOf(after, event.callId);
       if (!call || event.interrupt.kind === 'inside') return [];
       const part = requestPart(call);
       return [{ type: 'interrupt', role: 'model', index, content: [part], text: '', interrupt: part }];
     }
     case 'decision-made': {
-      const call = before.turn?.calls.find((call) => call.id === event.callId);
+      const call = callOf(before, event.callId);
       if (!call || event.decision.type === 'inside') return [];
       const { ref, name } = call;
       return [{ type: 'decision', role: 'tool', index, content: [], text: '', ref, name, decision: event.decision }];
     }
     case 'call-settled': {
-      const call = before.turn?.calls.find((call) => call.id === event.callId);
+      const call = callOf(before, event.callId);
       if (!call) return [];
       const part = responsePart({ ...call, phase: { at: 'settled', result: event.result } });
       return [

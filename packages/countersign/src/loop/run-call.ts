@@ -1,5 +1,5 @@
 // One call, in three stages: may it run (the gate), run it (the body), and say what came of it.
-import { type Call, interruptId } from '../core/call.ts';
+import { type Call, callOf, interruptId } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
 import { event, type InterruptKind, type Result, type RunEvent } from '../core/event.ts';
@@ -117,7 +117,7 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
   // Nobody may act on a start that is not on record, or after an end that is.
   if (run.isStored && (!(await run.isDurable()) || run.state.ended)) return;
   // What others decided meanwhile comes with it.
-  const call = (run.isStored && callOf(run, due.id)) || due;
+  const call = (run.isStored && callOf(run.state, due.id)) || due;
   try {
     const ctx = bodyContext(run, driver, call, memory.interrupt);
     const output = await tool.body?.(input, ctx, insideOf(run, driver, call));
@@ -231,12 +231,8 @@ function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
   };
 }
 
-function isGoingOn(run: Run, callId: string): boolean {
-  return !run.state.ended && callOf(run, callId)?.phase.at === 'started';
-}
-
-function callOf({ state }: Run, callId: string): Call | undefined {
-  return state.turn?.calls.find(({ id }) => id === callId);
+function isGoingOn({ state }: Run, callId: string): boolean {
+  return !state.ended && callOf(state, callId)?.phase.at === 'started';
 }
 
 function stepsOf(run: Run, call: Call): ToolContext['step'] {

@@ -11,7 +11,6 @@ import { applyDecisions, DEADLINE } from '../loop/resume.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { pendingCards } from './card.ts';
-import { checkChain } from './chain.ts';
 import { decisionPart } from './decision.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
@@ -20,7 +19,7 @@ import { fail, goOn } from './outcome.ts';
 import { statusOf } from './projection.ts';
 import { Renewals } from './renewals.ts';
 import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
-import { stateOf } from './view.ts';
+import { trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
 export type AgentPort = {
@@ -47,6 +46,15 @@ export type DrivesOptions = {
   readonly sleep: (ms: number) => Promise<void>;
   readonly leaseMs: number;
   readonly onAppended: JournalOptions['onAppended'];
+};
+
+/** `held`: the token of the claim that is held. `enter`: the first append is refused if somebody else has the claim. */
+type OpenOptions = {
+  readonly create?: NewRun;
+  readonly onStale?: 'absorb' | 'fail';
+  readonly held?: string;
+  readonly enter?: boolean;
+  readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
 /** How a run stands when this process rests with it. */
@@ -119,21 +127,17 @@ export class Drives {
     throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here. Defined are: ${known}.`);
   }
 
-  journal(
-    run: JournalOptions['run'],
+  /** A run as it is on record, with the journal that takes what is recorded next; `emit` hears of it. */
+  open(
+    record: JournalOptions['run'],
     state: State,
     agent: AgentPort,
-    how: {
-      readonly create?: NewRun;
-      readonly onStale?: 'absorb' | 'fail';
-      readonly held?: string;
-      readonly enter?: true;
-    },
-  ): Journal {
+    { emit, ...how }: OpenOptions = {},
+  ): { readonly run: Run; readonly journal: Journal } {
     const { store, newId, leaseMs, sleep, onAppended } = this.#options;
-    return new Journal({
+    const journal = new Journal({
       store,
-      run,
+      run: record,
       state,
       ...(how.create && { create: how.create }),
       token: how.held ?? newId(),
@@ -145,6 +149,9 @@ export class Drives {
       onStale: how.onStale ?? 'absorb',
       claim: how.enter ? 'enter' : how.held === undefined ? 'take' : 'hold',
     });
+    const run = new Run(state, { sink: journal, ...(emit && { emit }) });
+    journal.attach(run);
+    return { run, journal };
   }
 
   /** Takes the run over if nobody holds it, and drives it. False if somebody does, or its agent is not known here. */
@@ -161,15 +168,12 @@ export class Drives {
     }
     let state: State;
     try {
-      checkChain(loaded);
-      state = stateOf(loaded.events);
+      state = trustedState(loaded);
     } catch (error) {
       await store.release(runId, token);
       throw error;
     }
-    const journal = this.journal(loaded.run, state, agent, { held: token });
-    const run = new Run(state, { sink: journal });
-    journal.attach(run);
+    const { run, journal } = this.open(loaded.run, state, agent, { held: token });
     goOn(run, loaded.run.status);
     this.go(agent, run, journal, context ? { context } : {});
     return true;
@@ -268,7 +272,7 @@ export class Drives {
         await drive(run, driver);
         const [failure] = run.failures;
         if (failure) throw failure.error;
-        const rest = await journal.finish(undefined, this.#stopping);
+        const rest = await journal.finish(undefined, this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
         if (rest !== 'more') return false;
       }
@@ -312,11 +316,7 @@ export class Drives {
   async #failAnew(agent: AgentPort, { runId, token }: Journal, error: unknown): Promise<void> {
     const loaded = await this.#options.store.read(runId);
     if (!loaded) return;
-    checkChain(loaded);
-    const state = stateOf(loaded.events);
-    const journal = this.journal(loaded.run, state, agent, { held: token });
-    const run = new Run(state, { sink: journal });
-    journal.attach(run);
+    const { run, journal } = this.open(loaded.run, trustedState(loaded), agent, { held: token });
     await fail(run, journal, error);
   }
 
@@ -337,12 +337,9 @@ export class Drives {
     for (let tries = 0; tries < 10; tries++) {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
-      checkChain(loaded);
-      const state = stateOf(loaded.events);
+      const state = trustedState(loaded);
       if (state.ended || !isAwaited(result, known, state)) return;
-      const journal = this.journal(loaded.run, state, agent, { onStale: 'fail' });
-      const run = new Run(state, { sink: journal });
-      journal.attach(run);
+      const { run, journal } = this.open(loaded.run, state, agent, { onStale: 'fail' });
       run.record(result);
       try {
         await journal.recorded();

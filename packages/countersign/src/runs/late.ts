@@ -1,5 +1,5 @@
 // Results that come late: from a tool that finished after its run was taken over by another worker.
-import type { Call, State } from '../core/call.ts';
+import { type Call, callOf, type State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 
@@ -25,8 +25,6 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
   const [inside] = result.inside as readonly LateResult[];
   return inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
 }
-
-const callOf = (state: State, id: string): Call | undefined => state.turn?.calls.find((call) => call.id === id);
 
 /** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
 function isSameTry(started: Call, now: Call): boolean {

@@ -8,12 +8,12 @@ import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
-import { Run } from '../loop/run.ts';
+import type { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { untilAborted } from '../models/abort.ts';
 import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
 import { pendingCards, runIdOf } from './card.ts';
-import { brokenChain, chainStart, checkChain } from './chain.ts';
+import { brokenChain, chainStart } from './chain.ts';
 import { changesOf } from './changes.ts';
 import {
   type DecisionInput,
@@ -28,7 +28,6 @@ import { holdChunks } from './held-chunks.ts';
 import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
-import { refusalOf } from './refusal.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
@@ -37,7 +36,8 @@ import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
-import { interruptView, type RunInterrupt, type RunView, stateOf, stateOfRun, viewOf } from './view.ts';
+import { refusalOf } from './store-errors.ts';
+import { interruptView, type RunInterrupt, type RunView, stateOfRun, trustedState, viewOf } from './view.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 export type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
@@ -67,10 +67,9 @@ export class Runs {
     const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
     const state = newState();
     const how = { create, onStale: 'fail', enter: true } as const;
-    const journal = this.#drives.journal({ ...create, version: 0, hash: chainStart(create) }, state, agent, how);
     const chunks = options.onChunk && holdChunks(options.onChunk);
-    const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
-    journal.attach(run);
+    const record = { ...create, version: 0, hash: chainStart(create) };
+    const { run, journal } = this.#drives.open(record, state, agent, { ...how, emit: chunks?.hear });
     run.record(event({ type: 'user-spoke', messages: says }));
     await this.#drives.begin(agent, run, journal, { ...options, ...(chunks && { onChunk: chunks.hear }) });
     chunks?.release();
@@ -115,8 +114,7 @@ export class Runs {
     for (let mayBegin = true; ; ) {
       const loaded = await this.#store.read(runId);
       if (!loaded) throw unknownInterrupt(interruptId);
-      checkChain(loaded);
-      const state = stateOf(loaded.events);
+      const state = trustedState(loaded);
       const card = pendingCards(runId, state).get(interruptId);
       if (!card) return this.#settled(interruptId, decision);
       refuseExpired(interruptId, card, this.#drives.clock());
@@ -141,8 +139,7 @@ export class Runs {
     await this.#drives.tellTime();
     for (let mayBegin = true; ; ) {
       const loaded = await this.#load(runId);
-      checkChain(loaded);
-      const state = stateOf(loaded.events);
+      const state = trustedState(loaded);
       if (state.ended) throw endedRun(runId);
       const { decided, late } = resumptionOf(runId, state, resume, options);
       for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
@@ -171,9 +168,7 @@ export class Runs {
       const state = stateOfRun(loaded);
       if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return this.get(runId);
       const agent = this.#drives.agent(record.agent);
-      const journal = this.#drives.journal(record, state, agent, { onStale: 'fail' });
-      const run = new Run(state, { sink: journal });
-      journal.attach(run);
+      const { run, journal } = this.#drives.open(record, state, agent, { onStale: 'fail' });
       const by = options.by === undefined ? '' : ` by ${options.by}`;
       const reason = options.reason === undefined ? '' : `: ${options.reason}`;
       for (const key of pendingCards(runId, state).keys())
@@ -335,11 +330,10 @@ export class Runs {
     const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
     if (matched.length === 0) return this.#drives.clock();
     const begins = mayBegin && options.drive !== false && record.status === 'waiting';
-    const journal = this.#drives.journal(record, state, agent, { onStale: 'fail', ...(begins && { enter: true }) });
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
-    const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
-    journal.attach(run);
+    const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { enter: true }) } as const;
+    const { run, journal } = this.#drives.open(record, state, agent, how);
     const at = this.#drives.clock();
     for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
     applyDecisions(run, matched, undefined);

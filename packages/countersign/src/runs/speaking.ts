@@ -1,14 +1,14 @@
 // The user says something in a stored conversation. Whoever drives the run comes to rest first: a reply that is on its
 // way is no answer to it, and what was approved is not taken back.
-import { Run } from '../loop/run.ts';
+import type { Run } from '../loop/run.ts';
 import { untilAborted } from '../models/abort.ts';
 import { checkChain } from './chain.ts';
 import { type Changes, changesOf } from './changes.ts';
 import type { DriveOptions, Drives } from './drives.ts';
 import { holdChunks } from './held-chunks.ts';
-import { refusalOf } from './refusal.ts';
 import { unknownRun } from './run-id.ts';
 import type { LoadedRun, RunRecord, Store } from './store.ts';
+import { refusalOf } from './store-errors.ts';
 import { stateOf } from './view.ts';
 
 /** `signal` ends the waiting for whoever drives the run; then nothing is said. */
@@ -48,10 +48,8 @@ async function says(
 ) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
-  const journal = drives.journal(record, state, agent, { onStale: 'fail', enter: true });
   const chunks = options.onChunk && holdChunks(options.onChunk);
-  const run = new Run(state, { sink: journal, ...(chunks && { emit: chunks.hear }) });
-  journal.attach(run);
+  const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', enter: true, emit: chunks?.hear });
   drives.expire(run, journal);
   say(run);
   const refusal = await refusalOf(journal.recorded());

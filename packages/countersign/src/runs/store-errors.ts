@@ -1,4 +1,4 @@
-// What a journal hears from its store.
+// What a store answers to a write that it does not take.
 import { ConflictError, ProviderError } from '../core/errors.ts';
 
 export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
@@ -14,4 +14,16 @@ export function claimLapsed(runId: string): ConflictError {
     { runId },
     `The claim on run ${runId} has lapsed; another worker may have it. Nothing more is done here.`,
   );
+}
+
+/** Undefined when it was written; otherwise who was in the way: one who wrote first, or one who drives the run. */
+export async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'claim-lost' | undefined> {
+  try {
+    await writing;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    if (error.code === 'stale-version' || error.code === 'claim-lost') return error.code;
+    throw error;
+  }
 }

@@ -63,6 +63,12 @@ function raise(event: StoredEvent): StoredEvent {
   );
 }
 
+/** The state that may be acted on: that of a past which nobody changed. */
+export function trustedState(loaded: LoadedRun): State {
+  checkChain(loaded);
+  return stateOf(loaded.events);
+}
+
 /** Where the events make no sense because somebody changed them, that is what is said. */
 export function stateOfRun(loaded: LoadedRun): State {
   try {

@@ -1,4 +1,5 @@
 // The picture of a conversation as a browser shows it, kept up to date event by event.
+import { callOf } from '../core/call.ts';
 import type { Result, RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 import type { Json } from '../core/json.ts';
@@ -251,7 +252,7 @@ export class Picture {
     const piece = this.#tools.get(this.#refs.get(event.callId) ?? '');
     if (!piece) return;
     if (event.type === 'call-settled') return this.#end(piece.id, event.result);
-    const call = this.#state.turn?.calls.find(({ id }) => id === event.callId);
+    const call = callOf(this.#state, event.callId);
     if (call) this.#change(piece, { input: call.input });
   }
 
