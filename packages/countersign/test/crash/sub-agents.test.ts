@@ -6,6 +6,7 @@ import {
   memoryStore,
   type RunInterrupt,
   type Runs,
+  type Store,
   type Tool,
   z,
 } from 'countersign';
@@ -97,6 +98,18 @@ async function takeOver(one: ReturnType<typeof team>, id: string, given: Partial
   await other.runs.drive(id);
   await other.runs.settled();
   return other;
+}
+
+/** Approves in a process that dies as soon as that is on record. */
+async function approveAndDie(store: Store, runs: Runs, interruptId: string): Promise<void> {
+  const append = store.append.bind(store);
+  const dying = vi.spyOn(store, 'append').mockImplementation(async (given) => {
+    const answer = await append(given);
+    if (given.events.some(({ type }) => type === 'decision-made')) dying.mockImplementation(() => STUCK);
+    return answer;
+  });
+  await runs.decide(interruptId, 'approve');
+  dying.mockRestore();
 }
 
 const simple = (ai: Countersign, name: string, body: (key: string) => unknown, config: object = {}): Tool =>
@@ -315,15 +328,7 @@ describe('after a crash', () => {
     const { id } = await first.root.start('Go.');
     await first.runs.settled();
     const card = only((await first.runs.interrupts()).items);
-    // Recorded by a process that drives nothing: it dies right after.
-    const append = one.store.append.bind(one.store);
-    const dying = vi.spyOn(one.store, 'append').mockImplementation(async (given) => {
-      const answer = await append(given);
-      if (given.events.some(({ type }) => type === 'decision-made')) dying.mockImplementation(() => STUCK);
-      return answer;
-    });
-    await first.runs.decide(card.id, 'approve');
-    dying.mockRestore();
+    await approveAndDie(one.store, first.runs, card.id);
     const other = await takeOver(one, id);
     expect((await other.runs.interrupts()).items).toEqual([]);
     expect((await other.runs.get(id)).text).toBe('inside: ["paid","seen"]');
@@ -435,14 +440,7 @@ describe('after a crash', () => {
     const { id } = await first.root.start('Go.');
     await first.runs.settled();
     const card = only((await first.runs.interrupts()).items);
-    const append = one.store.append.bind(one.store);
-    const dying = vi.spyOn(one.store, 'append').mockImplementation(async (given) => {
-      const answer = await append(given);
-      if (given.events.some(({ type }) => type === 'decision-made')) dying.mockImplementation(() => STUCK);
-      return answer;
-    });
-    await first.runs.decide(card.id, 'approve');
-    dying.mockRestore();
+    await approveAndDie(one.store, first.runs, card.id);
     const without = await takeOver(one, id, { tools: () => [] });
     const gone = only((await without.runs.interrupts()).items);
     expect(gone).toMatchObject({ tool: 'pay', kind: 'unavailable' });

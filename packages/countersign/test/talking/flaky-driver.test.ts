@@ -1,46 +1,17 @@
 // A store that goes away after it wrote, while a run is driven: nothing is recorded twice.
-import { type Countersign, countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { type Countersign, countersign, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
-import { changedStore } from '../changed-store.ts';
-
-const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });
-const OPS = ['renew', 'read'] as const;
+import { ASKED_NEXT, flakyStore } from './flaky-store.ts';
 
 /** The answer to the first append with such an event is lost, and then this operation is away for two times. */
-function flaky(op: (typeof OPS)[number], type: string, between?: (ai: Countersign) => Promise<unknown>) {
-  const kept = memoryStore();
-  let left = 0;
+function flaky(next: (typeof ASKED_NEXT)[number], type: string, between?: (ai: Countersign) => Promise<unknown>) {
   let armed = true;
-  const lost = () => {
-    if (left > 0) {
-      left -= 1;
-      throw away();
-    }
-  };
-  const store = changedStore(kept, {
-    append: async (a) => {
-      const done = await kept.append(a);
-      if (armed && a.events.some((e) => e.type === type)) {
-        armed = false;
-        await between?.(other.ai);
-        left = 2;
-        throw away();
-      }
-      return done;
-    },
-    ...(op === 'renew' && {
-      renew: async (...a: Parameters<Store['renew']>) => {
-        lost();
-        return kept.renew(...a);
-      },
-    }),
-    ...(op === 'read' && {
-      read: async (...a: Parameters<Store['read']>) => {
-        lost();
-        return kept.read(...a);
-      },
-    }),
+  const { kept, store } = flakyStore(next, async ({ events }) => {
+    if (!armed || !events.some((event) => event.type === type)) return false;
+    armed = false;
+    await between?.(other.ai);
+    return true;
   });
   const paid: string[] = [];
   const make = (s: Store, gated: boolean) => {
@@ -80,13 +51,13 @@ function flaky(op: (typeof OPS)[number], type: string, between?: (ai: Countersig
   const other = make(kept, type !== 'model-replied');
   return { ...make(store, type !== 'model-replied'), paid };
 }
-test.each(OPS)('a question is asked once, the same: %s', async (op) => {
+test.each(ASKED_NEXT)('a question is asked once, the same: %s', async (op) => {
   const { ai, clerk } = flaky(op, 'call-interrupted');
   await clerk.start('a', { runId: 't' });
   await ai.runs.settled();
   expect((await ai.runs.recorded('t')).filter((e) => e.type === 'call-interrupted')).toHaveLength(1);
 });
-test.each(OPS)('what was approved meanwhile is kept, and runs: %s', async (op) => {
+test.each(ASKED_NEXT)('what was approved meanwhile is kept, and runs: %s', async (op) => {
   const { ai, clerk, paid } = flaky(op, 'call-interrupted', async (other) => {
     const [card] = (await other.runs.interrupts()).items;
     await other.runs.decide(card?.id ?? '', 'approve', { by: 'ann' });

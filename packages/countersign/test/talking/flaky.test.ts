@@ -1,46 +1,19 @@
 // A store that goes away after it wrote: what was said or started is so once.
-import { countersign, type Message, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { countersign, type Message, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
-import { changedStore } from '../changed-store.ts';
+import { ASKED_NEXT, flakyStore } from './flaky-store.ts';
 
-const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });
 const textOf = (m: Message) => m.content.map((p) => ('text' in p ? p.text : '')).join('');
 const users = (messages: readonly Message[]) => messages.filter((m) => m.role === 'user').map(textOf);
 
-/** The answer to the next append is lost, and then this operation is away for two times. */
-function flaky(op: 'renew' | 'read') {
-  const kept = memoryStore();
-  let left = 0;
+/** The answer to the next append after `arm` is lost, and then this operation is away for two times. */
+function flaky(next: (typeof ASKED_NEXT)[number]) {
   let armed = false;
-  const lost = () => {
-    if (left > 0) {
-      left -= 1;
-      throw away();
-    }
-  };
-  const store = changedStore(kept, {
-    append: async (a) => {
-      const done = await kept.append(a);
-      if (armed) {
-        armed = false;
-        left = 2;
-        throw away();
-      }
-      return done;
-    },
-    ...(op === 'renew' && {
-      renew: async (...a: Parameters<Store['renew']>) => {
-        lost();
-        return kept.renew(...a);
-      },
-    }),
-    ...(op === 'read' && {
-      read: async (...a: Parameters<Store['read']>) => {
-        lost();
-        return kept.read(...a);
-      },
-    }),
+  const { store } = flakyStore(next, () => {
+    const loses = armed;
+    armed = false;
+    return loses;
   });
   const model = scriptedModel(async ({ messages }) => {
     await new Promise((r) => setTimeout(r, 5));
@@ -59,7 +32,7 @@ function flaky(op: 'renew' | 'read') {
     },
   };
 }
-test.each(['renew', 'read'] as const)(
+test.each(ASKED_NEXT)(
   'what is said is said once, where the answer is lost and %s is away',
   async (op) => {
     const { ai, clerk, arm } = flaky(op);
@@ -70,7 +43,7 @@ test.each(['renew', 'read'] as const)(
   },
   15_000,
 );
-test.each(['renew', 'read'] as const)(
+test.each(ASKED_NEXT)(
   'the first words, the same: %s',
   async (op) => {
     const { ai, clerk, arm } = flaky(op);
@@ -80,7 +53,7 @@ test.each(['renew', 'read'] as const)(
   },
   15_000,
 );
-test.each(['renew', 'read'] as const)('a start without a runId is not told that its run exists: %s', async (op) => {
+test.each(ASKED_NEXT)('a start without a runId is not told that its run exists: %s', async (op) => {
   const { clerk, arm } = flaky(op);
   arm();
   expect(await clerk.start('a').catch((e) => e.code)).toMatchObject({ id: expect.any(String) });

@@ -1,15 +1,15 @@
 // Chats on stored runs: what is said and decided while others drive, stores go away and deadlines pass.
-import { countersign, type ModelRequest, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { countersign, type ModelRequest, memoryStore, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { ask, call, delay, helped, STUCK, script, tool, waiting, world } from '../inside/kit.ts';
+import { away } from './flaky-store.ts';
 
 type Reply = (request: ModelRequest) => ScriptStep | Promise<ScriptStep>;
 const textsOf = (messages: ModelRequest['messages'], role: string): string[] =>
   messages.filter((m) => m.role === role).flatMap(({ content }) => content.map((p) => ('text' in p ? p.text : '')));
 const echo: Reply = ({ messages }) => `Heard: ${textsOf(messages, 'user').join(' ')}`;
-const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });
 const timeout = <T>(p: Promise<T>, ms = 3_000): Promise<T | 'HANGS'> =>
   Promise.race([p, delay(ms).then(() => 'HANGS' as const)]);
 
@@ -76,121 +76,68 @@ test('a decision that comes in while the driver is about to rest is driven', asy
   expect([...here.paid, ...there.paid]).toContain('pay');
 });
 
-test('what is said in an outage that outlasts the claim is said once', async () => {
+/**
+ * A chat whose store writes what it is given once `lose` was called, and goes away for longer than the claim lasts. Another
+ * process is the first that is back, and drives the run on.
+ */
+function outage() {
   let now = 1_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
   const there = talk(echo, { store: kept, clock });
   let down = false;
-  let lose = false;
+  let loses = false;
+  const comeBack = async (runId: string) => {
+    now += 20_000;
+    await there.runs.drive(runId);
+    await there.runs.settled();
+    down = false;
+  };
   const store = changedStore(kept, {
     append: async (append) => {
       if (down) throw away();
       const done = await kept.append(append);
-      if (lose) {
-        lose = false;
-        down = true;
-        // The outage lasts 20 s; the worker elsewhere is the first that is back.
-        setTimeout(async () => {
-          now += 20_000;
-          await there.runs.drive('t');
-          await there.runs.settled();
-          down = false;
-        }, 10);
-        throw away();
-      }
-      return done;
+      if (!loses) return done;
+      loses = false;
+      down = true;
+      setTimeout(() => void comeBack(append.runId), 10);
+      throw away();
     },
-    read: async (...a: Parameters<Store['read']>) => {
+    read: async (...given) => {
       if (down) throw away();
-      return kept.read(...a);
+      return kept.read(...given);
     },
   });
-  const here = talk(echo, { store, clock });
+  const slowly: Reply = async (request) => {
+    await delay(5);
+    return echo(request);
+  };
+  const lose = () => {
+    loses = true;
+  };
+  return { here: talk(slowly, { store, clock }), lose };
+}
+
+test('what is said in an outage that outlasts the claim is said once', async () => {
+  const { here, lose } = outage();
   await here.clerk.generate({ runId: 't', prompt: 'a' });
-  lose = true;
+  lose();
   await timeout(here.clerk.generate({ runId: 't', prompt: 'b' }));
   await here.runs.settled();
   expect(textsOf((await here.runs.get('t')).messages, 'user')).toEqual(['a', 'b']);
 });
 
 test('the first words of a chat, in an outage that outlasts the claim, are said once', async () => {
-  let now = 1_000_000;
-  const clock = () => now;
-  const kept = memoryStore({ now: clock });
-  const there = talk(echo, { store: kept, clock });
-  let down = false;
-  let lose = true;
-  const store = changedStore(kept, {
-    append: async (append) => {
-      if (down) throw away();
-      const done = await kept.append(append);
-      if (lose) {
-        lose = false;
-        down = true;
-        setTimeout(async () => {
-          now += 20_000;
-          await there.runs.drive('t');
-          await there.runs.settled();
-          down = false;
-        }, 10);
-        throw away();
-      }
-      return done;
-    },
-    read: async (...a: Parameters<Store['read']>) => {
-      if (down) throw away();
-      return kept.read(...a);
-    },
-  });
-  const here = talk(
-    async (r) => {
-      await delay(5);
-      return echo(r);
-    },
-    { store, clock },
-  );
+  const { here, lose } = outage();
+  lose();
   await timeout(here.clerk.generate({ runId: 't', prompt: 'a' }));
   await here.runs.settled();
   expect(textsOf((await here.runs.get('t')).messages, 'user')).toEqual(['a']);
 });
 
 test('a start in an outage that outlasts the claim does not say that another run exists', async () => {
-  let now = 1_000_000;
-  const clock = () => now;
-  const kept = memoryStore({ now: clock });
-  const there = talk(echo, { store: kept, clock });
-  let down = false;
-  let lose = true;
-  const store = changedStore(kept, {
-    append: async (append) => {
-      if (down) throw away();
-      const done = await kept.append(append);
-      if (lose) {
-        lose = false;
-        down = true;
-        setTimeout(async () => {
-          now += 20_000;
-          await there.runs.drive(append.runId);
-          await there.runs.settled();
-          down = false;
-        }, 10);
-        throw away();
-      }
-      return done;
-    },
-    read: async (...a: Parameters<Store['read']>) => {
-      if (down) throw away();
-      return kept.read(...a);
-    },
-  });
-  const here = talk(
-    async (r) => {
-      await delay(5);
-      return echo(r);
-    },
-    { store, clock },
-  );
+  const { here, lose } = outage();
+  lose();
   const started = await here.clerk.start('a').catch((e) => e.code);
   expect(started).toMatchObject({ id: expect.any(String) });
 });
