@@ -2,13 +2,15 @@
 // The last line sums them up: the tests of vitest, and each other check as one.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { run, tool } from './run.mjs';
 
 const script = (name) => [process.execPath, join(import.meta.dirname, name)];
 const biome = tool('@biomejs/biome', 'biome');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const vitestReport = join(scratch, 'vitest.json');
+const MOST_NAMED = 20;
 
 const CHECKS = [
   ['Lockfile', script('check-lock.mjs')],
@@ -40,6 +42,7 @@ try {
     for (const key of Object.keys(total)) total[key] += counted[key];
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     summary.push(`${counted.failed > 0 ? 'FAILED' : 'ok    '}  ${title} (${seconds} s)`);
+    for (const failure of counted.failures ?? []) summary.push(`          ${failure}`);
   }
 } finally {
   rmSync(scratch, { recursive: true });
@@ -65,7 +68,25 @@ function countTests(code) {
     passed: report.numPassedTests,
     failed: code !== 0 ? Math.max(failed, 1) : failed,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures: namesOf(report),
   };
+}
+
+// Which tests failed, and why in a line or two: what is printed above them may be far away, or cut off.
+function namesOf(report) {
+  const named = report.testResults.flatMap((file) => {
+    const path = relative(process.cwd(), file.name);
+    const tests = file.assertionResults.filter((test) => test.status === 'failed');
+    if (tests.length === 0) return file.status === 'failed' ? [`${path}: ${inShort(file.message)}`] : [];
+    return tests.map((test) => `${path} > ${test.fullName}: ${inShort(test.failureMessages.join(' '))}`);
+  });
+  const more = named.length - MOST_NAMED;
+  return more > 0 ? [...named.slice(0, MOST_NAMED), `and ${more} more`] : named;
+}
+
+function inShort(message) {
+  const line = stripVTControlCharacters(message ?? '').replace(/\s+/g, ' ');
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
 function readReport() {
