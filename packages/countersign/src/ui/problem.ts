@@ -61,7 +61,8 @@ function statusOf(error: CountersignError | undefined): number {
   if (UNKNOWN.has(error.code)) return 404;
   if (error.code === 'not-authorized') return 401;
   if (error instanceof ConflictError) return 409;
-  if (error instanceof ProviderError) return error.code === 'store-failed' ? 503 : 502;
+  if (error instanceof ProviderError && error.code === 'store-failed') return error.retryable ? 503 : 500;
+  if (error instanceof ProviderError) return 502;
   if (MISFITS.has(error.code)) return 422;
   return error instanceof UsageError ? 400 : 500;
 }

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { ConflictError, ProviderError, UsageError } from '../core/errors.ts';
+import { problemOf } from './problem.ts';
+
+const store = (retryable: boolean) => new ProviderError('store-failed', {}, 'The file is away.', { retryable });
+
+test.each([
+  ['a store that is away', store(true), 503],
+  ['a store that will not be otherwise next time', store(false), 500],
+  ['a model that failed', new ProviderError('provider-failed', {}, 'No answer.', { retryable: true }), 502],
+  ['somebody was first', new ConflictError('already-decided', {}, 'Ann was first.'), 409],
+  ['what nobody has', new UsageError('unknown-run', {}, 'There is no such run.'), 404],
+  ['what is no error of ours', new Error('password hunter2'), 500],
+] as const)('%s: %s', (_, error, status) => {
+  const problem = problemOf(error);
+  expect(problem.status).toBe(status);
+  if (status >= 500) expect(problem.detail).toBe('Something went wrong on the server.');
+});
