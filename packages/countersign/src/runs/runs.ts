@@ -8,7 +8,8 @@ import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
-import type { Run } from '../loop/run.ts';
+import { Run } from '../loop/run.ts';
+import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
 import { untilAborted } from '../models/abort.ts';
 import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
@@ -31,7 +32,7 @@ import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
-import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import { type Decided, endedRun, hasExpired, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
@@ -133,8 +134,16 @@ export class Runs {
     }
   }
 
-  /** Decides several questions of one run as a whole, and drives it on. For chats. */
-  async resume(runId: string, resume: Resume, options: DecideOptions = {}): Promise<void> {
+  /**
+   * Decides several questions of one run as a whole, and drives it on. For chats. With `say`, the user says something in
+   * the same moment: the model hears of both at once. False if that could not be, such as while somebody drives the run,
+   * and is still to be said.
+   */
+  async resume(
+    runId: string,
+    resume: Resume,
+    { say, ...options }: DecideOptions & { readonly say?: (run: Run) => void } = {},
+  ): Promise<boolean> {
     checkSigned(options);
     await this.#drives.tellTime();
     for (let mayBegin = true; ; ) {
@@ -144,10 +153,13 @@ export class Runs {
       const { decided, late } = resumptionOf(runId, state, resume, options);
       for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
       const open = await this.#stillOpen(resume, late);
-      if (!open) return;
+      if (!open) return false;
       const settlements = new Map([...decided].map(([key, { settlement }]) => [key, settlement]));
-      const recorded = await this.#advance(loaded, state, open, settlements, options, mayBegin);
-      if (typeof recorded === 'number') return;
+      // What is said to a deadline that has passed is said after it.
+      const restsNow = loaded.run.status === 'waiting' && !hasExpired(pendingCards(runId, state), this.#drives.clock());
+      const says = mayBegin && restsNow ? say : undefined;
+      const recorded = await this.#advance(loaded, state, open, settlements, options, mayBegin, says);
+      if (typeof recorded === 'number') return says !== undefined;
       mayBegin = recorded !== 'claim-lost';
     }
   }
@@ -324,11 +336,14 @@ export class Runs {
     settlements: ReadonlyMap<string, { readonly [key: string]: Json }>,
     options: DecideOptions,
     mayBegin: boolean,
+    say?: (run: Run) => void,
   ): Promise<number | 'stale-version' | 'claim-lost'> {
     const agent = this.#drives.agent(record.agent);
     const tools = agent.tools();
     const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
-    if (matched.length === 0) return this.#drives.clock();
+    if (matched.length === 0 && !say) return this.#drives.clock();
+    // If it cannot be said, nothing is decided either.
+    if (say) decideAndSay(new Run(state, { sink: NOWHERE }), matched, say);
     const begins = mayBegin && options.drive !== false && record.status === 'waiting';
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
@@ -336,7 +351,7 @@ export class Runs {
     const { run, journal } = this.#drives.open(record, state, agent, how);
     const at = this.#drives.clock();
     for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
-    applyDecisions(run, matched, undefined);
+    decideAndSay(run, matched, say);
     const refusal = await refusalOf(begins ? this.#drives.begin(agent, run, journal, driving) : journal.recorded());
     if (refusal) return refusal;
     chunks?.release();
@@ -370,5 +385,13 @@ export class Runs {
     return loaded;
   }
 }
+
+function decideAndSay(run: Run, decisions: Parameters<typeof applyDecisions>[1], say?: (run: Run) => void): void {
+  applyDecisions(run, decisions, undefined);
+  say?.(run);
+}
+
+/** For trying out what would come of it. */
+const NOWHERE: Sink = { write: () => undefined, flushed: async () => undefined };
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);

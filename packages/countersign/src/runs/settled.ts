@@ -31,6 +31,11 @@ export function endedRun(runId: string): ConflictError {
   return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
 }
 
+/** The deadline of one of them has passed, and decides it. */
+export function hasExpired(cards: ReadonlyMap<string, PendingCard>, now: number): boolean {
+  return [...cards.values()].some(({ interrupt: { expiresAt } }) => expiresAt !== undefined && expiresAt <= now);
+}
+
 /** Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. */
 export function refuseExpired(interruptId: string, { interrupt: { expiresAt } }: PendingCard, now: number): void {
   if (expiresAt === undefined || expiresAt > now) return;

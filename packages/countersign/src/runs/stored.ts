@@ -43,19 +43,20 @@ export async function converse(
   abortSignal?.throwIfAborted();
   const begins = prompt !== undefined && !(await exists(runs, runId));
   const begun = begins && (await unlessExists(startRun(runs, agent, options, { prompt }, { runId, ...driving })));
-  if (!begun && hasDecisions(resume))
-    await runs.resume(runId, resume, driving).catch(async (error: unknown) => {
+  const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
+  // Of what waited in a conversation that was cancelled, nothing can be decided any more.
+  const say = says && ((run: Run) => hear(run, says, run.state.ended ? 'cancel' : whilePending, new Set()));
+  let said = begun;
+  if (!begun && hasDecisions(resume)) {
+    const decide = () => runs.resume(runId, resume, { ...driving, ...(say && { say }) });
+    said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
       // It may be about to be asked.
       await runs.wait(runId, signal);
-      await runs.resume(runId, resume, driving);
+      return decide();
     });
-  if (!begun && prompt !== undefined) {
-    const says = [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
-    // Of what waited in a conversation that was cancelled, nothing can be decided any more.
-    const how = (run: Run) => (run.state.ended ? 'cancel' : whilePending);
-    await runs.speak(runId, (run) => hear(run, says, how(run), new Set()), { ...driving, ...signal });
   }
+  if (say && !said) await runs.speak(runId, say, { ...driving, ...signal });
   const view = await runs.wait(runId, signal);
   const state = stateOf(await runs.recorded(runId));
   if (view.error)

@@ -1,0 +1,119 @@
+// `chat.send({ prompt, resume })`: what is decided and what is said reach the model together, with a store and without.
+import { countersign, type ModelRequest, memoryStore, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+
+function one<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error('There is none.');
+  return found;
+}
+
+const BOTH = [true, false] as const;
+const said = (messages: ModelRequest['messages'], role: string) => messages.filter((m) => m.role === role).length;
+
+/** Would pay one after the other if nobody said anything; `first` are the calls of its first reply. */
+function clerkWith(stored: boolean, whilePending: 'cancel' | 'queue' | 'refuse', first = ['a']) {
+  const asked: string[] = [];
+  const paid: string[] = [];
+  const model = scriptedModel(({ messages }) => {
+    asked.push(`${said(messages, 'user')} said, ${said(messages, 'tool')} answered`);
+    const pays = (...to: string[]) => ({
+      calls: to.map((to) => ({ name: to === 'rent' ? to : 'pay', ref: to, input: { to } })),
+    });
+    if (said(messages, 'tool') === 0) return pays(...first);
+    return said(messages, 'user') < 2 ? pays('next') : 'Stopped, as you said.';
+  });
+  const store = memoryStore();
+  let now = Date.now();
+  const ai = countersign({ model, retry: false, clock: () => now, ...(stored && { store }) });
+  const inputSchema = z.object({ to: z.string() });
+  const body = ({ to }: { to: string }) => {
+    paid.push(to);
+    return 'paid';
+  };
+  const pay = ai.defineTool({ name: 'pay', description: 'Pays.', inputSchema, needsApproval: true }, body);
+  const rent = ai.defineTool(
+    {
+      name: 'rent',
+      description: 'Paid unless somebody says no in time.',
+      inputSchema,
+      needsApproval: true,
+      expiresIn: 1_000,
+      onExpiry: 'approve',
+    },
+    body,
+  );
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, rent] });
+  const chat = clerk.chat({ ...(stored && { runId: 't' }), whilePending });
+  return { ai, chat, asked, paid, wait: (ms: number) => (now += ms) };
+}
+
+describe.each(BOTH)('stored: %s', (stored) => {
+  test.each(['cancel', 'queue', 'refuse'] as const)('the model hears of both at once (%s)', async (whilePending) => {
+    const { chat, asked, paid } = clerkWith(stored, whilePending);
+    const paused = await chat.send('pay all');
+    const { text } = await chat.send({ prompt: 'but stop after this one', resume: { approve: paused.interrupts } });
+    expect(text).toBe('Stopped, as you said.');
+    expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
+    expect(paid).toEqual(['a']);
+  });
+
+  test('what is not decided is cancelled by what is said', async () => {
+    const { chat, paid } = clerkWith(stored, 'cancel', ['a', 'b']);
+    const [a] = (await chat.send('pay all')).interrupts;
+    const { text, interrupts } = await chat.send({ prompt: 'only that', resume: { approve: one(a) } });
+    expect({ text, interrupts, paid }).toEqual({ text: 'Stopped, as you said.', interrupts: [], paid: ['a'] });
+  });
+
+  test('what is not decided waits, and what is said with it', async () => {
+    const { chat, paid, asked } = clerkWith(stored, 'queue', ['a', 'b']);
+    const [a, b] = (await chat.send('pay all')).interrupts;
+    const still = await chat.send({ prompt: 'and then stop', resume: { approve: one(a) } });
+    expect(still.interrupts.map(({ toolRequest }) => toolRequest.ref)).toEqual(['b']);
+    expect(asked).toHaveLength(1);
+    const { text } = await chat.send({ resume: { reject: one(b) } });
+    expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
+  });
+
+  test('where speaking is refused, nothing is decided', async () => {
+    const { chat, paid } = clerkWith(stored, 'refuse', ['a', 'b']);
+    const [a] = (await chat.send('pay all')).interrupts;
+    await expect(chat.send({ prompt: 'only that', resume: { approve: one(a) } })).rejects.toMatchObject({
+      code: 'decision-pending',
+    });
+    await new Promise(setImmediate);
+    expect(chat.interrupts).toHaveLength(2);
+    expect(paid).toEqual([]);
+  });
+});
+
+test('it is on record who decided and that the rest was withdrawn', async () => {
+  const { ai, chat } = clerkWith(true, 'cancel', ['a', 'b']);
+  const [a] = (await chat.send('pay all')).interrupts;
+  await chat.send({ prompt: 'only that', resume: { approve: one(a) }, by: 'ann' });
+  const { items } = await ai.runs.interrupts({ settled: true });
+  const settled = items.map(({ part, settlement }) => [part.toolRequest.ref, settlement]);
+  expect(settled).toEqual([
+    ['a', expect.objectContaining({ decision: { type: 'approve' }, by: 'ann' })],
+    ['b', expect.objectContaining({ withdrawn: true })],
+  ]);
+  expect((await ai.runs.verify('t')).ok).toBe(true);
+});
+
+test('one who decided the same before, and speaks now, is heard', async () => {
+  const { ai, chat, paid } = clerkWith(true, 'cancel');
+  const paused = await chat.send('pay all');
+  const [card] = (await ai.runs.interrupts()).items;
+  await ai.runs.decide(one(card).id, 'approve');
+  await ai.runs.settled();
+  const { text } = await chat.send({ prompt: 'stop now', resume: { approve: paused.interrupts } });
+  expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
+});
+
+test('a deadline that passed before decides, not what is said after it', async () => {
+  const { chat, paid, wait } = clerkWith(true, 'cancel', ['a', 'rent']);
+  const [a] = (await chat.send('pay all')).interrupts;
+  wait(2_000);
+  await chat.send({ prompt: 'only that', resume: { approve: one(a) } });
+  expect(paid.toSorted()).toEqual(['a', 'rent']);
+});
