@@ -27,6 +27,10 @@ export default defineConfig({
       'examples/**/*.test.ts',
     ],
     maxWorkers: 2,
+    // A machine that is busy is no fault: only what hangs is.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,

@@ -2,7 +2,8 @@
 import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { open } from './attacked.ts';
 import type { BankOptions, Part } from './bank.ts';
 
@@ -28,11 +29,8 @@ export function gateChat(chatOf: ChatOf): void {
       const decide = async (...approved: boolean[]) => {
         for (const [index, part] of parts().entries())
           await chat.addToolApprovalResponse({ id: part.approval.id, approved: approved[index] ?? true });
-        await vi.waitFor(
-          () => expect(JSON.stringify(chat.messages.at(-1)?.parts.at(-1))).toContain('Very well.'),
-          4_000,
-        );
-        await vi.waitFor(() => expect(chat.status).toBe('ready'), 4_000);
+        await eventually(() => expect(JSON.stringify(chat.messages.at(-1)?.parts.at(-1))).toContain('Very well.'));
+        await eventually(() => expect(chat.status).toBe('ready'));
       };
       return { bank, chat, parts, decide };
     }

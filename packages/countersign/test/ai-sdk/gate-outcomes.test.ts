@@ -5,6 +5,7 @@ import { memoryStore, NotPerformed } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 import { calling, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -17,7 +18,7 @@ test('after a crash in the middle nobody guesses: it does not run again, and a p
   const asked = await ask();
   // The process that runs it stalls for good: its claim lapses, and its renewals come too late.
   void resume(asked, true);
-  await vi.waitFor(() => expect(pay).toHaveBeenCalledOnce(), 4_000);
+  await eventually(() => expect(pay).toHaveBeenCalledOnce());
   now += 60_000;
   expect(await resume(asked, true)).toMatchObject([
     { type: 'tool-error', error: { message: expect.stringContaining('nobody knows how it ended') } },
@@ -109,7 +110,7 @@ test('nobody is asked before the question is on record', async () => {
   const read = (async () => {
     for await (const part of result.fullStream) seen.push(part.type);
   })();
-  await vi.waitFor(() => expect(append).toHaveBeenCalled(), 4_000);
+  await eventually(() => expect(append).toHaveBeenCalled());
   // However long it takes.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(seen).toContain('tool-call');

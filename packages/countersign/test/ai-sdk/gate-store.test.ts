@@ -5,6 +5,7 @@ import { gate } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../eventually.ts';
 import { open } from './attacked.ts';
 import { type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
 import { toolsOf } from './talk.ts';
@@ -85,7 +86,7 @@ test('who speaks instead of deciding has the call withdrawn, and the model is to
   expect(modelWasTold(bank.prompts)).toContain('The user went on without deciding this call.');
   const { runs } = gate({}, { ...who, store });
   expect((await runs.interrupts()).items).toEqual([]);
-  await vi.waitFor(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]), 4_000);
+  await eventually(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]));
 });
 
 test.each(['approval', 'recipe'] as const)('of two calls, each goes its own way (%s)', async (way) => {

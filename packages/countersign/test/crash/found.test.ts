@@ -1,7 +1,8 @@
 // What the crash tests found in the runs, each as a small test of its own on the memory store.
 import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -103,7 +104,7 @@ test('runs of agents that are not known here do not keep the others waiting', as
   await starter.runs.settled();
   expect(clerk.name).toBe('clerk');
   const worker = ai.runs.work({ pollMs: 5 });
-  await vi.waitFor(async () => expect((await ai.runs.get(id)).status).toBe('done'), { timeout: 1_000 });
+  await eventually(async () => expect((await ai.runs.get(id)).status).toBe('done'));
   await worker.stop();
 });
 
@@ -117,9 +118,7 @@ test('a worker that drives one run at a time takes the next as soon as it is fre
   const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
   ai.defineAgent({ name: 'clerk' });
   const worker = ai.runs.work({ concurrency: 1, pollMs: 500 });
-  await vi.waitFor(async () => expect((await ai.runs.list({ status: 'done' })).items).toHaveLength(20), {
-    timeout: 2_000,
-  });
+  await eventually(async () => expect((await ai.runs.list({ status: 'done' })).items).toHaveLength(20));
   await worker.stop();
 });
 
@@ -130,7 +129,7 @@ test('a worker that was stopped can be followed by another on the same instance'
   await ai.runs.work({ pollMs: 5 }).stop();
   const worker = ai.runs.work({ pollMs: 5 });
   const { id } = await clerk.start('Hello.');
-  await vi.waitFor(async () => expect((await ai.runs.get(id)).status).toBe('done'), { timeout: 500 });
+  await eventually(async () => expect((await ai.runs.get(id)).status).toBe('done'));
   await worker.stop();
 });
 
@@ -209,7 +208,7 @@ test('a start and a decision that were recorded are acknowledged, however long t
     ...bound(store),
     append: (append) => (isSettled(append) ? forever() : store.append(append)),
   }).runs.drive('decided');
-  await vi.waitFor(async () => expect((await store.read('decided'))?.events.at(-1)?.type).toBe('step-done'));
+  await eventually(async () => expect((await store.read('decided'))?.events.at(-1)?.type).toBe('step-done'));
   pass(120_000);
   const other = open();
   await other.runs.drive('decided');
@@ -273,7 +272,7 @@ test('a result that comes after the doubt was raised settles it', async () => {
   const zombie = open();
   const other = open();
   const { id } = await zombie.clerk.start('Act.');
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('call-started'),
   );
   pass(120_000);
@@ -281,7 +280,7 @@ test('a result that comes after the doubt was raised settles it', async () => {
   await other.runs.settled();
   expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
   gate.resolve('acted');
-  await vi.waitFor(async () => expect((await other.runs.get(id)).status).toBe('done'));
+  await eventually(async () => expect((await other.runs.get(id)).status).toBe('done'));
 });
 
 test('who has lost the claim starts no further step', async () => {
@@ -302,7 +301,7 @@ test('who has lost the claim starts no further step', async () => {
   const zombie = open();
   const other = open();
   const { id } = await zombie.clerk.start('Act.');
-  await vi.waitFor(async () => expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('step-done'));
+  await eventually(async () => expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('step-done'));
   pass(120_000);
   await other.runs.drive(id);
   await other.runs.settled();
@@ -378,7 +377,7 @@ test('of two questions inside a sub-agent, the second can be decided while the f
   await deciding;
   await runs.settled();
   if (!deciding) await runs.decide(bob.id, 'approve');
-  await vi.waitFor(async () => expect((await runs.get(id)).status).toBe('done'));
+  await eventually(async () => expect((await runs.get(id)).status).toBe('done'));
   expect(paid.sort()).toEqual(['ann', 'bob']);
 });
 
@@ -415,7 +414,7 @@ test('a late result settles the doubt also if the loss of the claim is noticed w
   const slow: Store = {
     ...bound(store),
     append: async (append) => {
-      if (isSettled(append)) await vi.waitFor(() => expect(renewed).toContain(false));
+      if (isSettled(append)) await eventually(() => expect(renewed).toContain(false));
       if (isSettled(append)) await delay(20);
       return store.append(append);
     },
@@ -428,14 +427,14 @@ test('a late result settles the doubt also if the loss of the claim is noticed w
   const zombie = open(slow, 90);
   const other = open();
   const { id } = await zombie.clerk.start('Act.');
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect((await zombie.runs.recorded(id)).map(({ type }) => type)).toContain('call-started'),
   );
   pass(120_000);
   gate.resolve('acted');
   await other.runs.drive(id);
   await other.runs.settled();
-  await vi.waitFor(async () => expect((await other.runs.get(id)).status).toBe('done'));
+  await eventually(async () => expect((await other.runs.get(id)).status).toBe('done'));
 });
 
 test('the late result of a first try does not stand for the second, which a person ordered', async () => {
@@ -445,19 +444,19 @@ test('the late result of a first try does not stand for the second, which a pers
   const zombie = open();
   const other = open();
   const { id } = await zombie.clerk.start('Act.');
-  await vi.waitFor(() => expect(tries).toBe(1));
+  await eventually(() => expect(tries).toBe(1));
   pass(120_000);
   await other.runs.drive(id);
   await other.runs.settled();
   const [card] = (await other.runs.interrupts({ runId: id })).items;
   if (!card) throw new Error('a doubt');
   await other.runs.decide(card.id, 'approve', { by: 'bob' });
-  await vi.waitFor(() => expect(tries).toBe(2));
+  await eventually(() => expect(tries).toBe(2));
   gates[0]?.resolve('first');
   await zombie.runs.settled();
   await delay(20);
   gates[1]?.resolve('second');
-  await vi.waitFor(async () => expect((await other.runs.get(id)).status).toBe('done'));
+  await eventually(async () => expect((await other.runs.get(id)).status).toBe('done'));
   const results = (await other.runs.recorded(id)).flatMap((event) =>
     event.type === 'call-settled' && event.result.type === 'output' ? [event.result.output] : [],
   );
@@ -484,7 +483,7 @@ test('that enough time has passed for a rerun is not believed of a clock that is
   const zombie = skewed(store, () => now, 0, config, body);
   const other = skewed(store, () => now, 3_600_000, config, body);
   const { id } = await zombie.clerk.start('Act.');
-  await vi.waitFor(() => expect(tries).toBe(1));
+  await eventually(() => expect(tries).toBe(1));
   now += 120_000;
   await other.runs.drive(id);
   await other.runs.settled();
@@ -514,7 +513,7 @@ test.each([-86_400_000, 86_400_000])(
     await delay(30);
     expect(await runs.decide(inTime, 'approve', { by: 'bob' })).toMatchObject({ by: 'bob' });
     now += 2_000;
-    await vi.waitFor(async () => expect((await runs.get(second.id)).status).toBe('done'));
+    await eventually(async () => expect((await runs.get(second.id)).status).toBe('done'));
     await expect(runs.decide(late, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     await worker.stop();
   },

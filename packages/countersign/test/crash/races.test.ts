@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DecisionInput, RunInterrupt } from 'countersign';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { testServer } from '../stores/postgres-server.ts';
 import { type Kind, Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
 import { type Child, startChild } from './children.ts';
@@ -172,7 +173,7 @@ describe.each(places)('on %s, in several processes', (name, place) => {
       const decisions = cards.map(({ id }) => ({ id, decision: APPROVE, by: 'ann' }));
       const answers = await arena.volley([decisions], (deadlines[10] ?? 0) - 25 + 12 * round);
       for (const { id, runId } of cards) {
-        await vi.waitFor(async () => expect(await arena.status(runId)).toBe('done'), { timeout: 5_000 });
+        await eventually(async () => expect(await arena.status(runId)).toBe('done'));
         const told = answers.find((answer) => answer.id === id);
         const isApproved = told !== undefined && 'told' in told;
         if (told && 'refused' in told) expect(told.refused.code).toBe('already-decided');

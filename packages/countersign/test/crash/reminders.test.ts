@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { countersign } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { testServer } from '../stores/postgres-server.ts';
 import { Ledger, openStore, type Place } from './bank.ts';
 import { startChild } from './children.ts';
@@ -64,7 +65,7 @@ describe.each([
     for (const child of children) expect(await child.line()).toBe('ready');
     const { ask, runs, store } = openClerk(place, 1);
     const asked = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(`run-${index}`)));
-    await vi.waitFor(() => expect(linesOf(ledger)).toHaveLength(40), { timeout: 30_000 });
+    await eventually(() => expect(linesOf(ledger)).toHaveLength(40));
     for (const child of children) child.kill('SIGTERM');
     for (const child of children) expect(await child.ended).toMatchObject({ code: 0, errors: '' });
     const lines = linesOf(ledger);

@@ -13,6 +13,7 @@ import {
 import { type ScriptedTurn, scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { chainStart, linkAll } from '../../src/runs/chain.ts';
+import { eventually } from '../eventually.ts';
 
 type DecisionInput = Parameters<Runs['decide']>[1];
 type Calls = NonNullable<ScriptedTurn['calls']>;
@@ -131,7 +132,7 @@ describe('a stalled worker', () => {
     });
     const zombie = one.open();
     const { id } = await zombie.root.start('Go.');
-    await vi.waitFor(async () => expect(await one.recorded(id)).toContain('call-started'));
+    await eventually(async () => expect(await one.recorded(id)).toContain('call-started'));
     const other = await takeOver(one, id);
     expect((await other.runs.get(id)).text).toBe('inside: ["paid"]');
     awake.resolve();
@@ -150,7 +151,7 @@ describe('a stalled worker', () => {
     });
     const zombie = one.open();
     const { id } = await zombie.root.start('Go.');
-    await vi.waitFor(async () => expect(await one.recorded(id)).toContain('seen'));
+    await eventually(async () => expect(await one.recorded(id)).toContain('seen'));
     one.pass(2 * LEASE_MS);
     const other = one.open();
     await other.runs.drive(id);
@@ -180,7 +181,7 @@ describe('a result that comes late from inside', () => {
     });
     const zombie = one.open();
     const { id } = await zombie.root.start('Go.');
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
     const cards = (await other.runs.interrupts()).items;
     const card = only(cards.filter(({ kind }) => kind === 'unknown-outcome'));
@@ -195,7 +196,7 @@ describe('a result that comes late from inside', () => {
   test.each([0, 1, 2])('settles the doubt about it (%i agents between)', async (between) => {
     const { id, other, one, card, report } = await inDoubt(between);
     await report();
-    await vi.waitFor(async () => expect((await other.runs.get(id)).text).toBe('inside: ["paid at last"]'));
+    await eventually(async () => expect((await other.runs.get(id)).text).toBe('inside: ["paid at last"]'));
     expect((await other.runs.get(id)).status).toBe('done');
     expect(one.effects).toEqual(['paid']);
     expect(only((await other.runs.interrupts({ settled: true })).items)).toMatchObject({
@@ -209,7 +210,7 @@ describe('a result that comes late from inside', () => {
     const { id, other, report } = await inDoubt(0, call('ask'));
     expect((await other.runs.interrupts()).items).toHaveLength(2);
     await report();
-    await vi.waitFor(async () => expect((await other.runs.interrupts()).items).toHaveLength(1));
+    await eventually(async () => expect((await other.runs.interrupts()).items).toHaveLength(1));
     const question = only((await other.runs.interrupts()).items);
     expect(question).toMatchObject({ tool: 'ask', kind: 'question' });
     await other.runs.decide(question.id, { type: 'respond', output: 'blue' });
@@ -251,8 +252,8 @@ describe('after a crash', () => {
     });
     const crashed = one.open();
     const { id } = await crashed.root.start('Go.');
-    await vi.waitFor(async () => expect(one.effects).toEqual(['first']));
-    await vi.waitFor(async () => expect(await one.recorded(id)).toContain('call-settled'));
+    await eventually(async () => expect(one.effects).toEqual(['first']));
+    await eventually(async () => expect(await one.recorded(id)).toContain('call-settled'));
     const other = await takeOver(one, id);
     expect((await other.runs.interrupts()).items).toEqual([]);
     expect((await other.runs.get(id)).text).toBe('inside: [1,2]');
@@ -281,7 +282,7 @@ describe('after a crash', () => {
     const one = team(stuckPay());
     const crashed = one.open();
     const { id } = await crashed.root.start('Go.');
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
     const card: RunInterrupt = only((await other.runs.interrupts()).items);
     expect(card).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
@@ -296,7 +297,7 @@ describe('after a crash', () => {
   test('doubt that is left tells the model inside so', async () => {
     const one = team(stuckPay());
     const { id } = await one.open().root.start('Go.');
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
     await other.runs.decide(only((await other.runs.interrupts()).items).id, 'reject');
     await other.runs.settled();
@@ -310,7 +311,7 @@ describe('after a crash', () => {
     const { id } = await crashed.root.start('Go.');
     await crashed.runs.settled();
     await crashed.runs.decide(only((await crashed.runs.interrupts()).items).id, 'approve', { by: 'ann' });
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
     expect(only((await other.runs.interrupts()).items)).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
     expect(one.effects).toEqual(['paid']);
@@ -338,7 +339,7 @@ describe('after a crash', () => {
   test('an idempotent tool inside runs again with the same key', async () => {
     const one = team(stuckPay({ idempotent: true }));
     const { id } = await one.open().root.start('Go.');
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
     expect((await other.runs.get(id)).text).toBe('inside: ["paid"]');
     expect(one.keys).toHaveLength(2);
@@ -352,7 +353,7 @@ describe('after a crash', () => {
   ])('verify of a tool inside is asked: %s', async (_name, config, text, times) => {
     const one = team(stuckPay(config));
     const { id } = await one.open().root.start('Go.');
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     const other = await takeOver(one, id);
     const run = await other.runs.get(id);
     if (text === undefined) expect(run.status).toBe('waiting');
@@ -376,7 +377,7 @@ describe('after a crash', () => {
       ],
     });
     const { id } = await one.open().root.start('Go.');
-    await vi.waitFor(async () => expect(await one.recorded(id)).toContain('step-done'));
+    await eventually(async () => expect(await one.recorded(id)).toContain('step-done'));
     const other = await takeOver(one, id);
     expect((await other.runs.get(id)).text).toBe('inside: ["booked"]');
     expect(one.effects).toEqual(['flight', 'hotel']);
@@ -403,7 +404,7 @@ describe('after a crash', () => {
     });
     const { id } = await one.open().root.start('Go.');
     const last = committed ? 'call-committed' : '"call-started","callId"';
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await one.recorded(id)).toContain(last);
       expect((await one.recorded(id)).match(/call-started/g)).toHaveLength(2);
     });
@@ -422,10 +423,10 @@ describe('after a crash', () => {
       thinks: ({ nth }, turn) => (nth < 3 && turn === nth ? STUCK : undefined),
     });
     const { id } = await one.open().root.start('Go.');
-    await vi.waitFor(async () => expect(await one.recorded(id)).toContain('"output":"first"'));
+    await eventually(async () => expect(await one.recorded(id)).toContain('"output":"first"'));
     one.pass(2 * LEASE_MS);
     await one.open().runs.drive(id);
-    await vi.waitFor(async () => expect(await one.recorded(id)).toContain('"output":"second"'));
+    await eventually(async () => expect(await one.recorded(id)).toContain('"output":"second"'));
     const last = await takeOver(one, id);
     expect((await last.runs.get(id)).text).toBe('inside: ["first","second","third"]');
     expect(one.effects).toEqual(['first', 'second', 'third']);
@@ -462,7 +463,7 @@ describe('after a crash', () => {
       return append({ ...given, events, hash: linkAll(before, events) });
     });
     const { id } = await one.open().root.start('Go.');
-    await vi.waitFor(() => expect(one.effects).toEqual(['paid']));
+    await eventually(() => expect(one.effects).toEqual(['paid']));
     vi.restoreAllMocks();
     const other = await takeOver(one, id);
     expect(only((await other.runs.interrupts()).items)).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });

@@ -1,5 +1,6 @@
 // Questions inside that have a deadline.
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { ask, call, type Define, EVERYWHERE, helped, placed, script, tool, waiting, world } from './kit.ts';
 
 test('deadlines that pass together, two levels deep, are each kept as they say', async () => {
@@ -44,8 +45,8 @@ test.each(EVERYWHERE.flatMap((where) => (['reject', 'approve'] as const).map((on
       return placed(ai, where, { tools: [slow, pay], model: script([[call('slow'), call('pay')]]) });
     });
     const { id } = await one.root.start('Go');
-    await vi.waitFor(() => expect(effects).toEqual(['slow']));
-    await vi.waitFor(async () => expect(await waiting(one.runs)).toHaveLength(1));
+    await eventually(() => expect(effects).toEqual(['slow']));
+    await eventually(async () => expect(await waiting(one.runs)).toHaveLength(1));
     pass(2000);
     gate.resolve();
     await one.runs.settled();

@@ -1,6 +1,7 @@
 // A sub-agent that is gone, or takes other input, in the next version of the program.
 import { z } from 'countersign';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { above, ask, call, type Define, only, STUCK, script, tool, waiting, world } from './kit.ts';
 
 test.each([
@@ -24,7 +25,7 @@ test.each([
         : ai.defineAgent({ name: 'root', tools, model });
     };
   const { id } = await open(version('deputy')).root.start('Go');
-  await vi.waitFor(async () => expect(await recorded(id)).toContain('"output":1'));
+  await eventually(async () => expect(await recorded(id)).toContain('"output":1'));
   const two = await takeOver(id, version('no deputy'));
   const card = only(await waiting(two.runs));
   const three = open(version('deputy'));

@@ -1,6 +1,7 @@
 // A call inside that was started, and of which nobody knows how it ended.
 import type { AgentConfig } from 'countersign';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import {
   call,
   type Define,
@@ -28,7 +29,7 @@ test.each(EVERYWHERE)(
       return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
     };
     await open(define).root.start('Go', { runId: 'c' });
-    await vi.waitFor(() => expect(effects).toEqual(['paid']));
+    await eventually(() => expect(effects).toEqual(['paid']));
     const two = await takeOver('c', define);
     expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
     const { text } = await two.root.chat({ runId: 'c' }).send('Never mind');
@@ -78,7 +79,7 @@ test.each<[string, Partial<AgentConfig>]>([
   const { id } = await one.root.start('Go');
   await one.runs.settled();
   await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
-  await vi.waitFor(() => expect(effects).toEqual(['paid']));
+  await eventually(() => expect(effects).toEqual(['paid']));
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).status).not.toBe('done');
   const three = await takeOver(id, define);
@@ -96,7 +97,7 @@ test('a sub-agent that was in the middle of its first calls needs no prompt anew
     return helped(ai, { tools: [pay], model: script([[call('pay')]]), toPrompt: nth === 2 ? unable : () => 'x' });
   };
   const { id } = await open(define).root.start('Go');
-  await vi.waitFor(() => expect(effects).toEqual(['paid']));
+  await eventually(() => expect(effects).toEqual(['paid']));
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).status).toBe('waiting');
 });
@@ -117,7 +118,7 @@ test('a tool inside that talks to a model itself and died in the middle is in do
   const { id } = await one.root.start('Go');
   await one.runs.settled();
   await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
-  await vi.waitFor(() => expect(effects).toEqual(['paid']));
+  await eventually(() => expect(effects).toEqual(['paid']));
   const two = await takeOver(id, define);
   await two.runs.decide(only(await waiting(two.runs)).id, { type: 'respond', output: 'it was paid' });
   await two.runs.settled();

@@ -1,6 +1,7 @@
 // Runs that fail inside, and go on.
 import { type DecideOptions, z } from 'countersign';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import {
   ask,
   type Calls,
@@ -131,7 +132,7 @@ describe('a run that fails at the moment of a decision', () => {
     };
     const one = open(define);
     const { id } = await one.root.start('Go');
-    await vi.waitFor(async () => expect(await waiting(one.runs)).toHaveLength(1));
+    await eventually(async () => expect(await waiting(one.runs)).toHaveLength(1));
     const card = only(await waiting(one.runs));
     const two = open(define);
     const { came } = justBefore(

@@ -1,5 +1,6 @@
 // Results that come after another process has taken the run over.
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { call, type Define, EVERYWHERE, placed, script, tool, waiting, world } from './kit.ts';
 
 test.each(EVERYWHERE)('two results that come late in the same moment both settle their doubt (%s)', async (where) => {
@@ -17,12 +18,12 @@ test.each(EVERYWHERE)('two results that come late in the same moment both settle
   };
   const one = open(define);
   const { id } = await one.root.start('Go');
-  await vi.waitFor(() => expect(effects).toHaveLength(2));
+  await eventually(() => expect(effects).toHaveLength(2));
   const two = await takeOver(id, define);
   expect(await waiting(two.runs)).toHaveLength(2);
   bank.resolve();
   await one.runs.settled();
-  await vi.waitFor(async () => expect((await two.runs.get(id)).status).toBe('done'));
+  await eventually(async () => expect((await two.runs.get(id)).status).toBe('done'));
   expect(await waiting(two.runs)).toEqual([]);
   expect(effects).toHaveLength(2);
 });

@@ -1,7 +1,8 @@
 // Sub-agents and their store: what is read in the middle, and a store that fails.
 import { setImmediate } from 'node:timers/promises';
 import { type Append, type Json, ProviderError, type RunInterrupt, type Store } from 'countersign';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { ask, call, type Define, helped, LEASE_MS, STUCK, script, tool, world } from './kit.ts';
 
 test('a run in the middle of nested sub-agents can be verified, and followed up to where it is', async () => {
@@ -16,7 +17,7 @@ test('a run in the middle of nested sub-agents can be verified, and followed up 
     return helped(ai, { tools: [deputy, pay], model: script([[ask('deputy'), call('pay')]]) });
   });
   const { id } = await one.root.start('Go');
-  await vi.waitFor(async () => expect(await recorded(id)).toContain('slow'));
+  await eventually(async () => expect(await recorded(id)).toContain('slow'));
   const { version } = await one.runs.get(id);
   expect((await one.runs.verify(id)).ok).toBe(true);
   const seen: number[] = [];

@@ -1,5 +1,6 @@
 // Another process takes over a run whose sub-agent was in the middle of something.
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { ask, call, type Define, helped, only, STUCK, script, tool, waiting, world } from './kit.ts';
 
 test('a model that fails inside after a takeover fails the run at once, and is not asked again', async () => {
@@ -16,7 +17,7 @@ test('a model that fails inside after a takeover fails the run at once, and is n
       }),
     });
   const { id } = await open(define).root.start('Go');
-  await vi.waitFor(async () => expect(await recorded(id)).toContain('seen'));
+  await eventually(async () => expect(await recorded(id)).toContain('seen'));
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).status).toBe('failed');
   expect(asked).toBe(1);
@@ -35,7 +36,7 @@ test('a run that failed inside after a takeover does nothing more, even if a sec
       }),
     });
   const { id } = await open(define).root.start('Go');
-  await vi.waitFor(async () => expect(await recorded(id)).toContain('seen'));
+  await eventually(async () => expect(await recorded(id)).toContain('seen'));
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).status).toBe('failed');
   expect(effects).toEqual([]);
@@ -65,7 +66,7 @@ test('a tool that fails when it is run again after a takeover fails the run wher
     });
   };
   const { id } = await open(define).root.start('Go');
-  await vi.waitFor(() => expect(effects).toEqual(['look']));
+  await eventually(() => expect(effects).toEqual(['look']));
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).status).toBe('failed');
   expect(effects).toEqual(['look', 'look']);
@@ -91,7 +92,7 @@ test('a call inside that runs again after a crash runs with the input that a per
   await one.runs.settled();
   const card = only(await waiting(one.runs));
   await one.runs.decide(card.id, { type: 'approve', edit: { to: 'bob' } }, { by: 'ann' });
-  await vi.waitFor(() => expect(effects).toEqual(['bob']));
+  await eventually(() => expect(effects).toEqual(['bob']));
   const two = await takeOver(id, define);
   expect((await two.runs.get(id)).text).toContain('bob');
   expect(effects).toEqual(['bob', 'bob']);
@@ -109,7 +110,7 @@ test('the turns of a sub-agent before a crash count towards its turn limit', asy
     return helped(ai, { maxTurns: 2, tools: [free], model: script(turns, thinks) });
   };
   const { id } = await open(define).root.start('Go');
-  await vi.waitFor(async () => expect(await recorded(id)).toContain('"output":0'));
+  await eventually(async () => expect(await recorded(id)).toContain('"output":0'));
   const two = await takeOver(id, define);
   expect(effects).toEqual(['free', 'free']);
   expect((await two.runs.get(id)).text).toContain('turn limit');
@@ -131,7 +132,7 @@ test('a sub-agent is given its system prompt first, before and after a pause and
   const { id } = await one.root.start('Go');
   await one.runs.settled();
   await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
-  await vi.waitFor(() => expect(seen).toHaveLength(2));
+  await eventually(() => expect(seen).toHaveLength(2));
   const two = await takeOver(id, define);
   await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
   await two.runs.settled();
@@ -183,7 +184,7 @@ test('sub-agents that are stopped in the middle do everything once, whoever deci
   const one = open(define);
   const { id } = await one.root.start('Go');
   await begun.promise;
-  await vi.waitFor(async () => expect(await waiting(one.runs)).toHaveLength(4));
+  await eventually(async () => expect(await waiting(one.runs)).toHaveLength(4));
   const stopped = one.runs.stop();
   const ids = (await waiting(one.runs)).map((card) => card.id) as [string, string, string, string];
   await one.runs.decide(ids[0], 'approve');

@@ -1,8 +1,9 @@
 // Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
 import { countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 
 function bank(script: readonly ScriptStep[], store: Store = memoryStore()) {
   const paid: string[] = [];
@@ -45,7 +46,7 @@ describe('a run that failed', () => {
     expect(await first.runs.wait(id)).toMatchObject({ status: 'failed' });
     const dies = open(() => new Promise<never>(() => undefined));
     await dies.runs.drive(id);
-    await vi.waitFor(async () => expect((await first.runs.get(id)).status).toBe('running'));
+    await eventually(async () => expect((await first.runs.get(id)).status).toBe('running'));
     const waiting = first.runs.wait(id);
     now += 2_000;
     const other = open(() => 'Hello.');

@@ -2,7 +2,8 @@
 import { type AskOptions, type Countersign, countersign, memoryStore, type Store, tool, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 
 const odd: readonly (readonly [string, object])[] = [
   ['expiresIn is no number', { expiresIn: 'soon' }],
@@ -20,7 +21,7 @@ const odd: readonly (readonly [string, object])[] = [
 
 type Asks = AskOptions & { readonly message?: string };
 
-function desk(store: Store, asks: Asks) {
+function desk(store: Store, asks: Asks, clock = Date.now) {
   let asked = 0;
   const model = scriptedModel(async ({ messages }) => {
     asked += 1;
@@ -28,7 +29,7 @@ function desk(store: Store, asks: Asks) {
     await new Promise((resolve) => setTimeout(resolve, 5));
     return messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay' }, { name: 'ask' }] };
   });
-  const ai = countersign({ model, store, retry: false, leaseMs: 100 });
+  const ai = countersign({ model, store, retry: false, clock });
   const ran: string[] = [];
   const tools = define(ai, asks, ran);
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools }), ran, asked: () => asked };
@@ -42,8 +43,8 @@ const define = (ai: Countersign, asks: Asks, ran: string[]) => [
 ];
 
 describe.each([
-  ['memory', () => memoryStore()],
-  ['SQLite', () => sqliteStore(':memory:')],
+  ['memory', (now = Date.now) => memoryStore({ now })],
+  ['SQLite', (now = Date.now) => sqliteStore({ path: ':memory:', now })],
 ] as const)('on %s', (_name, open) => {
   test.each(odd)('%s: nobody is asked, nothing runs, and the model is told why', async (_what, asks) => {
     const store = open();
@@ -71,7 +72,9 @@ describe.each([
   });
 
   test('a run of which something cannot be kept fails, says so, and is not tried again and again', async () => {
-    const real = open();
+    let now = 1_000_000;
+    const clock = () => now;
+    const real = open(clock);
     const store: Store = new Proxy(real, {
       get(target, name) {
         if (name !== 'append') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
@@ -81,10 +84,12 @@ describe.each([
         };
       },
     });
-    const { runs, clerk, asked } = desk(store, {});
+    const { runs, clerk, asked } = desk(store, {}, clock);
     const worker = runs.work({ pollMs: 20 });
     const { id } = await clerk.start('Go.');
-    await vi.waitFor(async () => expect((await runs.get(id)).status).toBe('failed'));
+    await eventually(async () => expect((await runs.get(id)).status).toBe('failed'));
+    // Whatever claim was left has lapsed.
+    now += 600_000;
     await new Promise((resolve) => setTimeout(resolve, 300));
     await worker.stop();
     expect((await runs.get(id)).error).toMatchObject({ message: 'This cannot be kept.' });

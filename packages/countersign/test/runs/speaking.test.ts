@@ -1,9 +1,10 @@
 // Speaking in a stored conversation while others speak, decide or drive: everything said is answered, once.
 import { countersign, type ModelRequest, memoryStore, type Runs, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
 import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 
 type Reply = (request: ModelRequest) => ScriptStep | Promise<ScriptStep>;
 
@@ -194,7 +195,7 @@ test('one who speaks in a process that was stopped waits until another has drive
   const speaking = runs.speak('talk', (run) => hear(run, says('b'), 'cancel', new Set()));
   const worker = talk(echo, { store }).runs.work({ pollMs: 5 });
   await speaking;
-  await vi.waitFor(async () => expect((await runs.get('talk')).text).toBe('Heard: a b'));
+  await eventually(async () => expect((await runs.get('talk')).text).toBe('Heard: a b'));
   expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
   expect(model.requests).toHaveLength(0);
   await worker.stop();

@@ -6,8 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Countersign, countersign, memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { linkAll } from '../../src/runs/chain.ts';
+import { eventually } from '../eventually.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-tampered-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -126,7 +127,7 @@ test('what others record while a tool runs is believed only if it continues what
   });
   const clerk = ai.defineAgent({ name: 'clerk', tools: [wait, pay] });
   const { id } = await clerk.start('Go.');
-  await vi.waitFor(async () => expect((await ai.runs.interrupts()).items).toHaveLength(1));
+  await eventually(async () => expect((await ai.runs.interrupts()).items).toHaveLength(1));
   // Somebody who writes to the store, but does not know what the chain is made of.
   const read = store.read.bind(store);
   const { run, events } = (await read(id)) ?? { run: { version: 0, hash: '' }, events: [] };

@@ -3,6 +3,7 @@ import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -102,7 +103,7 @@ test.each([
   const { runs } = desk(store);
   await leftRun(kept, 'left');
   const worker = runs.work({ pollMs: 5, onError });
-  await vi.waitFor(async () => expect(await runs.get('left')).toMatchObject({ status: 'done' }));
+  await eventually(async () => expect(await runs.get('left')).toMatchObject({ status: 'done' }));
   await worker.stop();
   process.off('unhandledRejection', unhandled);
   expect(unhandled).not.toHaveBeenCalled();

@@ -164,7 +164,7 @@ describe.runIf(postgres)('a store that is closed', () => {
     await store.close();
     for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
     const open = () => onServer(server.url(), "SELECT FROM pg_stat_activity WHERE application_name = 'opening'");
-    await expect.poll(open, { timeout: 3_000 }).toEqual([]);
+    await expect.poll(open, { timeout: 15_000 }).toEqual([]);
   });
 
   function expectClosed(error: unknown): void {

@@ -1,6 +1,7 @@
 // What a person approved stays approved, whatever the user says next.
 import { expect, test } from 'vitest';
-import { ask, call, delay, of, script, tool, waiting, world } from '../inside/kit.ts';
+import { eventually } from '../eventually.ts';
+import { ask, call, of, script, tool, waiting, world } from '../inside/kit.ts';
 
 // "what was approved before is not taken back by it"
 test.each(['cancel', 'queue', 'refuse'] as const)(
@@ -32,8 +33,7 @@ test.each(['cancel', 'queue', 'refuse'] as const)(
       return ai.defineAgent({ name: 'root', tools: [pay, helper], model: script([[call('pay'), ask('helper')]]) });
     });
     await root.start('a', { runId: 't' });
-    await delay(10);
-    const card = of(await waiting(runs), 'pay');
+    const card = await eventually(async () => of(await waiting(runs), 'pay'));
     await runs.decide(card.id, 'approve', { by: 'ann' });
     down = false;
     go.resolve();

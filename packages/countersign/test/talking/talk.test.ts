@@ -3,14 +3,15 @@ import { countersign, type ModelRequest, memoryStore, type Store, z } from 'coun
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
-import { ask, call, delay, helped, STUCK, script, tool, waiting, world } from '../inside/kit.ts';
+import { eventually } from '../eventually.ts';
+import { ask, call, delay, helped, only, STUCK, script, tool, waiting, world } from '../inside/kit.ts';
 import { away } from './flaky-store.ts';
 
 type Reply = (request: ModelRequest) => ScriptStep | Promise<ScriptStep>;
 const textsOf = (messages: ModelRequest['messages'], role: string): string[] =>
   messages.filter((m) => m.role === role).flatMap(({ content }) => content.map((p) => ('text' in p ? p.text : '')));
 const echo: Reply = ({ messages }) => `Heard: ${textsOf(messages, 'user').join(' ')}`;
-const timeout = <T>(p: Promise<T>, ms = 3_000): Promise<T | 'HANGS'> =>
+const timeout = <T>(p: Promise<T>, ms = 30_000): Promise<T | 'HANGS'> =>
   Promise.race([p, delay(ms).then(() => 'HANGS' as const)]);
 
 function talk(
@@ -62,10 +63,9 @@ test('a decision that comes in while the driver is about to rest is driven', asy
   const here = talk(first('pay', 'f', 'g'), { store, bodies: { f: () => gateF.promise, g: () => gateG.promise } });
   const there = talk(first('pay', 'f', 'g'), { store: kept });
   await here.clerk.start('a', { runId: 't' });
-  await delay(20);
-  const [card] = await waiting(there.runs);
+  const card = await eventually(async () => only(await waiting(there.runs)));
   hold = async () => {
-    await there.runs.decide(card?.id ?? '', 'approve');
+    await there.runs.decide(card.id, 'approve');
     gateG.resolve();
     await delay(20);
   };
@@ -155,7 +155,7 @@ test('a chat that decides in time is in time, whatever else runs', async () => {
   await delay(10);
   const pays = interrupts.filter((i) => i.toolRequest.name === 'pay');
   const sending = there.clerk.generate({ runId: 't', resume: { approve: pays } }).catch((e) => e.code);
-  await delay(50);
+  await eventually(async () => expect(await waiting(there.runs)).toEqual([]));
   now += 120_000;
   go.resolve();
   const r = await timeout(sending);
@@ -236,9 +236,8 @@ describe('failed inside', () => {
       return helped(ai, { tools: [pay, deep], model: script([[call('pay'), ask('deep')]]) });
     });
     await root.start('a', { runId: 't' });
-    await delay(10);
-    const [card] = await waiting(runs);
-    await runs.decide(card?.id ?? '', 'approve');
+    const card = await eventually(async () => only(await waiting(runs)));
+    await runs.decide(card.id, 'approve');
     go.resolve();
     const v = await runs.wait('t');
     expect(v.status).toBe('failed');

@@ -1,7 +1,8 @@
 // What a chat shows of a tool, wherever it is: with the agent of the chat, or with a sub-agent.
 import { type CountersignOptions, countersign, memoryStore, type ToolContext } from 'countersign';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { call, EVERYWHERE, LEASE_MS, placed, script, tool, type Where } from '../inside/kit.ts';
 import { createClient } from './client.ts';
 
@@ -71,7 +72,7 @@ test.each(EVERYWHERE)('a result that comes late is shown as a result, not as can
   await two.runs.settled();
   bank.resolve('paid at last');
   await one.runs.settled();
-  await vi.waitFor(async () => expect((await two.runs.get('chat-1')).status).toBe('done'));
+  await eventually(async () => expect((await two.runs.get('chat-1')).status).toBe('done'));
   const { messages } = (await (await two.fetcher(`${API}/chat-1`)).json()) as any;
   const work = messages.at(-1).parts.find(({ type }: any) => type === 'tool-work');
   expect(work).toMatchObject({ state: 'output-available', output: 'paid at last' });

@@ -3,6 +3,7 @@ import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 
 const STUCK = new Promise<never>(() => undefined);
 
@@ -28,8 +29,9 @@ test('whoever speaks in a chat whose process died drives it on', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
-  void open(store, clock, true).say('m1', 'a');
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  const dead = open(store, clock, true);
+  void dead.say('m1', 'a');
+  await eventually(async () => expect((await dead.runs.get('chat')).status).toBe('running'));
   now += 120_000;
   expect(await open(store, clock).say('m2', 'b')).toContain('Heard: a b');
 });
