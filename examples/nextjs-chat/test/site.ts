@@ -36,7 +36,7 @@ export async function openSite(): Promise<Site> {
     async open(path = '/', { port: through = port, ...options } = {}) {
       const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(30_000);
       page.on('pageerror', ({ message }) => complaints.push(message));
       page.on('console', (said) => {
         if (said.type() === 'error' || said.type() === 'warning') complaints.push(said.text());

@@ -62,7 +62,7 @@ export async function openSite(api?: (request: IncomingMessage, response: Server
       page.on('pageerror', (error) => {
         throw error;
       });
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(30_000);
       await page.goto(`http://127.0.0.1:${port}/`);
       await page.waitForFunction(() => 'show' in window);
       return page;

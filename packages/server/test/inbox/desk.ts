@@ -194,7 +194,7 @@ export async function browse(desk: Desk, person: string, path = '/', look: Look 
     await context.close();
     expect(faults).toEqual([]);
   });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.goto(`${desk.url}${path}`);
   return page;
 }
