@@ -1,6 +1,7 @@
 // How processes hear of each other's appends on PostgreSQL, while somebody watches. Otherwise nothing is announced,
 // connected or timed.
 import { setTimeout as delay } from 'node:timers/promises';
+import { untilAborted } from '../models/abort.ts';
 import { shortHash } from '../runs/chain.ts';
 import { NOW } from './postgres-conditions.ts';
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
@@ -112,13 +113,26 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
     try {
       const pool = await connection.pool();
       if (pool.connect === undefined || isSingle(pool)) await poll(lookBack, stop);
-      else await listen(await pool.connect(), connection, lookBack, changed, stop);
+      else await listen(await connected(pool.connect(), stop), connection, lookBack, changed, stop);
       failures = 0;
     } catch {
       // Not there, or lost: tried again until nobody watches any more. Those who read and write are told.
       failures += 1;
     }
     await pause(Math.min(LONGEST_WAIT_MS, 50 * 2 ** failures), stop);
+  }
+}
+
+/** A connection that comes after nobody wants it any more is given back. */
+async function connected(connecting: Promise<PostgresClient>, stop: AbortSignal): Promise<PostgresClient> {
+  try {
+    return await untilAborted(connecting, stop);
+  } catch (error) {
+    connecting.then(
+      (client) => client.release(),
+      () => undefined,
+    );
+    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { InvariantError } from '../core/errors.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
@@ -101,6 +102,9 @@ class PostgresStore implements Store {
   /** The pool, once it is ready and until it is closed. */
   #opened: PostgresPool | undefined;
   #closed = false;
+  #underWay = 0;
+  /** Resolves when nothing is under way any more, while closing. */
+  readonly #idle = Promise.withResolvers<void>();
   #closing: Promise<void> | undefined;
   #searchPrepared = false;
 
@@ -119,7 +123,8 @@ class PostgresStore implements Store {
         ? { statement: read, values: [runIds[0], after[0]] }
         : { statement: readSeveral, values: [runIds, after] };
     });
-    const connection = { pool: () => this.#pool(), tables: this.#tables, watcherId: this.#watcherId };
+    // What was written before it was closed is still announced.
+    const connection = { pool: () => this.#ready ?? this.#pool(), tables: this.#tables, watcherId: this.#watcherId };
     this.#announcer = new PostgresAnnouncer(connection);
     this.#watchers = createWatchers(() => watchPostgres(connection, (runId) => this.#watchers.notify(runId)));
   }
@@ -146,7 +151,11 @@ class PostgresStore implements Store {
     if (!canBeKept(runId)) return undefined;
     const after = Math.min(asked, MOST_EVENTS);
     if (limit !== undefined) {
-      const [part] = await this.#rows<PartRow>(this.#sql.readPart, [runId, after, readLimit(limit)]);
+      const [part] = await this.#rows<PartRow>(this.#sql.readPart, [
+        runId,
+        after,
+        Math.min(readLimit(limit), MOST_EVENTS),
+      ]);
       return part === undefined ? undefined : partOf(part, after, limit);
     }
     let row: LoadedRow | undefined;
@@ -247,18 +256,37 @@ class PostgresStore implements Store {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= Promise.race([this.#close(), delay(CLOSE_MS, undefined, { ref: false })]);
     return this.#closing;
   }
 
+  /** What is under way ends first: a pool that its owner ends next would leave it without an answer. */
   async #close(): Promise<void> {
-    await this.#watchers.clear();
-    await this.#announcer.close();
     this.#closed = true;
     this.#opened = undefined;
+    if (this.#underWay > 0) await this.#idle.promise;
+    // Whoever asked hears of it before, and what they wrote is announced.
+    await new Promise(setImmediate);
+    await this.#watchers.clear();
+    await this.#announcer.close();
     // A pool that is just being opened is closed as well; whoever waits for it is told.
     await this.#ready?.catch(() => undefined);
     await this.#ownPool?.close();
+  }
+
+  async #answered<Row>(
+    pool: PostgresPool,
+    statement: Statement | { readonly text: string },
+    values: unknown[],
+  ): Promise<readonly Row[]> {
+    if (this.#closed) throw closedError();
+    this.#underWay += 1;
+    try {
+      return (await ('name' in statement ? run(pool, statement, values) : pool.query(statement.text, values))).rows;
+    } finally {
+      this.#underWay -= 1;
+      if (this.#closed && this.#underWay === 0) this.#idle.resolve();
+    }
   }
 
   /** The pool, once its tables are up to date; tried again by the next call if that failed. */
@@ -294,10 +322,11 @@ class PostgresStore implements Store {
   ): Together<Job, Row> {
     return createTogether({
       keyOf: ({ runId }) => runId,
-      canBeSentAlone: hasAnswered,
+      // What is too large to be sent together was not sent.
+      canBeSentAlone: (error) => hasAnswered(error) || error instanceof RangeError,
       send: async (jobs) => {
         const { statement, values } = prepare(jobs);
-        const { rows } = await run(this.#opened ?? (await this.#pool()), statement, values);
+        const rows = await this.#answered<Row>(this.#opened ?? (await this.#pool()), statement, values);
         if (jobs.length === 1) return rows;
         const byRun = new Map<string, Row>(rows.map((row) => [row.id, row]));
         return jobs.map(({ runId }) => byRun.get(runId));
@@ -309,9 +338,7 @@ class PostgresStore implements Store {
     // PostgreSQL has no text with a zero character: nothing is found by such a name.
     if (values.some((value) => typeof value === 'string' && !canBeKept(value))) return [];
     try {
-      const pool = await this.#pool();
-      const result = 'name' in statement ? run(pool, statement, values) : pool.query(statement.text, values);
-      return (await result).rows;
+      return await this.#answered(await this.#pool(), statement, values);
     } catch (error) {
       throw postgresFailure(error);
     }
@@ -332,6 +359,9 @@ class PostgresStore implements Store {
     return postgresFailure(new Error('others wrote at the same moment'));
   }
 }
+
+/** A pool that never answers keeps nobody from closing. */
+const CLOSE_MS = 10_000;
 
 /** More than any run has, and less than the largest number of the column: `asOneRow`. */
 const MOST_EVENTS = 2_147_483_646;

@@ -1,4 +1,5 @@
 // PostgreSQL that goes away and comes back, or refuses: clear errors, nothing half written, and work goes on.
+import { setTimeout as delay } from 'node:timers/promises';
 import { ProviderError } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import pg from 'pg';
@@ -140,6 +141,30 @@ test.each([
   expect(postgresFailure(error)).toMatchObject({ code: 'store-failed', retryable: true });
 });
 
+describe.runIf(postgres)('appends that are too long together', () => {
+  test('are sent one by one', async () => {
+    const pool = poolOn(await freshDatabase(), 2);
+    const store = postgresStore({
+      query: async (text, values) => {
+        if (JSON.stringify(values).length > 100_000) throw new RangeError('Invalid string length');
+        return pool.query(text, values);
+      },
+    });
+    await store.append(creation('first'));
+    const events = (size: number) => ({ events: [stepDone('step', 'x'.repeat(size))] });
+    const appends = [
+      ['a', 60_000],
+      ['b', 60_000],
+      ['c', 1],
+      ['much', 120_000],
+    ] as const;
+    const results = await Promise.allSettled(appends.map(([id, size]) => store.append(creation(id, events(size)))));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+    await store.close();
+    await pool.end();
+  });
+});
+
 describe.runIf(postgres)('a store that is closed', () => {
   test('while calls are under way leaves none of them without an answer', { timeout: 20_000 }, async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 2 });
@@ -165,6 +190,58 @@ describe.runIf(postgres)('a store that is closed', () => {
     for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
     const open = () => onServer(server.url(), "SELECT FROM pg_stat_activity WHERE application_name = 'opening'");
     await expect.poll(open, { timeout: 15_000 }).toEqual([]);
+  });
+
+  test('on a pool of its caller, who ends it next, leaves no call without an answer', async () => {
+    const pool = poolOn(await freshDatabase(), 2);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const calls = Promise.allSettled([
+      ...Array.from({ length: 20 }, () => store.listRuns({ limit: 9 })),
+      ...Array.from({ length: 20 }, (_, index) => store.append(creation(`new-${index}`))),
+      ...Array.from({ length: 20 }, () => store.read('run')),
+    ]);
+    await store.close();
+    await pool.end();
+    for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
+  });
+
+  test('does not wait for a connection that never comes', async () => {
+    const pool = poolOn(await freshDatabase(), 2);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const taken = [await pool.connect(), await pool.connect()];
+    store.watch(() => undefined);
+    await delay(100);
+    await store.close();
+    for (const client of taken) client.release();
+    await pool.end();
+  });
+
+  test('while an append is under way, still tells others of it', async () => {
+    const url = await freshDatabase();
+    const [store, other] = [postgresStore(url), postgresStore(url)];
+    const heard: string[] = [];
+    other.watch((id) => heard.push(id));
+    await store.append(creation('run'));
+    // By then it knows that somebody watches.
+    await expect
+      .poll(async () => {
+        await store.append(creation(`run-${heard.length}-${performance.now()}`));
+        return heard.length;
+      })
+      .toBeGreaterThan(3);
+    const lock = new pg.Client(url);
+    await lock.connect();
+    await lock.query("BEGIN; SELECT FROM countersign_run WHERE id = 'run' FOR UPDATE");
+    heard.length = 0;
+    const append = store.append(addition('run', 1, { status: 'done' }));
+    await delay(100);
+    const closing = store.close();
+    await lock.query('COMMIT');
+    await Promise.all([append, closing, lock.end()]);
+    await expect.poll(() => heard).toContain('run');
+    await other.close();
   });
 
   function expectClosed(error: unknown): void {
