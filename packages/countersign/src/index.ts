@@ -77,6 +77,7 @@ export type {
   InterruptListOptions,
   RunListOptions,
   Runs,
+  WaitOptions,
 } from './runs/runs.ts';
 export type { Decided } from './runs/settled.ts';
 export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/stats.ts';

@@ -28,3 +28,6 @@ export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { re
 
 /** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
 export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };
+
+/** Until when a run is waited for: it waits for a person or has ended, or has ended. `signal` ends the waiting. */
+export type WaitOptions = { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal };

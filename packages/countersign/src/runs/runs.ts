@@ -11,7 +11,6 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
-import { untilAborted } from '../models/abort.ts';
 import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart } from './chain.ts';
@@ -31,7 +30,7 @@ import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
-import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
+import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, WaitOptions } from './run-options.ts';
 import { type Decided, endedRun, hasExpired, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
@@ -39,9 +38,16 @@ import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { interruptView, type RunInterrupt, type RunView, stateOfRun, trustedState, viewOf } from './view.ts';
+import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
-export type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions } from './run-options.ts';
+export type {
+  DecideOptions,
+  FollowOptions,
+  InterruptListOptions,
+  RunListOptions,
+  WaitOptions,
+} from './run-options.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs {
@@ -294,26 +300,13 @@ export class Runs {
    * Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. A run that failed and
    * is driven on in this process is waited for.
    */
-  async wait(
-    runId: string,
-    { until = 'pause', signal }: { readonly until?: 'pause' | 'end'; readonly signal?: AbortSignal } = {},
-  ): Promise<RunView> {
-    const changes = changesOf(this.#store, runId, signal);
-    try {
-      for (let after = 0; ; ) {
-        const loaded = await this.#load(runId, after);
-        const { status, version } = loaded.run;
-        const drivenOn = status === 'failed' ? this.#drives.driven(runId) : undefined;
-        const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
-        if (rests && after === 0) return viewOf(loaded);
-        signal?.throwIfAborted();
-        if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
-        // While it runs, only what is new is read; then everything, once.
-        after = rests ? 0 : version;
-      }
-    } finally {
-      changes.stop();
-    }
+  async wait(runId: string, options: WaitOptions = {}): Promise<RunView> {
+    return viewOf(await this.waited(runId, options));
+  }
+
+  /** As `wait`, but gives the run and its events. */
+  waited(runId: string, options: WaitOptions = {}): Promise<LoadedRun> {
+    return untilRests(this.#store, this.#drives, askedId('runId', runId), options);
   }
 
   /** Whether the record of a run is what was recorded, by the hash chain over its events. */
@@ -393,5 +386,3 @@ function decideAndSay(run: Run, decisions: Parameters<typeof applyDecisions>[1],
 
 /** For trying out what would come of it. */
 const NOWHERE: Sink = { write: () => undefined, flushed: async () => undefined };
-
-const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);

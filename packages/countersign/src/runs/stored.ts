@@ -1,6 +1,6 @@
 // Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
 import { type Resume, VERBS } from '../core/decide.ts';
-import { ConflictError, CountersignError, ProviderError, UsageError } from '../core/errors.ts';
+import { ConflictError, type CountersignError, ProviderError, UsageError } from '../core/errors.ts';
 import { messagesOf } from '../core/history.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
@@ -9,9 +9,10 @@ import { readOutput } from '../loop/output.ts';
 import { GenerateResponse } from '../loop/response.ts';
 import type { Run } from '../loop/run.ts';
 import { asSchema } from '../loop/schema.ts';
+import { untilAborted } from '../models/abort.ts';
 import type { AgentPort } from './drives.ts';
 import type { Runs } from './runs.ts';
-import { stateOf } from './view.ts';
+import { stateOf, viewOf } from './view.ts';
 
 /** Starts a run of the agent; it is driven in this process. */
 export function startRun(
@@ -57,8 +58,11 @@ export async function converse(
     });
   }
   if (say && !said) await runs.speak(runId, say, { ...driving, ...signal });
-  const view = await runs.wait(runId, signal);
-  const state = stateOf(await runs.recorded(runId));
+  // While this process drives it, there is nothing to read.
+  await untilAborted(runs.left(runId), abortSignal);
+  const loaded = await runs.waited(runId, signal);
+  const view = viewOf(loaded);
+  const state = stateOf(loaded.events);
   if (view.error)
     throw new ProviderError(
       view.error.code as CountersignError['code'],
@@ -87,12 +91,7 @@ async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
   }
 }
 
+/** Its events are not read for that. */
 async function exists(runs: Runs, runId: string): Promise<boolean> {
-  try {
-    await runs.get(runId);
-    return true;
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'unknown-run') return false;
-    throw error;
-  }
+  return (await runs.find(runId, { after: Number.MAX_SAFE_INTEGER })) !== undefined;
 }

@@ -4,16 +4,45 @@ import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
-test('waiting reads each event a few times at most, however many there are', async () => {
+/** A store that counts the events that were read. */
+function countingStore() {
   const kept = memoryStore();
-  let read = 0;
+  const counted = { read: 0 };
   const store = changedStore(kept, {
     read: async (id, options) => {
       const loaded = await kept.read(id, options);
-      read += loaded?.events.length ?? 0;
+      counted.read += loaded?.events.length ?? 0;
       return loaded;
     },
   });
+  return { kept, store, counted };
+}
+
+test('a turn of a stored chat reads what was said before it twice at most', async () => {
+  const { store, counted } = countingStore();
+  const model = scriptedModel(({ messages }) => {
+    const last = messages.at(-1);
+    return last?.role === 'user' && JSON.stringify(last).includes('pay') ? { calls: [{ name: 'pay' }] } : 'Well.';
+  });
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+  const chat = ai.defineAgent({ name: 'clerk', tools: [pay] }).chat({ runId: 'chat' });
+  for (let said = 0; said < 100; said += 1) await chat.send('Hello.');
+  const length = async () => (await ai.runs.get('chat')).version;
+  const readBy = async (turn: () => Promise<unknown>) => {
+    const before = await length();
+    counted.read = 0;
+    await turn();
+    return counted.read / before;
+  };
+  expect(await length()).toBeGreaterThanOrEqual(200);
+  expect(await readBy(() => chat.send('Hello.'))).toBeLessThan(2.2);
+  expect(await readBy(() => chat.send('Please pay.'))).toBeLessThan(2.2);
+  expect(await readBy(() => chat.send({ resume: { approve: chat.interrupts } }))).toBeLessThan(2.2);
+});
+
+test('waiting reads each event a few times at most, however many there are', async () => {
+  const { kept, store, counted } = countingStore();
   let calls = 0;
   const model = scriptedModel(() => (++calls < 50 ? { calls: [{ name: 'look', input: {} }] } : 'Done.'));
   const worker = countersign({ model, store: kept, retry: false });
@@ -27,5 +56,5 @@ test('waiting reads each event a few times at most, however many there are', asy
   expect(view).toMatchObject({ status: 'done', text: 'Done.' });
   expect(view.messages).toHaveLength(100);
   expect(view.version).toBeGreaterThan(100);
-  expect(read).toBeLessThanOrEqual(3 * view.version);
+  expect(counted.read).toBeLessThanOrEqual(3 * view.version);
 });

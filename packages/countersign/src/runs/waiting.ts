@@ -1,0 +1,34 @@
+// Waiting until a run rests: while it runs, only what is new is read; then everything, once.
+import { untilAborted } from '../models/abort.ts';
+import { changesOf } from './changes.ts';
+import type { Drives } from './drives.ts';
+import { unknownRun } from './run-id.ts';
+import type { WaitOptions } from './run-options.ts';
+import type { LoadedRun, Store } from './store.ts';
+
+/** How a run stands when it does not go on by itself. */
+export const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
+
+export async function untilRests(
+  store: Store,
+  drives: Drives,
+  runId: string,
+  { until = 'pause', signal }: WaitOptions,
+): Promise<LoadedRun> {
+  const changes = changesOf(store, runId, signal);
+  try {
+    for (let after = 0; ; ) {
+      const loaded = await store.read(runId, { after });
+      if (!loaded) throw unknownRun(runId);
+      const { status, version } = loaded.run;
+      const drivenOn = status === 'failed' ? drives.driven(runId) : undefined;
+      const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
+      if (rests && after === 0) return loaded;
+      signal?.throwIfAborted();
+      if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
+      after = rests ? 0 : version;
+    }
+  } finally {
+    changes.stop();
+  }
+}
