@@ -1,5 +1,4 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
-import { matchDecisions } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import { textOf } from '../core/message.ts';
@@ -7,11 +6,10 @@ import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
-import { applyDecisions, DEADLINE } from '../loop/resume.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { pendingCards } from './card.ts';
-import { decisionPart } from './decision.ts';
+import { expireCards } from './expiry.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
 import { Live, tellBoth } from './live.ts';
@@ -154,8 +152,11 @@ export class Drives {
     return { run, journal };
   }
 
-  /** Takes the run over if nobody holds it, and drives it. False if somebody does, or its agent is not known here. */
-  async take(runId: string, context?: Context): Promise<boolean> {
+  /**
+   * Takes the run over if nobody holds it, and drives it. False if somebody does, or its agent is not known here. One that
+   * failed and `isDue` is driven only if a deadline in it has passed: that decides, as a person would.
+   */
+  async take(runId: string, context?: Context, isDue = false): Promise<boolean> {
     const { store, newId, leaseMs, agents } = this.#options;
     await this.tellTime();
     const token = newId();
@@ -174,6 +175,11 @@ export class Drives {
       throw error;
     }
     const { run, journal } = this.open(loaded.run, state, agent, { held: token });
+    expireCards(run, journal, this.clock());
+    if (isDue && loaded.run.status === 'failed' && run.state === state) {
+      await store.release(runId, token);
+      return false;
+    }
     goOn(run, loaded.run.status);
     this.go(agent, run, journal, context ? { context } : {});
     return true;
@@ -268,7 +274,7 @@ export class Drives {
         stopping: this.#isStopping,
       };
       for (;;) {
-        this.expire(run, journal);
+        expireCards(run, journal, this.clock());
         await drive(run, driver);
         const [failure] = run.failures;
         if (failure) throw failure.error;
@@ -349,24 +355,6 @@ export class Drives {
       }
       if (journal.holds) this.go(agent, run, journal, {});
       return;
-    }
-  }
-
-  /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
-  expire(run: Run, journal: Journal, now = this.clock()): void {
-    for (const [key, card] of pendingCards(journal.runId, run.state)) {
-      const { expiresAt, onExpiry = 'reject' } = card.interrupt;
-      if (expiresAt === undefined || expiresAt > now) continue;
-      const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
-      const note = 'Nobody decided in time.';
-      const { verb, part } = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
-        by: DEADLINE,
-        note,
-      });
-      const { matched, faults } = matchDecisions(run.state.turn, { [verb]: part }, () => false);
-      if (faults.length > 0) continue;
-      journal.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
-      applyDecisions(run, matched, undefined);
     }
   }
 

@@ -5,6 +5,7 @@ import { untilAborted } from '../models/abort.ts';
 import { checkChain } from './chain.ts';
 import { type Changes, changesOf } from './changes.ts';
 import type { DriveOptions, Drives } from './drives.ts';
+import { expireCards } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
 import { unknownRun } from './run-id.ts';
 import type { LoadedRun, RunRecord, Store } from './store.ts';
@@ -50,7 +51,7 @@ async function says(
   const state = stateOf(events);
   const chunks = options.onChunk && holdChunks(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', enter: true, emit: chunks?.hear });
-  drives.expire(run, journal);
+  expireCards(run, journal, drives.clock());
   say(run);
   const refusal = await refusalOf(journal.recorded());
   if (refusal && !journal.hasBegun) return refusal;

@@ -192,7 +192,8 @@ export interface Store {
   renew(runId: string, token: string, leaseMs: number): Promise<boolean>;
   release(runId: string, token: string): Promise<void>;
   /**
-   * Runs that nobody holds and that are `running`, or that are `waiting` and whose `wakeAt` has come; the longest due first.
+   * Runs that nobody holds and that are `running`, or that are `waiting` or `failed` and whose `wakeAt` has come; the longest
+   * due first.
    * A run is due since it began to run, however often it was appended to since then, or since its `wakeAt`.
    */
   due(limit: number): Promise<readonly string[]>;

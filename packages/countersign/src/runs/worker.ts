@@ -91,7 +91,7 @@ class Search {
     if (this.#drives.isStopping) return;
     const fresh = due.filter((runId) => !this.#seen.has(runId)).slice(0, room);
     for (const runId of fresh) this.#seen.set(runId, now);
-    const found = await Promise.allSettled(fresh.map((runId) => this.#drives.take(runId)));
+    const found = await Promise.allSettled(fresh.map((runId) => this.#drives.take(runId, undefined, true)));
     // What cannot be taken up here is not asked for again so soon, so that it keeps nobody waiting.
     const failed = found.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;

@@ -10,7 +10,7 @@ export function dueAfter(
   before: { readonly status: RunStatus; readonly dueAt: number | null } | undefined,
   now: number,
 ): number | null {
-  if (status === 'waiting') return wakeAt;
+  if (status === 'waiting' || status === 'failed') return wakeAt;
   if (status !== 'running') return null;
   return before?.status === 'running' ? before.dueAt : now;
 }

@@ -175,11 +175,16 @@ function creating({ run }: Tables, { takes, writes }: Shape, { of }: Given): str
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
       claim_until, claim_token, status, hash, outcome)
     SELECT ${NOW}, ${of('run_id')}, ${of('agent')}, ${of('started_by')}, ${of('expected')} + ${of('added')}, ${NOW},
-      ${of('wake_at')}, CASE ${of('status')} WHEN 'running' THEN ${NOW} WHEN 'waiting' THEN ${of('wake_at')} END,
+      ${of('wake_at')}, CASE WHEN ${of('status')} = 'running' THEN ${NOW} WHEN ${keepsDeadlines(of('status'))} THEN ${of('wake_at')} END,
       CASE WHEN ${of('how')} <> 'pass' THEN ${NOW} + ${of('lease_ms')} END,
       CASE WHEN ${of('how')} <> 'pass' THEN ${of('token')} END, ${of('status')}, ${of('hash')}, ${of('outcome')}
     ${takes === 'one' ? '' : 'FROM given g'} ${writes === 'both' ? 'WHERE g.agent IS NOT NULL' : ''}
     RETURNING ${WRITTEN}`;
+}
+
+/** Questions wait also in a run that failed beside them. */
+function keepsDeadlines(status: string): string {
+  return `${status} IN ('waiting', 'failed')`;
 }
 
 /** A run that was running before has been due since then: an append does not send it to the end of the queue. */
@@ -190,10 +195,8 @@ function changing(tables: Tables, shape: Shape, given: Given): string {
   return `UPDATE ${tables.run} r SET
       version = r.version + ${of('added')}, hash = ${of('hash')}, status = ${of('status')}, updated_at = ${NOW},
       wake_at = ${of('wake_at')}, outcome = ${of('outcome')},
-      due_at = CASE ${of('status')}
-        WHEN 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
-        WHEN 'waiting' THEN ${of('wake_at')}
-      END,
+      due_at = CASE WHEN ${of('status')} = 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
+        WHEN ${keepsDeadlines(of('status'))} THEN ${of('wake_at')} END,
       claim_token = CASE WHEN ${holds} THEN ${of('token')}
         WHEN ${leaves} THEN NULL ELSE r.claim_token END,
       claim_until = CASE WHEN ${holds} THEN ${NOW} + ${of('lease_ms')}

@@ -188,6 +188,17 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.due(10), ['held', 'waiting']);
   });
 
+  check('a run that failed is due when the time of a question in it has come', async (subject) => {
+    const { store } = subject;
+    const now = await store.now();
+    await store.append(creation('new', { status: 'failed', wakeAt: now - 5 }));
+    await store.append(creation('old', { wakeAt: now - 9 }));
+    await store.append(addition('old', 1, { status: 'failed', wakeAt: now - 9 }));
+    await store.append(creation('later', { status: 'failed', wakeAt: now + LONG_MS }));
+    await store.append(creation('never', { status: 'failed', wakeAt: null }));
+    deepStrictEqual(await store.due(10), ['old', 'new']);
+  });
+
   check('a waiting run is due when its time has come, unless it is held or has ended', async (subject) => {
     const { store } = subject;
     const now = await store.now();

@@ -1,7 +1,20 @@
 // Questions inside that have a deadline.
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { ask, call, type Define, EVERYWHERE, helped, placed, script, tool, waiting, world } from './kit.ts';
+import {
+  ask,
+  call,
+  type Define,
+  delay,
+  EVERYWHERE,
+  helped,
+  only,
+  placed,
+  script,
+  tool,
+  waiting,
+  world,
+} from './kit.ts';
 
 test('deadlines that pass together, two levels deep, are each kept as they say', async () => {
   const { open, pass, effects } = world();
@@ -56,3 +69,36 @@ test.each(EVERYWHERE.flatMap((where) => (['reject', 'approve'] as const).map((on
     expect(effects).toEqual(onExpiry === 'approve' ? ['slow', 'paid'] : ['slow']);
   },
 );
+
+test('a deadline is kept by a worker also where the run failed beside the question', async () => {
+  const { open, pass, store } = world();
+  let down = true;
+  const { root, runs } = open((ai) => {
+    const pay = tool(ai, 'pay', () => 'paid', { needsApproval: true, expiresIn: 1_000 });
+    const model = script([], async () => {
+      if (down) throw new Error('down');
+    });
+    const helper = ai.defineAgent({ name: 'helper', model });
+    return ai.defineAgent({ name: 'root', tools: [pay, helper], model: script([[call('pay'), ask('helper')]]) });
+  });
+  await root.start('a', { runId: 't' });
+  expect((await runs.wait('t')).status).toBe('failed');
+  const card = only(await waiting(runs));
+  const worker = runs.work({ pollMs: 5 });
+  await delay(50);
+  const { version } = await runs.get('t');
+  // Before its time, nobody takes it up.
+  expect((await runs.interrupt(card.id)).settledAt).toBeNull();
+  expect((await store.read('t'))?.run.version).toBe(version);
+  pass(2_000);
+  await eventually(async () => expect((await runs.interrupt(card.id)).settlement).toMatchObject({ by: 'deadline' }));
+  await eventually(async () => expect((await runs.get('t')).status).toBe('failed'));
+  await delay(50);
+  const after = (await runs.get('t')).version;
+  await delay(50);
+  expect((await runs.get('t')).version).toBe(after);
+  down = false;
+  await runs.drive('t');
+  expect((await runs.wait('t', { until: 'end' })).status).toBe('done');
+  await worker.stop();
+});
