@@ -33,6 +33,8 @@ export type Call = CallIds & {
   readonly resumed?: { readonly value: Json };
   /** How often the call has asked; the next interrupt gets the next number. */
   readonly pauses: number;
+  /** How often its body was started. */
+  readonly starts?: number;
   /** The last interrupt that was decided, and how. */
   readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
   /**

@@ -102,6 +102,7 @@ function startCall(call: Call, { at, inside }: RunEvent & { type: 'call-started'
     ...call,
     ...(held && { resumed: { value: held } }),
     ...takeUp(call),
+    starts: (call.starts ?? 0) + 1,
     phase: { at: 'started', ...(at !== undefined && { since: at }), ...(inside && { inside }) },
   };
 }

@@ -28,8 +28,10 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
 
 /** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
 function isSameTry(started: Call, now: Call): boolean {
+  // Who has not started it knows nothing of it, and another try since is not theirs to settle.
+  if (started.phase.at !== 'started' || started.starts !== now.starts) return false;
   // Whoever took the run over goes on inside, from what is on record, and comes to an end of its own.
-  if (started.phase.at === 'started' && started.phase.inside) return false;
+  if (started.phase.inside) return false;
   if (now.phase.at === 'started') return now.pauses === started.pauses;
   return (
     now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome' && now.pauses === started.pauses + 1

@@ -1,0 +1,105 @@
+// Results that come after a run was taken over: only of the try that is on record, and only from who started it.
+import { countersign, memoryStore, NotPerformed, type ToolConfig } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+
+const LEASE_MS = 60_000;
+
+/** Processes on one store, each with a tool `pay` of its own. The first one's is what `first` makes of it. */
+function processes(first: Partial<ToolConfig>, stuck: () => Promise<unknown>, config: Partial<ToolConfig> = {}) {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid: string[] = [];
+  const mayReturn = Promise.withResolvers<void>();
+  const open = (isFirst: boolean) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
+    );
+    const ai = countersign({ model, store, clock, leaseMs: LEASE_MS, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', ...config, ...(isFirst && first) }, async () => {
+      if (isFirst) return stuck();
+      paid.push('paid');
+      await mayReturn.promise;
+      return 'paid';
+    });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const results = async () =>
+    (await store.read('run'))?.events.flatMap((event) => (event.type === 'call-settled' ? [event.result] : []));
+  return { one: open(true), two: open(false), lapse: () => (now += 2 * LEASE_MS), paid, mayReturn, results };
+}
+
+const settledAll = (...all: readonly { readonly runs: { settled(): Promise<void> } }[]) =>
+  Promise.all(all.map(({ runs }) => runs.settled()));
+
+test.each([true, false])('who never started a call does not say how it ended (gated: %s)', async (needsApproval) => {
+  const asleep = Promise.withResolvers<void>();
+  const awake = Promise.withResolvers<void>();
+  let looks = 0;
+  const inputSchema = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'own',
+      // The look of the gate goes through; the one right before the body hangs, and the connection is found dead.
+      validate: async (value: unknown) => {
+        looks += 1;
+        if (looks < (needsApproval ? 2 : 1)) return { value };
+        asleep.resolve();
+        await awake.promise;
+        throw new Error('connection lost');
+      },
+    },
+  };
+  const schema = { inputSchema, inputJsonSchema: { type: 'object' } };
+  const { one, two, lapse, paid, mayReturn, results } = processes(schema, async () => 'never', { needsApproval });
+  await one.clerk.start('Pay.', { runId: 'run' });
+  if (needsApproval) {
+    const { pending } = await one.runs.wait('run');
+    await one.runs.decide(pending[0] ?? '', 'approve', { drive: false });
+    await one.runs.drive('run');
+  }
+  await asleep.promise;
+  lapse();
+  await two.runs.drive('run');
+  await eventually(() => expect(paid).toEqual(['paid']));
+  awake.resolve();
+  await settledAll(one);
+  expect(await results()).toEqual([]);
+  mayReturn.resolve();
+  await settledAll(one, two);
+  expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+});
+
+describe.each([
+  ['idempotent', { idempotent: true }],
+  ['found to have done nothing', { verify: () => undefined, settlesWithin: LEASE_MS }],
+])('a call that is started again, %s', (_why, config) => {
+  test.each([new NotPerformed('no account'), new Error('socket hang up')])(
+    'is not settled by the failure of its first try: %s',
+    async (error) => {
+      const begun = Promise.withResolvers<void>();
+      const wakes = Promise.withResolvers<void>();
+      const stuck = async () => {
+        begun.resolve();
+        await wakes.promise;
+        throw error;
+      };
+      const { one, two, lapse, paid, mayReturn, results } = processes({}, stuck, { ...config, needsApproval: true });
+      await one.clerk.start('Pay.', { runId: 'run' });
+      const { pending } = await one.runs.wait('run');
+      await one.runs.decide(pending[0] ?? '', 'approve');
+      await begun.promise;
+      lapse();
+      await two.runs.drive('run');
+      await eventually(() => expect(paid).toEqual(['paid']));
+      wakes.resolve();
+      await settledAll(one);
+      expect(await results()).toEqual([]);
+      mayReturn.resolve();
+      await settledAll(one, two);
+      expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+    },
+  );
+});
