@@ -1,7 +1,8 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { InvariantError } from '../core/errors.ts';
+import { InvariantError, UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -83,8 +84,21 @@ export type PostgresStoreOptions = {
  * A pool that was given stays the caller's: `close` leaves it open.
  */
 export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
-  if (typeof options === 'string') return new PostgresStore({ url: options });
-  return new PostgresStore('query' in options ? { pool: options } : options);
+  if (typeof options === 'string') return postgresStore({ url: options });
+  if (!isObject(options)) throw noAddress(options);
+  if ('query' in options) return new PostgresStore({ pool: options });
+  if (!('pool' in options) && !(typeof options.url === 'string' && ADDRESS.test(options.url)))
+    throw noAddress(options.url);
+  return new PostgresStore(options);
+}
+
+/** Over the network, or by a socket of this computer. */
+const ADDRESS = /^(postgres(ql)?:|socket:|\/)/;
+
+function noAddress(given: unknown): UsageError {
+  const said = typeof given === 'string' && given !== '' ? 'something else' : 'nothing';
+  const message = `postgresStore needs an address like postgres://user:password@host:5432/database, or a pool; it got ${said}.`;
+  return new UsageError('invalid-options', { field: 'url' }, message);
 }
 
 class PostgresStore implements Store {
@@ -256,8 +270,15 @@ class PostgresStore implements Store {
   }
 
   close(): Promise<void> {
-    this.#closing ??= Promise.race([this.#close(), delay(CLOSE_MS, undefined, { ref: false })]);
+    this.#closing ??= this.#closeSoon();
     return this.#closing;
+  }
+
+  /** The timer also keeps the process alive: a connection that is not in use does not. */
+  async #closeSoon(): Promise<void> {
+    const closed = new AbortController();
+    const patience = delay(CLOSE_MS, undefined, { signal: closed.signal }).catch(() => undefined);
+    await Promise.race([this.#close().finally(() => closed.abort()), patience]);
   }
 
   /** What is under way ends first: a pool that its owner ends next would leave it without an answer. */

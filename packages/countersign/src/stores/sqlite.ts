@@ -1,5 +1,6 @@
 // The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
 import { resolve } from 'node:path';
+import { UsageError } from '../core/errors.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -62,13 +63,16 @@ export type SqliteStoreOptions = {
  * What a call has written is on the disk when it resolves.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
-  const { path, busyTimeoutMs = 10_000, now } = typeof options === 'string' ? { path: options } : options;
+  const { path, busyTimeoutMs = 10_000, now } = (typeof options === 'string' ? { path: options } : options) ?? {};
+  // To SQLite, an empty path is a file that nobody finds again.
+  if (typeof path !== 'string' || path === '')
+    throw new UsageError('invalid-options', { field: 'path' }, 'sqliteStore needs the path of its file.');
   return new SqliteStore(fullPath(path), monotoneClock(now), busyTimeoutMs);
 }
 
 /** As it is now: the file may be opened anew when the process is in another folder. */
 function fullPath(path: string): string {
-  return path === '' || path === ':memory:' || path.startsWith('file:') ? path : resolve(path);
+  return path === ':memory:' || path.startsWith('file:') ? path : resolve(path);
 }
 
 /** How often it is looked whether other processes wrote, while somebody watches. */

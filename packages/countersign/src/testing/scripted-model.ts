@@ -172,9 +172,16 @@ function chunksOf(part: Part | RequestedCall): readonly ModelChunk[] {
 const pieces = (text: string): readonly string[] => text.match(/\s*\S+\s*$|\s*\S+/g) ?? [text];
 
 function stalled(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_resolve, reject) =>
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true }),
-  );
+  return new Promise((_resolve, reject) => {
+    // As a connection that is open does: a process does not end while a model is about to speak.
+    const open = signal && setInterval(() => undefined, 60_000);
+    const abort = (): void => {
+      clearInterval(open);
+      reject(signal?.reason);
+    };
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+  });
 }
 
 function failure(given: NonNullable<ScriptedTurn['fail']>): Error {

@@ -13,7 +13,8 @@ type Question = { readonly tool: string; readonly tookMs: number; readonly settl
 
 export function statsContract(check: Check): void {
   check('without questions there is nothing to count', async ({ store }) => {
-    const now = await store.now();
+    // A store may have a clock that has just begun.
+    const now = Math.max(await store.now(), 2 * DAY_MS);
     const { days, ...rest } = await store.stats({ since: now - DAY_MS, now });
     deepStrictEqual(rest, {
       ...{ waiting: 0, oldestWaitingAt: null, decided: 0, medianMs: null, p95Ms: null, tools: [] },

@@ -1,5 +1,7 @@
 // PostgreSQL that goes away and comes back, or refuses: clear errors, nothing half written, and work goes on.
+import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { ProviderError } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import pg from 'pg';
@@ -204,6 +206,15 @@ describe.runIf(postgres)('a store that is closed', () => {
     await store.close();
     await pool.end();
     for (const result of await calls) if (result.status === 'rejected') expectClosed(result.reason);
+  });
+
+  test('in a process that has nothing else to do is closed before the process ends', async () => {
+    const child = fileURLToPath(new URL('./closing-child.ts', import.meta.url));
+    const { stdout, stderr, status } = spawnSync(process.execPath, [child, await freshDatabase()], {
+      encoding: 'utf8',
+      timeout: 40_000,
+    });
+    expect({ stdout, status }, stderr).toEqual({ stdout: 'closed\n', status: 0 });
   });
 
   test('does not wait for a connection that never comes', async () => {
