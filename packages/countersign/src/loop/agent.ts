@@ -77,7 +77,10 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
       { name },
       `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
     );
-  const run: Generate = (options, within) => generate({ ...defaults, ...options }, within);
+  const run: Generate = (options, within) => {
+    if (options.runId !== undefined) refuseFixed(name, options);
+    return generate({ ...defaults, ...options }, within);
+  };
   const definition = agentTool(config as AgentConfig, run, () => findTools(config.tools));
   return {
     name,
@@ -88,6 +91,25 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
     start: (input, options = {}) => start(defaults, input, options),
   };
 }
+
+/** A stored run goes on wherever it is driven, so what it is driven with belongs to its agent. */
+function refuseFixed(agent: string, options: GenerateOptions): void {
+  const given = FIXED.filter((key) => options[key] !== undefined);
+  if (given.length === 0) return;
+  const message = `${given.join(', ')}: a stored run is driven as its agent says. Set it where ${agent} is defined.`;
+  throw new UsageError('invalid-options', { agent, options: given }, message);
+}
+
+const FIXED = [
+  'model',
+  'tools',
+  'toolChoice',
+  'config',
+  'maxTurns',
+  'returnToolRequests',
+  'onToolError',
+  'onEvent',
+] as const satisfies readonly (keyof GenerateOptions)[];
 
 const DEFAULT_INPUT = {
   type: 'object',

@@ -169,7 +169,7 @@ function isUndecided({ isStored }: Run, call: Call): boolean {
 }
 
 /** Whatever ended the run, what was said and done before stays said and done. */
-function interrupted(error: unknown, run: Run): CountersignError {
+export function interrupted(error: unknown, run: Run): CountersignError {
   const messages = messagesOf(run.state);
   if (error instanceof CountersignError) return withMessages(error, messages);
   const details = { messages };
@@ -180,7 +180,7 @@ function interrupted(error: unknown, run: Run): CountersignError {
 }
 
 /** The outer conversation keeps what the inner one had done. */
-function callFailed({ call, error }: Run['failures'][number], run: Run): CountersignError {
+export function callFailed({ call, error }: Run['failures'][number], run: Run): CountersignError {
   if (error instanceof CountersignError) return interrupted(error, run);
   const details = { tool: call.name, ref: call.ref, messages: messagesOf(run.state) };
   const message = `The tool ${call.name} (${call.ref}) failed: ${messageOf(error)}`;

@@ -2,7 +2,7 @@
 import { type DecisionPart, interruptIdOf, matchDecisions, type Resume, VERBS, type Verb } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
 import { refsOf } from '../core/inside.ts';
-import { isObject, type Json, toJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject, toJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from '../loop/decisions.ts';
@@ -77,8 +77,16 @@ export function decisionOf(input: DecisionInput): Json {
   const { type, ...rest } = checkedDecision(input);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const json = toJson({ type, ...given });
-  if (json.ok) return json.value;
+  if (json.ok) return saidFully(json.value);
   throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
+}
+
+/** With what is meant where nothing is said: whoever says it and whoever does not decide the same. */
+export function saidFully(decision: Json): Json {
+  if (!isObject(decision)) return decision;
+  const { type } = decision;
+  const meant = type === 'restart' ? { resumed: true } : type === 'respond' ? { output: null } : {};
+  return { ...meant, ...(decision as JsonObject) };
 }
 
 /** What a resumption decides, as it goes on record. */
@@ -93,7 +101,7 @@ export type Resumption = {
 type Signed = Omit<Settlement, 'at'>;
 
 /** What each decision of a resumption is about. Those that are about nothing are left out: `checkResume` says why. */
-export function resumptionOf(runId: string, state: State, resume: Resume, options: DecisionOptions): Resumption {
+export function resumptionOf(runId: string, state: State, resume: Resume): Resumption {
   const { leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
   const cards = new Map([...pendingCards(runId, state)].map(([key, card]) => [refsOf(card.part), { key, card }]));
   const entries = entriesOf(resume);
@@ -101,15 +109,40 @@ export function resumptionOf(runId: string, state: State, resume: Resume, option
     const entry = entries.get(where);
     const found = cards.get(JSON.stringify([...path, call].map(({ ref }) => ref)));
     if (!entry || !found) return [];
-    return [[found.key, { card: found.card, settlement: settlementOf(entry, options) }] as const];
+    return [[found.key, { card: found.card, settlement: settlementOf(entry) }] as const];
   });
   const late = faults.flatMap(({ where, stale }) => {
     const entry = stale && entries.get(where);
-    const id = entry && interruptIdOf(entry.part);
-    if (!entry || id === undefined) return [];
-    return [{ where, key: interruptKey(runId, id), decision: saidOf(entry) as DecisionInput }];
+    if (!entry) return [];
+    const key = interruptKey(runId, interruptIdOf(entry.part) ?? idByRef(entry.part, state));
+    return [{ where, key, decision: saidOf(entry) as DecisionInput }];
   });
   return { decided: new Map(decided), late };
+}
+
+/** Where the model gave a call no ref of its own, the id of the call stands for it, and is not said again. */
+function idByRef(part: DecisionPart, { turn }: State): string {
+  const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
+  const path = part.metadata?.path;
+  const [outer] = Array.isArray(path) ? path : [];
+  if (typeof outer !== 'string') return ref;
+  const { id = outer } = turn?.calls.find((call) => call.ref === outer) ?? {};
+  return `${id}.${ref}`;
+}
+
+/** The same resumption, signed by whoever passes it on: they know who decides. What they do not say stays as it is. */
+export function signedResume(resume: Resume, { by, channel, note }: DecisionOptions): Resume {
+  const given = Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined);
+  if (given.length === 0) return resume;
+  const sign = (verb: Verb) => (part: DecisionPart) => {
+    // What is no decision is found and told later.
+    if (!isObject(part)) return part;
+    const said = saidIn(part);
+    const made = said.made ?? ('toolResponse' in part ? 'respond' : verb);
+    return { ...part, metadata: { ...part.metadata, decision: { ...said, made, ...Object.fromEntries(given) } } };
+  };
+  const parts = VERBS.map((verb) => [verb, [resume[verb] ?? []].flat().map(sign(verb))]);
+  return { ...(resume.metadata && { metadata: resume.metadata }), ...Object.fromEntries(parts) };
 }
 
 /** The same resumption without some of its entries; undefined if nothing is left. */
@@ -131,19 +164,17 @@ function entriesOf(resume: Resume): ReadonlyMap<string, Entry> {
   return new Map(all);
 }
 
-function settlementOf(entry: Entry, { by, channel, note }: DecisionOptions): Signed {
+function settlementOf(entry: Entry): Signed {
   const said = saidIn(entry.part);
-  const text = (given: string | undefined, own: unknown) => given ?? (typeof own === 'string' ? own : null);
-  return {
-    decision: saidOf(entry),
-    by: text(by, said.by),
-    channel: text(channel, said.channel),
-    note: text(note, said.note),
-  };
+  const text = (own: unknown) => (typeof own === 'string' ? own : null);
+  return { decision: saidOf(entry), by: text(said.by), channel: text(said.channel), note: text(said.note) };
 }
 
-const saidIn = ({ metadata }: DecisionPart): Record<string, unknown> =>
-  isObject(metadata?.decision) ? metadata.decision : {};
+/** What is said of the decision itself. An interrupt that is passed as one may tell of a decision before it. */
+function saidIn(part: DecisionPart): Record<string, unknown> {
+  const decision = isObject(part) ? part.metadata?.decision : undefined;
+  return isObject(decision) && typeof decision.made === 'string' ? decision : {};
+}
 
 function saidOf({ verb, part }: Entry): Json {
   const said = saidIn(part);

@@ -6,6 +6,7 @@ import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
+import { callFailed, interrupted } from '../loop/generate.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { pendingCards } from './card.ts';
@@ -275,9 +276,11 @@ export class Drives {
       };
       for (;;) {
         expireCards(run, journal, this.clock());
-        await drive(run, driver);
+        await drive(run, driver).catch((error: unknown) => {
+          throw interrupted(error, run);
+        });
         const [failure] = run.failures;
-        if (failure) throw failure.error;
+        if (failure) throw callFailed(failure, run);
         const rest = await journal.finish(undefined, this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
         if (rest !== 'more') return false;

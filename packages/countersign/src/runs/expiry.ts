@@ -3,12 +3,14 @@ import { matchDecisions } from '../core/decide.ts';
 import { applyDecisions, DEADLINE } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import { pendingCards } from './card.ts';
-import { decisionPart } from './decision.ts';
-import type { Journal } from './journal.ts';
+import { decisionPart, type Settlement } from './decision.ts';
+
+/** Who hears how a question was settled. */
+export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement): void };
 
 /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
-export function expireCards(run: Run, journal: Journal, now: number): void {
-  for (const [key, card] of pendingCards(journal.runId, run.state)) {
+export function expireCards(run: Run, settling: Settling, now: number): void {
+  for (const [key, card] of pendingCards(settling.runId, run.state)) {
     const { expiresAt, onExpiry = 'reject' } = card.interrupt;
     if (expiresAt === undefined || expiresAt > now) continue;
     const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
@@ -19,7 +21,7 @@ export function expireCards(run: Run, journal: Journal, now: number): void {
     });
     const { matched, faults } = matchDecisions(run.state.turn, { [verb]: part }, () => false);
     if (faults.length > 0) continue;
-    journal.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
+    settling.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
     applyDecisions(run, matched, undefined);
   }
 }

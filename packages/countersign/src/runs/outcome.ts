@@ -1,5 +1,13 @@
 // How an error is kept with a run that stopped for it.
-import { CountersignError, messageOf } from '../core/errors.ts';
+import {
+  CountersignError,
+  type ErrorCode,
+  type ErrorDetails,
+  InvariantError,
+  messageOf,
+  ProviderError,
+  UsageError,
+} from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { type Json, toJson } from '../core/json.ts';
 import type { Run } from '../loop/run.ts';
@@ -12,6 +20,18 @@ function errorOutcome(error: unknown): Json {
   const json = toJson({ error: { code: known ? error.code : 'invariant', message: messageOf(error), retryable } });
   return json.ok ? json.value : null;
 }
+
+/** The error that a run stopped for, as it was thrown where the run was driven. */
+export function errorOf(
+  { code, message, retryable }: { readonly code: string; readonly message: string; readonly retryable: boolean },
+  details: ErrorDetails,
+): CountersignError {
+  const known = code as ErrorCode;
+  if (FROM_OUTSIDE.has(code)) return new ProviderError(known, details, message, { retryable });
+  return new (code === 'invariant' ? InvariantError : UsageError)(known, details, message);
+}
+
+const FROM_OUTSIDE: ReadonlySet<string> = new Set(['provider-failed', 'stream-cut-off', 'store-failed']);
 
 /** Records that a run that had failed is driven on: should this process die, another takes it up. */
 export function goOn(run: Run, status: RunStatus): void {

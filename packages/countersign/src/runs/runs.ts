@@ -13,7 +13,7 @@ import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
 import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
 import { pendingCards, runIdOf } from './card.ts';
-import { brokenChain, chainStart } from './chain.ts';
+import { brokenChain, chainStart, tamperedRun } from './chain.ts';
 import { changesOf } from './changes.ts';
 import {
   type DecisionInput,
@@ -21,9 +21,11 @@ import {
   decisionPart,
   type Resumption,
   resumptionOf,
+  signedResume,
   withoutEntries,
 } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
+import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
 import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
@@ -31,7 +33,7 @@ import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, WaitOptions } from './run-options.ts';
-import { type Decided, endedRun, hasExpired, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
@@ -152,18 +154,17 @@ export class Runs {
   ): Promise<boolean> {
     checkSigned(options);
     await this.#drives.tellTime();
+    const signed = signedResume(resume, options);
     for (let mayBegin = true; ; ) {
       const loaded = await this.#load(runId);
       const state = trustedState(loaded);
-      if (state.ended) throw endedRun(runId);
-      const { decided, late } = resumptionOf(runId, state, resume, options);
-      for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
-      const open = await this.#stillOpen(resume, late);
+      const { decided, late } = resumptionOf(runId, state, signed);
+      const open = await this.#stillOpen(signed, late);
       if (!open) return false;
+      if (state.ended) throw endedRun(runId);
+      for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
       const settlements = new Map([...decided].map(([key, { settlement }]) => [key, settlement]));
-      // What is said to a deadline that has passed is said after it.
-      const restsNow = loaded.run.status === 'waiting' && !hasExpired(pendingCards(runId, state), this.#drives.clock());
-      const says = mayBegin && restsNow ? say : undefined;
+      const says = mayBegin && loaded.run.status !== 'running' ? say : undefined;
       const recorded = await this.#advance(loaded, state, open, settlements, options, mayBegin, says);
       if (typeof recorded === 'number') return says !== undefined;
       mayBegin = recorded !== 'claim-lost';
@@ -180,6 +181,7 @@ export class Runs {
   /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
   async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
     checkSigned(options);
+    await this.#drives.tellTime();
     for (;;) {
       const loaded = await this.#load(runId);
       const { run: record } = loaded;
@@ -206,7 +208,9 @@ export class Runs {
 
   /** Drives a run on that stopped with an error, or that nobody drives. */
   async drive(runId: string, options: { readonly context?: Context } = {}): Promise<void> {
-    await this.#drives.take(runId, options.context);
+    if (await this.#drives.take(runId, options.context)) return;
+    const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
+    this.#drives.agent(run.agent);
   }
 
   /** The events recorded so far. */
@@ -277,6 +281,9 @@ export class Runs {
       while (!signal?.aborted) {
         const loaded = await this.#store.read(runId, { after: seen });
         if (!loaded) throw unknownRun(runId);
+        const { version } = loaded.run;
+        if (seen < version && seen + loaded.events.length !== version)
+          throw tamperedRun(runId, `Of its ${version} events, ${loaded.events.length} came after the first ${seen}.`);
         seen += loaded.events.length;
         yield loaded;
         await changes.next();
@@ -335,16 +342,22 @@ export class Runs {
     const tools = agent.tools();
     const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
     if (matched.length === 0 && !say) return this.#drives.clock();
+    const at = this.#drives.clock();
+    const decideAndSay = (run: Run, settling: Settling): void => {
+      // What is said to a deadline that has passed is said after it.
+      if (say) expireCards(run, settling, at);
+      applyDecisions(run, matched, resume.metadata);
+      say?.(run);
+    };
     // If it cannot be said, nothing is decided either.
-    if (say) decideAndSay(new Run(state, { sink: NOWHERE }), matched, say);
-    const begins = mayBegin && options.drive !== false && record.status === 'waiting';
+    if (say) decideAndSay(new Run(state, { sink: NOWHERE }), { runId: record.id, settle: () => undefined });
+    const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || say !== undefined);
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
     const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { enter: true }) } as const;
     const { run, journal } = this.#drives.open(record, state, agent, how);
-    const at = this.#drives.clock();
     for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
-    decideAndSay(run, matched, say);
+    decideAndSay(run, journal);
     const refusal = await refusalOf(begins ? this.#drives.begin(agent, run, journal, driving) : journal.recorded());
     if (refusal) return refusal;
     chunks?.release();
@@ -377,11 +390,6 @@ export class Runs {
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }
-}
-
-function decideAndSay(run: Run, decisions: Parameters<typeof applyDecisions>[1], say?: (run: Run) => void): void {
-  applyDecisions(run, decisions, undefined);
-  say?.(run);
 }
 
 /** For trying out what would come of it. */

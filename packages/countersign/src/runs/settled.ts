@@ -3,7 +3,7 @@ import { ConflictError } from '../core/errors.ts';
 import { type Json, sameJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import { digestOf, type PendingCard } from './card.ts';
-import { type DecisionInput, decisionOf, type Settlement } from './decision.ts';
+import { type DecisionInput, decisionOf, type Settlement, saidFully } from './decision.ts';
 import type { InterruptRecord, Store } from './store.ts';
 
 /** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
@@ -16,10 +16,12 @@ export function settledAs(
 ): Decided {
   const recorded = settlement as unknown as Settlement | null;
   const said = decisionOf(decision);
-  if (recorded?.decision !== undefined && sameJson(recorded.decision, said)) return { interruptId, runId, ...recorded };
+  if (recorded?.decision !== undefined && sameJson(saidFully(recorded.decision), said))
+    return { interruptId, runId, ...recorded };
   const who = recorded?.by ?? 'somebody';
   const what = recorded?.decision ? JSON.stringify(recorded.decision) : 'withdrawn';
-  const when = settledAt === null ? '' : ` at ${new Date(settledAt).toISOString()}`;
+  const at = recorded?.at ?? settledAt;
+  const when = at === null ? '' : ` at ${new Date(at).toISOString()}`;
   throw new ConflictError(
     'already-decided',
     { interruptId, runId, settlement },
@@ -29,11 +31,6 @@ export function settledAs(
 
 export function endedRun(runId: string): ConflictError {
   return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
-}
-
-/** The deadline of one of them has passed, and decides it. */
-export function hasExpired(cards: ReadonlyMap<string, PendingCard>, now: number): boolean {
-  return [...cards.values()].some(({ interrupt: { expiresAt } }) => expiresAt !== undefined && expiresAt <= now);
 }
 
 /** Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. */

@@ -1,6 +1,6 @@
 // Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
 import { type Resume, VERBS } from '../core/decide.ts';
-import { ConflictError, type CountersignError, ProviderError, UsageError } from '../core/errors.ts';
+import { ConflictError, UsageError } from '../core/errors.ts';
 import { messagesOf } from '../core/history.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
@@ -10,7 +10,10 @@ import { GenerateResponse } from '../loop/response.ts';
 import type { Run } from '../loop/run.ts';
 import { asSchema } from '../loop/schema.ts';
 import { untilAborted } from '../models/abort.ts';
+import { checkChain } from './chain.ts';
 import type { AgentPort } from './drives.ts';
+import { errorOf } from './outcome.ts';
+import { unknownRun } from './run-id.ts';
 import type { Runs } from './runs.ts';
 import { stateOf, viewOf } from './view.ts';
 
@@ -42,7 +45,10 @@ export async function converse(
   const signal = abortSignal && { signal: abortSignal };
   const resume = resumeOf(options);
   abortSignal?.throwIfAborted();
-  const begins = prompt !== undefined && !(await exists(runs, runId));
+  // Of what there is, no events are read for that.
+  const found = await runs.find(runId, { after: Number.MAX_SAFE_INTEGER });
+  if (found && found.run.agent !== agent.name) await refuseForeign(runs, runId, agent.name);
+  const begins = prompt !== undefined && !found && !hasDecisions(resume);
   const begun = begins && (await unlessExists(startRun(runs, agent, options, { prompt }, { runId, ...driving })));
   const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
   // Of what waited in a conversation that was cancelled, nothing can be decided any more.
@@ -63,15 +69,7 @@ export async function converse(
   const loaded = await runs.waited(runId, signal);
   const view = viewOf(loaded);
   const state = stateOf(loaded.events);
-  if (view.error)
-    throw new ProviderError(
-      view.error.code as CountersignError['code'],
-      { runId, messages: view.messages },
-      view.error.message,
-      {
-        retryable: view.error.retryable,
-      },
-    );
+  if (view.error) throw errorOf(view.error, { runId, messages: view.messages });
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   return new GenerateResponse(state, undefined, await readOutput(state, schema, () => messagesOf(state)));
 }
@@ -91,7 +89,12 @@ async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Its events are not read for that. */
-async function exists(runs: Runs, runId: string): Promise<boolean> {
-  return (await runs.find(runId, { after: Number.MAX_SAFE_INTEGER })) !== undefined;
+/** If somebody has changed whose run it is, that is what is said. */
+async function refuseForeign(runs: Runs, runId: string, agent: string): Promise<never> {
+  const loaded = await runs.find(runId);
+  if (!loaded) throw unknownRun(runId);
+  checkChain(loaded);
+  const { agent: owner } = loaded.run;
+  const message = `Run ${runId} is one of the agent ${owner}, not of ${agent}. Go on with it through ${owner}.`;
+  throw new UsageError('invalid-options', { runId, agent: owner }, message);
 }

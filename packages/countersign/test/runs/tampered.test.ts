@@ -150,3 +150,30 @@ test('what others record while a tool runs is believed only if it continues what
   expect(ran).toEqual([]);
   expect(await ai.runs.verify(id)).toMatchObject({ ok: false });
 });
+
+test.each(['max', 'min'])('events of a run whose %s row was removed say so, and repeat nothing', async (which) => {
+  const path = join(folder, `rows-${which}.db`);
+  const store = sqliteStore(path);
+  const model = scriptedModel([
+    { calls: [{ name: 'look', input: {} }] },
+    { calls: [{ name: 'look', input: {} }] },
+    'Done.',
+  ]);
+  const ai = countersign({ model, store, retry: false });
+  const look = ai.defineTool({ name: 'look', description: '' }, async () => {
+    await new Promise(setImmediate);
+    return 'seen';
+  });
+  const { id } = await ai.defineAgent({ name: 'clerk', tools: [look] }).start('Look.');
+  await ai.runs.wait(id, { until: 'end' });
+  const database = new DatabaseSync(path);
+  database.exec(`DELETE FROM countersign_event WHERE seq = (SELECT ${which}(seq) FROM countersign_event)`);
+  database.close();
+  const seen: unknown[] = [];
+  const following = (async () => {
+    for await (const event of ai.runs.events(id)) seen.push(event);
+  })();
+  await expect(following).rejects.toMatchObject({ code: 'tampered-run' });
+  expect(seen).toEqual([]);
+  await store.close();
+});

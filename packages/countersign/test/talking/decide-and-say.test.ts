@@ -1,5 +1,5 @@
 // `chat.send({ prompt, resume })`: what is decided and what is said reach the model together, with a store and without.
-import { countersign, type ModelRequest, memoryStore, z } from 'countersign';
+import { type AgentConfig, approve, countersign, type ModelRequest, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 
@@ -12,13 +12,18 @@ const BOTH = [true, false] as const;
 const said = (messages: ModelRequest['messages'], role: string) => messages.filter((m) => m.role === role).length;
 
 /** Would pay one after the other if nobody said anything; `first` are the calls of its first reply. */
-function clerkWith(stored: boolean, whilePending: 'cancel' | 'queue' | 'refuse', first = ['a']) {
+function clerkWith(
+  stored: boolean,
+  whilePending: 'cancel' | 'queue' | 'refuse',
+  first = ['a'],
+  config: Partial<AgentConfig> = {},
+) {
   const asked: string[] = [];
   const paid: string[] = [];
   const model = scriptedModel(({ messages }) => {
     asked.push(`${said(messages, 'user')} said, ${said(messages, 'tool')} answered`);
     const pays = (...to: string[]) => ({
-      calls: to.map((to) => ({ name: to === 'rent' ? to : 'pay', ref: to, input: { to } })),
+      calls: to.map((to) => ({ name: to === 'rent' || to === 'fails' ? to : 'pay', ref: to, input: { to } })),
     });
     if (said(messages, 'tool') === 0) return pays(...first);
     return said(messages, 'user') < 2 ? pays('next') : 'Stopped, as you said.';
@@ -43,9 +48,12 @@ function clerkWith(stored: boolean, whilePending: 'cancel' | 'queue' | 'refuse',
     },
     body,
   );
-  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, rent] });
+  const fails = ai.defineTool({ name: 'fails', description: 'Fails.', inputSchema }, () => {
+    throw new Error('no connection');
+  });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, rent, fails], ...config });
   const chat = clerk.chat({ ...(stored && { runId: 't' }), whilePending });
-  return { ai, chat, asked, paid, wait: (ms: number) => (now += ms) };
+  return { ai, clerk, chat, asked, paid, wait: (ms: number) => (now += ms) };
 }
 
 describe.each(BOTH)('stored: %s', (stored) => {
@@ -110,10 +118,58 @@ test('one who decided the same before, and speaks now, is heard', async () => {
   expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
 });
 
-test('a deadline that passed before decides, not what is said after it', async () => {
-  const { chat, paid, wait } = clerkWith(true, 'cancel', ['a', 'rent']);
+test('a deadline that passed before decides, and what is said comes after it', async () => {
+  const { chat, paid, asked, wait } = clerkWith(true, 'cancel', ['a', 'rent']);
   const [a] = (await chat.send('pay all')).interrupts;
   wait(2_000);
   await chat.send({ prompt: 'only that', resume: { approve: one(a) } });
   expect(paid.toSorted()).toEqual(['a', 'rent']);
+  expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
+});
+
+test('in a run that failed beside the question, the model hears of both at once, too', async () => {
+  const { chat, asked } = clerkWith(true, 'cancel', ['a', 'fails'], { onToolError: 'throw' });
+  await expect(chat.send('pay all')).rejects.toMatchObject({ name: 'UsageError', code: 'tool-failed' });
+  await chat.send({ prompt: 'only that', resume: { approve: chat.interrupts } });
+  expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
+});
+
+test('who passes a decision on says who decided, in the record and in its chain', async () => {
+  const { ai, chat } = clerkWith(true, 'cancel');
+  const paused = await chat.send('pay all');
+  const forged = approve(one(paused.interrupts[0]), { by: 'the boss', note: 'fine' });
+  await chat.send({ prompt: 'stop', resume: { approve: forged }, by: 'ann' });
+  const made = (await ai.runs.recorded('t')).flatMap((event) =>
+    event.type === 'decision-made' ? [event.decision] : [],
+  );
+  expect(made).toEqual([expect.objectContaining({ type: 'approve', by: 'ann', note: 'fine' })]);
+  const [card] = (await ai.runs.interrupts({ settled: true })).items;
+  expect(card?.settlement).toMatchObject({ by: 'ann', note: 'fine' });
+});
+
+test('what a resumption says of itself is kept', async () => {
+  const { chat } = clerkWith(true, 'cancel');
+  const paused = await chat.send('pay all');
+  const resume = { approve: paused.interrupts, metadata: { ticket: 7 } };
+  const { messages } = await chat.send({ prompt: 'stop', resume });
+  expect(messages.find(({ role }) => role === 'tool')?.metadata?.resumed).toEqual({ ticket: 7 });
+});
+
+test('the same decision again is told its outcome also when the run has ended, and then one may speak', async () => {
+  const { chat } = clerkWith(true, 'cancel', ['a'], { maxTurns: 1 });
+  const paused = await chat.send('pay all');
+  const resume = { approve: paused.interrupts };
+  expect((await chat.send({ resume })).finishReason).toBe('max-turns');
+  expect((await chat.send({ resume })).finishReason).toBe('max-turns');
+  expect((await chat.send({ prompt: 'stop', resume })).text).toBe('Stopped, as you said.');
+});
+
+test('a decision for a conversation that is not there begins none', async () => {
+  const { ai, clerk, chat } = clerkWith(true, 'cancel');
+  const paused = await chat.send('pay all');
+  const mistyped = clerk.chat({ runId: 'mistyped' });
+  await expect(mistyped.send({ prompt: 'stop', resume: { approve: paused.interrupts } })).rejects.toMatchObject({
+    code: 'unknown-run',
+  });
+  expect((await ai.runs.list()).items).toHaveLength(1);
 });

@@ -1,0 +1,85 @@
+// What stored chats take and refuse: they are driven as their agent says, wherever that is.
+import { countersign, memoryStore, reject, restart, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+
+function office() {
+  const ran: string[] = [];
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: {} }] },
+  );
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true },
+    () => void ran.push('pay'),
+  );
+  const look = ai.defineTool({ name: 'look', description: '' }, (_input, { interrupt, resumed }) => {
+    if (resumed === undefined) interrupt({ go: 'on?' });
+    return 'seen';
+  });
+  const admin = ai.defineAgent({ name: 'admin', tools: [pay] });
+  return { ai, runs: ai.runs, admin, bot: ai.defineAgent({ name: 'bot', tools: [pay] }), pay, look, ran };
+}
+
+test.each([
+  ['maxTurns', { maxTurns: 1 }],
+  ['returnToolRequests', { returnToolRequests: true }],
+  ['onToolError', { onToolError: 'throw' }],
+  ['config', { config: { temperature: 1 } }],
+] as const)('%s of a send is refused, and nothing is said', async (option, given) => {
+  const { runs, admin } = office();
+  const sending = admin.chat({ runId: 'chat' }).send({ prompt: 'Pay.', ...given });
+  await expect(sending).rejects.toMatchObject({ code: 'invalid-options', message: expect.stringContaining(option) });
+  expect((await runs.list()).items).toEqual([]);
+});
+
+test('an agent does not speak or decide in a run of another', async () => {
+  const { runs, admin, bot, ran } = office();
+  const { interrupts } = await admin.chat({ runId: 'chat' }).send('Pay.');
+  const chat = bot.chat({ runId: 'chat' });
+  for (const given of ['Hello.', { resume: { approve: interrupts } }])
+    await expect(chat.send(given)).rejects.toMatchObject({
+      code: 'invalid-options',
+      message: /agent admin, not of bot/,
+    });
+  expect((await runs.get('chat')).status).toBe('waiting');
+  expect(ran).toEqual([]);
+});
+
+describe('where the model gives a call no name of its own', () => {
+  test('the same decision again is told its outcome, and another who decided', async () => {
+    const { runs, admin, ran } = office();
+    const chat = admin.chat({ runId: 'chat' });
+    const { interrupts } = await chat.send('Pay.');
+    const [card] = (await runs.interrupts()).items;
+    await runs.decide(card?.id ?? '', 'approve', { by: 'ann' });
+    await runs.settled();
+    expect((await chat.send({ resume: { approve: interrupts } })).text).toBe('Done.');
+    const no = interrupts.map((interrupt) => reject(interrupt));
+    await expect(chat.send({ resume: { reject: no } })).rejects.toThrow(/decided by ann/);
+    expect(ran).toEqual(['pay']);
+  });
+});
+
+test('what is meant and what is said is the same decision', async () => {
+  const { ai, runs, look } = office();
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'look', input: {} }] },
+  );
+  const chat = ai.defineAgent({ name: 'clerk', tools: [look], model }).chat({ runId: 'chat' });
+  const { interrupts } = await chat.send('Look.');
+  const [card] = (await runs.interrupts()).items;
+  await runs.decide(card?.id ?? '', { type: 'restart' });
+  await runs.settled();
+  await runs.decide(card?.id ?? '', { type: 'restart', resumed: true });
+  const again = interrupts.map((interrupt) => restart(interrupt));
+  expect((await chat.send({ resume: { restart: again } })).text).toBe('Done.');
+});
+
+test('who drives a run that is not there, or of an agent that is not, is told', async () => {
+  const { ai, runs, admin } = office();
+  await expect(runs.drive('nothing')).rejects.toMatchObject({ code: 'unknown-run' });
+  await admin.chat({ runId: 'chat' }).send('Pay.');
+  const elsewhere = countersign({ store: ai.runs.store });
+  await expect(elsewhere.runs.drive('chat')).rejects.toMatchObject({ code: 'unknown-agent' });
+});
