@@ -67,7 +67,7 @@ export type { RetryPolicy } from './models/retry.ts';
 export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable.ts';
 export type { PromptTemplate } from './prompts/definition.ts';
 export type { AppendListener } from './runs/appends.ts';
-export type { DecisionInput, Settlement } from './runs/decision.ts';
+export type { DecisionInput, Settlement, Withdrawal } from './runs/decision.ts';
 export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
 export type { OnReminder, Reminder } from './runs/reminders.ts';

@@ -28,6 +28,16 @@ export type Settlement = {
   readonly at: number;
 };
 
+/** What is on record about a question that nobody decided: the run was cancelled, or the user spoke instead. */
+export type Withdrawal = {
+  readonly withdrawn: true;
+  readonly decision?: undefined;
+  readonly by?: string | null;
+  readonly channel?: undefined;
+  readonly note?: string | null;
+  readonly at: number;
+};
+
 /** The decision as `resume` takes it. */
 export function decisionPart(
   part: ToolRequestPart,

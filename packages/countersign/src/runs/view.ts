@@ -7,6 +7,7 @@ import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
 import { digestOf, pendingCards } from './card.ts';
 import { checkChain } from './chain.ts';
+import type { Settlement, Withdrawal } from './decision.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store.ts';
 
 /** A question that waits, or waited, for a person. */
@@ -32,8 +33,8 @@ export type RunInterrupt = {
   readonly remindAt: number | null;
   /** Null while it waits. */
   readonly settledAt: number | null;
-  /** Who decided what, when, through which channel, with which note. */
-  readonly settlement: Json;
+  /** Who decided what, when, through which channel, with which note; or that it was withdrawn. Null while it waits. */
+  readonly settlement: Settlement | Withdrawal | null;
 };
 
 /** A stored run. */
@@ -97,7 +98,7 @@ export function viewOf(loaded: LoadedRun): RunView {
 
 /** Throws if its card is not the one that was asked with. */
 export function interruptView(record: InterruptRecord): RunInterrupt {
-  const { card, ...rest } = record;
+  const { card, settlement, ...rest } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
   if (digestOf(record.id, card) !== record.digest || !isRequest(part))
     throw new UsageError(
@@ -105,7 +106,14 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
       { interruptId: record.id },
       `The card of ${record.id} was changed in the store.`,
     );
-  return { ...rest, part, input: part.toolRequest.input, payload: part.metadata?.interrupt as Json };
+  return {
+    ...rest,
+    // As this library wrote it; who changes the store changes what is read there.
+    settlement: settlement as RunInterrupt['settlement'],
+    part,
+    input: part.toolRequest.input,
+    payload: part.metadata?.interrupt as Json,
+  };
 }
 
 function isRequest(part: unknown): part is ToolRequestPart {

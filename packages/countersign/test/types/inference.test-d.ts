@@ -121,3 +121,12 @@ countersign({ model: openaiV3('gpt-5') });
 countersign({ model: 'openai/gpt-5', providers: { openai, openaiV2, openaiV3 } });
 // @ts-expect-error no model
 countersign({ model: 5 });
+
+const { items: cards } = await ai.runs.interrupts({ settled: true });
+for (const { settlement } of cards) {
+  const who: string | null | undefined = settlement?.by;
+  const when: number | undefined = settlement?.at;
+  // @ts-expect-error a question that waits has no settlement
+  void settlement.by;
+  void [who, when];
+}
