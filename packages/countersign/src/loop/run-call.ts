@@ -8,10 +8,19 @@ import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
+import { changedKind, isUnasked } from './changed.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import type { Within } from './sink.ts';
-import { type Approval, askGate, type Inside, requestPayload, type ToolContext, type ToolDefinition } from './tool.ts';
+import {
+  type Approval,
+  type ApprovalContext,
+  askGate,
+  type Inside,
+  requestPayload,
+  type ToolContext,
+  type ToolDefinition,
+} from './tool.ts';
 
 /** Never rejects: whatever happens to the call becomes a fact of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
@@ -23,13 +32,16 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
       message: `There is no tool ${call.name} here any more.`,
     });
   if (!tool) return settle(run, call, failed(unknownTool(call.name, driver)));
+  const fresh = call.phase.at === 'open' && !call.phase.inner;
+  const changed = fresh ? undefined : changedKind(tool, call);
+  if (changed !== undefined) return pause(run, driver, tool, call, 'unavailable', { message: changed });
   try {
-    const fresh = call.phase.at === 'open' && !call.phase.inner;
     if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
     if (!input.ok && run.isStored && waits)
       return pause(run, driver, tool, call, 'unavailable', { message: input.text });
     if (!input.ok) return settle(run, call, failed(input.text));
+    if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call, input.value))) return;
     if (driver.signal?.aborted) return;
     await runBody(run, driver, tool, call, input.value);
   } catch (error) {
@@ -39,7 +51,8 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
 
 /** A call that was started and has no result. Running it again is for those who said that it is harmless. */
 export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
-  const tool = driver.tools.get(call.name);
+  const known = driver.tools.get(call.name);
+  const tool = known && changedKind(known, call) === undefined ? known : undefined;
   let found = '';
   try {
     const input = tool ? await validInput(tool, call) : undefined;
@@ -56,7 +69,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     found = ` Looking it up failed: ${messageOf(error)}.`;
   }
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
-  pause(run, driver, tool, call, 'unknown-outcome', { message });
+  pause(run, driver, known, call, 'unknown-outcome', { message });
 }
 
 const FOUND_NOTHING = ' A look-up found no trace of it, which does not prove that it will not still happen.';
@@ -87,17 +100,24 @@ async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
     else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
     return true;
   }
-  const approval = await askGate(tool, input.value, {
-    context: driver.context,
-    callId: call.id,
-    metadata: requestPart(call).metadata ?? {},
-    signal: driver.signal ?? NEVER,
-  });
+  return gateAsks(run, driver, tool, call, input.value);
+}
+
+/** True when a person is asked whether the call may run. */
+async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
+  const approval = await askGate(tool, input, approvalContext(driver, call));
   if (approval === false) return false;
   const options = approval === true ? {} : askOptionsOf(approval);
   pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options);
   return true;
 }
+
+const approvalContext = (driver: Driver, call: Call): ApprovalContext => ({
+  context: driver.context,
+  callId: call.id,
+  metadata: requestPart(call).metadata ?? {},
+  signal: driver.signal ?? NEVER,
+});
 
 /** The card tells of earlier calls of this tool that failed and may have taken effect. */
 function approvalPayload(run: Run, call: Call, approval: Approval | true): Json {

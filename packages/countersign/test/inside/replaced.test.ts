@@ -1,0 +1,168 @@
+// A tool that is another one of the same name in the next version of the program: nothing runs that nobody was asked about.
+import { approve, type Countersign, countersign } from 'countersign';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { ask, call, type Define, helped, only, STUCK, script, talker, tool, waiting, world } from './kit.ts';
+
+const paying = (ai: Countersign, effects: string[]) =>
+  tool(
+    ai,
+    'pay',
+    () => {
+      effects.push('pay');
+      return 1;
+    },
+    { needsApproval: true },
+  );
+
+/** The helper is a sub-agent that asks before it pays. */
+const agent =
+  (effects: string[]): Define =>
+  (ai) =>
+    helped(ai, { tools: [paying(ai, effects)], model: script([[call('pay')]]) });
+
+/** The helper is a tool with a gate. */
+const plain =
+  (effects: string[], config: { readonly idempotent?: boolean } = {}): Define =>
+  (ai) => {
+    const body = () => {
+      effects.push('helper');
+      return 1;
+    };
+    const helper = tool(ai, 'helper', body, { needsApproval: true, ...config });
+    return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
+  };
+
+test.each(['by the new version', 'by the old version'])(
+  'what is decided %s inside a sub-agent does not run the tool that took its place',
+  async (by) => {
+    const { open, takeOver, effects } = world();
+    const one = open(agent(effects));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const card = only(await waiting(one.runs));
+    if (by === 'by the old version') await one.runs.decide(card.id, 'approve', { drive: false });
+    const two = await takeOver(id, plain(effects));
+    if (by === 'by the new version') await two.runs.decide(card.id, 'approve');
+    await two.runs.settled();
+    const changed = only(await waiting(two.runs));
+    expect(changed).toMatchObject({ tool: 'helper', kind: 'unavailable' });
+    // Nor does it if that is approved.
+    await two.runs.decide(changed.id, 'approve');
+    await two.runs.settled();
+    expect(effects).toEqual([]);
+    // The sub-agent is back, and goes on with what was decided inside.
+    const three = open(agent(effects));
+    await three.runs.decide(only(await waiting(three.runs)).id, 'approve');
+    await three.runs.settled();
+    expect((await three.runs.get(id)).status).toBe('done');
+    expect(effects).toEqual(['pay']);
+  },
+);
+
+test('a sub-agent that stopped in the middle is not gone on with by the tool that took its place', async () => {
+  const { open, effects } = world();
+  const one = open((ai) =>
+    helped(ai, {
+      model: script([], () => {
+        throw new Error('down');
+      }),
+    }),
+  );
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  expect((await one.runs.get(id)).status).toBe('failed');
+  const two = open(plain(effects));
+  await two.runs.drive(id);
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+  expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unavailable' });
+});
+
+test('without a store, nor is one that is gone on with from its messages', async () => {
+  const { effects } = world();
+  const down = () => {
+    throw new Error('down');
+  };
+  const old = helped(countersign({ retry: false }), { model: script([], down) });
+  const { messages } = await old.generate('Go').catch((error) => error);
+  const { interrupts } = await plain(effects)(countersign({ retry: false }), 2).generate({ messages });
+  expect(effects).toEqual([]);
+  expect(only(interrupts).metadata?.interruptKind).toBe('unavailable');
+});
+
+test('a sub-agent in doubt is not run again by the idempotent tool that took its place', async () => {
+  const { open, takeOver, effects } = world();
+  const one = open((ai) =>
+    helped(ai, {
+      tools: [
+        tool(ai, 'pay', () => {
+          effects.push('pay');
+          return STUCK;
+        }),
+      ],
+      model: script([[call('pay')]]),
+    }),
+  );
+  const { id } = await one.root.start('Go');
+  await eventually(async () => expect(effects).toEqual(['pay']));
+  const two = await takeOver(id, plain(effects, { idempotent: true }));
+  expect(effects).toEqual(['pay']);
+  expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });
+});
+
+/** A tool that holds a conversation of its own, in which it asks before it pays. */
+const talking =
+  (effects: string[], { asks = 1, gated = false } = {}): Define =>
+  (ai) => {
+    const turns = Array.from({ length: asks }, (_, index) => [call('pay', {}, `pay-${index}`)]);
+    const made = talker(ai, 'helper', [paying(ai, effects)], () => script(turns));
+    const helper = gated ? { definition: { ...made.definition, needsApproval: true } } : made;
+    return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
+  };
+
+test('what is decided inside a tool does not pass the gate of the tool that took its place', async () => {
+  const { open, effects } = world();
+  const one = open(talking(effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const two = open(plain(effects));
+  await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+  const gate = only(await waiting(two.runs));
+  expect(gate).toMatchObject({ tool: 'helper', kind: 'approval' });
+  await two.runs.decide(gate.id, 'approve');
+  await two.runs.settled();
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['helper']);
+});
+
+test('without a store, nor does it', async () => {
+  const { effects } = world();
+  const one = await talking(effects)(countersign({ retry: false }), 1).generate('Go');
+  const resume = { approve: approve(only(one.interrupts)) };
+  const root = plain(effects)(countersign({ retry: false }), 2);
+  const two = await root.generate({ messages: one.messages, resume });
+  expect(effects).toEqual([]);
+  expect(only(two.interrupts).metadata?.interruptKind).toBe('approval');
+  await root.generate({ messages: two.messages, resume: { approve: approve(only(two.interrupts)) } });
+  expect(effects).toEqual(['helper']);
+});
+
+test('a tool whose gate was passed is not asked about again for what is decided inside it', async () => {
+  const { open, effects } = world();
+  const one = open(talking(effects, { asks: 2, gated: true }));
+  const { id } = await one.root.start('Go');
+  const asked: string[] = [];
+  for (const _ of ['the gate', 'the first payment', 'the second']) {
+    await one.runs.settled();
+    const card = only(await waiting(one.runs));
+    asked.push(card.tool);
+    await one.runs.decide(card.id, 'approve');
+  }
+  await one.runs.settled();
+  expect((await one.runs.get(id)).status).toBe('done');
+  expect(asked).toEqual(['helper', 'pay', 'pay']);
+  expect(effects).toEqual(['pay', 'pay']);
+});
