@@ -3,7 +3,8 @@ import type { Call } from '../core/call.ts';
 import type { ToolDefinition } from './tool.ts';
 
 /** Says why what was decided on, or has begun, is not what has this name now; undefined if it is. */
-export function changedKind({ name, innerTools }: ToolDefinition, { inside, phase }: Call): string | undefined {
+export function changedKind({ name, body, innerTools }: ToolDefinition, { inside, phase }: Call): string | undefined {
+  if (!body) return `${name} is a question here now, and has nothing to run.`;
   // Only what agents do is on record as it happens, and only agents are held in the middle.
   const wasAgent =
     inside !== undefined ||

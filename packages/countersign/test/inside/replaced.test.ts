@@ -2,7 +2,22 @@
 import { approve, type Countersign, countersign } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { ask, call, type Define, helped, only, STUCK, script, talker, tool, waiting, world } from './kit.ts';
+import {
+  ask,
+  call,
+  type Define,
+  EVERYWHERE,
+  helped,
+  only,
+  placed,
+  question,
+  STUCK,
+  script,
+  talker,
+  tool,
+  waiting,
+  world,
+} from './kit.ts';
 
 const paying = (ai: Countersign, effects: string[]) =>
   tool(
@@ -166,3 +181,30 @@ test('a tool whose gate was passed is not asked about again for what is decided 
   expect(asked).toEqual(['helper', 'pay', 'pay']);
   expect(effects).toEqual(['pay', 'pay']);
 });
+
+test.each(EVERYWHERE.flatMap((where) => ['a person', 'a deadline'].map((by) => ({ where, by }))))(
+  'a call that $by approved and whose tool is a question now is not told as done, $where',
+  async ({ where, by }) => {
+    const { open, takeOver, effects } = world();
+    const old: Define = (ai) => {
+      const made = paying(ai, effects);
+      const asks = { expiresIn: 1_000, onExpiry: 'approve' } as const;
+      const pay = by === 'a deadline' ? { definition: { ...made.definition, asks } } : made;
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    const one = open(old);
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const gate = only(await waiting(one.runs));
+    if (by === 'a person') await one.runs.decide(gate.id, 'approve', { drive: false });
+    const two = await takeOver(id, (ai) =>
+      placed(ai, where, { tools: [question(ai, 'pay')], model: script([[call('pay')]]) }),
+    );
+    const card = only(await waiting(two.runs));
+    expect(card).toMatchObject({ tool: 'pay', kind: 'unavailable' });
+    expect(effects).toEqual([]);
+    await two.runs.decide(card.id, { type: 'respond', output: 'yes' });
+    await two.runs.settled();
+    expect((await two.runs.get(id)).text).toContain('yes');
+  },
+);
