@@ -9,6 +9,7 @@ import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
+import { hasSettled, isHarmless } from './doubt.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import type { Within } from './sink.ts';
@@ -73,18 +74,6 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
 }
 
 const FOUND_NOTHING = ' A look-up found no trace of it, which does not prove that it will not still happen.';
-
-/** What it may have done can be done again, has not been done, or is on record. */
-function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
-  if (idempotent || phase.at !== 'started') return idempotent;
-  return (commits && !phase.committed) || (innerTools !== undefined && phase.inside === true);
-}
-
-/** The tool says that by now its effect would be there: it did not happen. */
-function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
-  if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
-  return phase.since !== undefined && clock() - phase.since > settlesWithin;
-}
 
 /** True when nothing is to run now: a person is asked first, or what they would be asked does not fit. */
 async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<boolean> {

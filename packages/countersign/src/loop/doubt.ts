@@ -1,0 +1,16 @@
+// Whether a call that was started and has no result may be run again without asking anybody.
+import type { Call } from '../core/call.ts';
+import type { Driver } from './run.ts';
+import type { ToolDefinition } from './tool.ts';
+
+/** What it may have done can be done again, has not been done, or is on record. */
+export function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
+  if (idempotent || phase.at !== 'started') return idempotent;
+  return (commits && !phase.committed) || (innerTools !== undefined && phase.inside === true);
+}
+
+/** The tool says that by now its effect would be there: it did not happen. */
+export function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
+  if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
+  return phase.since !== undefined && clock() - phase.since > settlesWithin;
+}
