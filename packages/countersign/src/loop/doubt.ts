@@ -1,7 +1,8 @@
 // Whether a call that was started and has no result may be run again without asking anybody.
 import type { Call } from '../core/call.ts';
+import { isUnasked } from './changed.ts';
 import type { Driver } from './run.ts';
-import type { ToolDefinition } from './tool.ts';
+import { type ApprovalContext, askGate, type ToolDefinition } from './tool.ts';
 
 /** What it may have done can be done again, has not been done, or is on record. */
 export function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
@@ -13,4 +14,14 @@ export function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, 
 export function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
   if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
   return phase.since !== undefined && clock() - phase.since > settlesWithin;
+}
+
+/** Whoever was let run may run again. Where nobody was asked, as there was no gate yet or it said no need, it is asked. */
+export async function passesGate(
+  tool: ToolDefinition,
+  call: Call,
+  input: unknown,
+  ctx: ApprovalContext,
+): Promise<boolean> {
+  return !isUnasked(tool, call) || (await askGate(tool, input, ctx)) === false;
 }

@@ -9,7 +9,7 @@ import type { Message } from '../core/message.ts';
 import { requestPart } from '../core/wire.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
-import { hasSettled, isHarmless } from './doubt.ts';
+import { hasSettled, isHarmless, passesGate } from './doubt.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import type { Within } from './sink.ts';
@@ -57,14 +57,21 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   let found = '';
   try {
     const input = tool ? await validInput(tool, call) : undefined;
-    if (tool && isHarmless(tool, call) && input?.ok) return runBody(run, driver, tool, call, input.value);
+    const mayRun = async (tool: ToolDefinition, input: unknown): Promise<boolean> => {
+      const passes = await passesGate(tool, call, input, approvalContext(driver, call));
+      if (!passes) found = NEEDS_APPROVAL;
+      return passes;
+    };
+    if (tool && input?.ok && isHarmless(tool, call) && (await mayRun(tool, input.value)))
+      return runBody(run, driver, tool, call, input.value);
     if (tool?.verify && input?.ok) {
       const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
       if (isObject(verified) && 'output' in verified)
         return settle(run, call, await outputResult(tool, call, verified.output));
       const isNothing = verified === undefined || verified === null;
-      if (isNothing && hasSettled(tool, call, driver)) return runBody(run, driver, tool, call, input.value);
       found = isNothing ? FOUND_NOTHING : ' A look-up gave something that is neither { output } nor undefined.';
+      if (isNothing && hasSettled(tool, call, driver) && (await mayRun(tool, input.value)))
+        return runBody(run, driver, tool, call, input.value);
     }
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
@@ -72,6 +79,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
   pause(run, driver, known, call, 'unknown-outcome', { message });
 }
+
+const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which nobody gave.';
 
 const FOUND_NOTHING = ' A look-up found no trace of it, which does not prove that it will not still happen.';
 

@@ -15,6 +15,7 @@ import {
   script,
   talker,
   tool,
+  type Where,
   waiting,
   world,
 } from './kit.ts';
@@ -208,3 +209,53 @@ test.each(EVERYWHERE.flatMap((where) => ['a person', 'a deadline'].map((by) => (
     expect((await two.runs.get(id)).text).toContain('yes');
   },
 );
+
+const RUN_AGAIN = {
+  idempotent: { idempotent: true },
+  verify: { verify: () => undefined, settlesWithin: 10 },
+  commits: { commits: true },
+} as const;
+type HowAgain = keyof typeof RUN_AGAIN;
+
+/** The first process stops in the middle of a payment that nobody had to approve. */
+async function stopped(where: Where, how: HowAgain, needsApproval: false | (() => boolean)) {
+  const { open, takeOver, effects } = world();
+  const version =
+    (needsApproval: boolean | (() => boolean)): Define =>
+    (ai, nth) => {
+      const body = () => {
+        effects.push(`pay ${nth}`);
+        return nth === 1 ? STUCK : 1;
+      };
+      const pay = tool(ai, 'pay', body, { ...RUN_AGAIN[how], needsApproval });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+  const { id } = await open(version(needsApproval)).root.start('Go');
+  await eventually(async () => expect(effects).toEqual(['pay 1']));
+  return { id, effects, next: (gate: boolean | (() => boolean)) => takeOver(id, version(gate)) };
+}
+
+const HOW_AGAIN = EVERYWHERE.flatMap((where) => (Object.keys(RUN_AGAIN) as HowAgain[]).map((how) => ({ where, how })));
+
+test.each(HOW_AGAIN)(
+  'a call in doubt ($how) whose tool has a gate by now is not run again unasked, $where',
+  async ({ where, how }) => {
+    const { id, effects, next } = await stopped(where, how, false);
+    const two = await next(true);
+    expect(effects).toEqual(['pay 1']);
+    const card = only(await waiting(two.runs));
+    expect(card).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(JSON.stringify(card.part)).toContain('needs approval by now');
+    await two.runs.decide(card.id, 'approve');
+    await two.runs.settled();
+    expect(effects).toEqual(['pay 1', 'pay 2']);
+    expect((await two.runs.get(id)).status).toBe('done');
+  },
+);
+
+test.each(HOW_AGAIN)('a call in doubt ($how) that its gate lets run is run again, $where', async ({ where, how }) => {
+  const { id, effects, next } = await stopped(where, how, () => false);
+  const two = await next(() => false);
+  expect(effects).toEqual(['pay 1', 'pay 2']);
+  expect((await two.runs.get(id)).status).toBe('done');
+});
