@@ -25,6 +25,8 @@ export type Interrupt = {
   readonly remindAt?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
+  /** What the schema of the tool makes of the input, such as with defaults, where that is something else. */
+  readonly runsWith?: Json;
 };
 
 /** Who decides when nobody has decided in time. */

@@ -202,10 +202,14 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
       // The result follows as a fact of its own; until then the call cannot run.
       return decided;
     case 'restart':
-      return { ...edited(decided, decision), resumed: { value: decision.resumed }, phase: { at: 'cleared' } };
+      return {
+        ...edited(decided, decision, interrupt),
+        resumed: { value: decision.resumed },
+        phase: { at: 'cleared' },
+      };
     case 'approve':
       return {
-        ...edited(decided, decision),
+        ...edited(decided, decision, interrupt),
         // At the gate, and for a second try, the body starts as it would have. A question that it asked itself is
         // answered with `true`.
         ...(interrupt.kind === 'interrupt' && { resumed: { value: true } }),
@@ -216,8 +220,15 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
   }
 }
 
-function edited({ editedBy, ...call }: Call, { input, by }: Decision & { readonly input?: Json }): Call {
-  if (input === undefined) return editedBy === undefined ? call : { ...call, editedBy };
+function edited(
+  { editedBy, runsWith, ...call }: Call,
+  { input, by }: Decision & { readonly input?: Json },
+  shown: Interrupt,
+): Call {
+  // Asked because the tool reads it otherwise now, the person lets run what it makes of it then.
+  const letRun = shown.kind === 'unavailable' ? shown.runsWith : (shown.runsWith ?? runsWith);
+  if (input === undefined)
+    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(letRun !== undefined && { runsWith: letRun }) };
   const proposed = call.proposed === undefined ? call.input : call.proposed;
   return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
 }

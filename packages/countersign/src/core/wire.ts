@@ -153,12 +153,13 @@ function phaseMetadata(phase: Phase): Metadata {
   }
 }
 
-/** How long and how urgently a question waits, as far as it says. */
+/** How long and how urgently a question waits, and with what its call would run, as far as it says. */
 export function waitOf(
   given: Partial<Interrupt>,
-): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> {
-  const { expiresAt, onExpiry, remindAt, labels, risk } = given;
+): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk' | 'runsWith'> {
+  const { expiresAt, onExpiry, remindAt, labels, risk, runsWith } = given;
   return {
+    ...(runsWith !== undefined && { runsWith }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(onExpiry !== undefined && { onExpiry }),
     ...(remindAt !== undefined && { remindAt }),

@@ -10,6 +10,7 @@ import { requestPart } from '../core/wire.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
 import { hasSettled, isHarmless, passesGate } from './doubt.ts';
+import { copyOf, runsWithOf, validInput } from './reading.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import type { Within } from './sink.ts';
@@ -39,8 +40,7 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   try {
     if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
-    if (!input.ok && run.isStored && waits)
-      return pause(run, driver, tool, call, 'unavailable', { message: input.text });
+    if (!input.ok && run.isStored && waits) return pauseUnread(run, driver, tool, call, input.text);
     if (!input.ok) return settle(run, call, failed(input.text));
     if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call, input.value))) return;
     if (driver.signal?.aborted) return;
@@ -48,6 +48,20 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   } catch (error) {
     settle(run, call, failed(`The tool ${call.name} could not be run: ${messageOf(error)}`));
   }
+}
+
+/** With what the schema makes of the input now, if anything: that is what would run. */
+async function pauseUnread(run: Run, driver: Driver, tool: ToolDefinition, call: Call, message: string): Promise<void> {
+  const { runsWith: _approved, ...asked } = call;
+  const now = await validInput(tool, asked);
+  const runsWith = now.ok ? await runsWithOf(tool, asked, now.value) : {};
+  pause(run, driver, tool, call, 'unavailable', { message }, keptOf(call), runsWith);
+}
+
+/** Whoever looks for what is urgent finds it also when it is asked about again. */
+function keptOf({ decided }: Call): AskOptions {
+  const { labels, risk } = decided?.interrupt ?? {};
+  return { ...(labels && { labels }), ...(risk && { risk }) };
 }
 
 /** A call that was started and has no result. Running it again is for those who said that it is harmless. */
@@ -77,7 +91,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     found = ` Looking it up failed: ${messageOf(error)}.`;
   }
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
-  pause(run, driver, known, call, 'unknown-outcome', { message });
+  pause(run, driver, known, call, 'unknown-outcome', { message }, keptOf(call));
 }
 
 const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which nobody gave.';
@@ -103,10 +117,12 @@ async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
 
 /** True when a person is asked whether the call may run. */
 async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
+  // Before the gate, which may change what it is given.
+  const runsWith = await runsWithOf(tool, call, input);
   const approval = await askGate(tool, input, approvalContext(driver, call));
   if (approval === false) return false;
   const options = approval === true ? {} : askOptionsOf(approval);
-  pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options);
+  pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options, runsWith);
   return true;
 }
 
@@ -276,22 +292,6 @@ async function mustHold(run: Run, call: Call): Promise<void> {
   if (run.isStored && !(await run.isDurable())) throw new LostSignal(call.name);
 }
 
-type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
-
-async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
-  const invalid = call.metadata?.invalidInput;
-  if (invalid !== undefined)
-    return { ok: false, text: `The input of ${call.name} was not read: ${String(invalid)}. Send it again as JSON.` };
-  // A copy each time: neither the gate nor the body can change what is on record.
-  const checking = tool.input.validate(copyOf(call.input));
-  const checked = checking instanceof Promise ? await checking : checking;
-  if (checked.ok) return checked;
-  return {
-    ok: false,
-    text: `The input of ${call.name} does not fit its schema: ${checked.problems.join('; ')}. Correct it and call again.`,
-  };
-}
-
 async function outputResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
   const checking = tool.output.validate(output);
   const checked = checking instanceof Promise ? await checking : checking;
@@ -357,6 +357,7 @@ function pause(
   kind: InterruptKind,
   payload: Json,
   options: AskOptions = {},
+  shown: { readonly runsWith?: Json } = {},
 ): void {
   const problem = askProblem(options);
   if (problem !== undefined)
@@ -373,6 +374,7 @@ function pause(
     ...(now !== undefined && remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
     ...(labels !== undefined && { labels }),
     ...(risk !== undefined && { risk }),
+    ...shown,
   };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }
@@ -388,9 +390,4 @@ const failed = (text: string): Result => ({ type: 'error', text });
 function unknownTool(name: string, { tools }: Driver): string {
   const known = [...tools.keys()];
   return `There is no tool ${name}. ${known.length > 0 ? `The tools are: ${known.join(', ')}.` : 'There are no tools.'}`;
-}
-
-function copyOf(value: Json): Json {
-  const copy = toJson(value);
-  return copy.ok ? copy.value : value;
 }

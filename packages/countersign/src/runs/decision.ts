@@ -95,7 +95,7 @@ export function decisionOf(input: DecisionInput): Json {
 export function saidFully(decision: Json): Json {
   if (!isObject(decision)) return decision;
   const { type } = decision;
-  const meant = type === 'restart' ? { resumed: true } : type === 'respond' ? { output: null } : {};
+  const meant: JsonObject = type === 'restart' ? { resumed: true } : type === 'respond' ? { output: null } : {};
   return { ...meant, ...(decision as JsonObject) };
 }
 

@@ -1,0 +1,154 @@
+// What runs is what was shown: also where the schema of the tool fills in, or makes something else of, the input.
+import { type Countersign, countersign, memoryStore, type ToolConfig, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+
+const LEASE_MS = 60_000;
+
+/** Versions of one program on one store: each has another schema for the input of `pay`. */
+function versions(input: unknown) {
+  let now = 1_800_000_000_000;
+  const store = memoryStore({ now: () => now });
+  const paid: unknown[] = [];
+  const deploy = (inputSchema: z.ZodType, config: Partial<ToolConfig> = {}, body: () => unknown = () => 'paid') => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input }] },
+    );
+    const ai: Countersign = countersign({ model, store, clock: () => now, leaseMs: LEASE_MS, retry: false });
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', inputSchema, needsApproval: true, ...config } as ToolConfig,
+      (given: unknown) => {
+        paid.push(given);
+        return body();
+      },
+    );
+    return { ai, runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }), pay };
+  };
+  return { deploy, paid, lapse: () => (now += 2 * LEASE_MS) };
+}
+
+const withDefault = (amount: number) => z.object({ to: z.string(), amount: z.number().default(amount) });
+
+async function cardOf({ runs }: { readonly runs: Countersign['runs'] }) {
+  const [card] = (await runs.interrupts()).items;
+  if (!card) throw new Error('Nobody is asked.');
+  return card;
+}
+
+test('what the schema fills in is on the card, and runs whatever the next version would fill in', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10));
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  const card = await cardOf(old);
+  expect(card.part.metadata?.runsWith).toEqual({ to: 'ann', amount: 10 });
+  const next = deploy(withDefault(1_000));
+  await next.runs.decide(card.id, 'approve', { digest: card.digest });
+  await next.runs.settled();
+  expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+  expect((await next.runs.get('run')).status).toBe('done');
+});
+
+test.each([true, false])('a default that is another each time is asked for once (stored: %s)', async (stored) => {
+  let made = 0;
+  const seen: unknown[] = [];
+  const { deploy, paid } = versions({ to: 'ann' });
+  const schema = z.object({ to: z.string(), id: z.number().default(() => ++made) });
+  const { clerk } = deploy(schema, {
+    needsApproval: (given: unknown) => {
+      seen.push(given);
+      return true;
+    },
+  });
+  const chat = clerk.chat(stored ? { runId: 'run' } : {});
+  const { interrupts } = await chat.send('Pay.');
+  expect((await chat.send({ resume: { approve: interrupts } })).text).toBe('Done.');
+  expect(seen).toHaveLength(1);
+  expect(paid).toEqual(seen);
+});
+
+test('a schema that does not take what it makes reads the input again, as it is', async () => {
+  const { deploy, paid } = versions({ amount: '12' });
+  const { runs, clerk, ...rest } = deploy(z.object({ amount: z.string().transform(Number) }));
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  const card = await cardOf({ runs, ...rest });
+  expect(card.part.metadata).not.toHaveProperty('runsWith');
+  await runs.decide(card.id, 'approve');
+  await runs.settled();
+  expect(paid).toEqual([{ amount: 12 }]);
+});
+
+test('what is no JSON is bound by what it is written as', async () => {
+  const { deploy, paid } = versions({});
+  const { runs, clerk, ...rest } = deploy(z.object({ on: z.coerce.date().default(new Date(5)) }), {
+    inputJsonSchema: { type: 'object' },
+  });
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  await runs.decide((await cardOf({ runs, ...rest })).id, 'approve');
+  await runs.settled();
+  expect(paid).toEqual([{ on: new Date(5) }]);
+});
+
+test('a schema that does not take any more what was approved asks, and shows what would run now', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10), { labels: ['money'], risk: 'high' });
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  await old.runs.decide((await cardOf(old)).id, 'approve', { drive: false });
+  const next = deploy(z.object({ to: z.string(), amount: z.number().min(100).default(100) }));
+  await next.runs.drive('run');
+  await next.runs.settled();
+  const card = await cardOf(next);
+  expect(card).toMatchObject({ kind: 'unavailable', labels: ['money'], risk: 'high' });
+  expect(JSON.stringify(card.payload)).toContain('does not take what was approved any more');
+  expect(card.part.metadata?.runsWith).toEqual({ to: 'ann', amount: 100 });
+  expect(paid).toEqual([]);
+  await next.runs.decide(card.id, 'approve');
+  await next.runs.settled();
+  expect(paid).toEqual([{ to: 'ann', amount: 100 }]);
+});
+
+test('an edit is what runs, with what the schema makes of it', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const { runs, clerk, ...rest } = deploy(withDefault(10));
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  const card = await cardOf({ runs, ...rest });
+  await runs.decide(card.id, { type: 'approve', edit: { to: 'bob', amount: 3 } });
+  await runs.settled();
+  expect(paid).toEqual([{ to: 'bob', amount: 3 }]);
+});
+
+describe('a call in doubt', () => {
+  test('is run again with what was approved', async () => {
+    const { deploy, paid, lapse } = versions({ to: 'ann' });
+    const old = deploy(withDefault(10), { idempotent: true }, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await old.runs.wait('run');
+    await old.runs.decide((await cardOf(old)).id, 'approve');
+    lapse();
+    const next = deploy(withDefault(1_000), { idempotent: true });
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(paid).toEqual([
+      { to: 'ann', amount: 10 },
+      { to: 'ann', amount: 10 },
+    ]);
+  });
+
+  test('is as urgent as it was when it was approved', async () => {
+    const { deploy, lapse } = versions({ to: 'ann' });
+    const asks = { needsApproval: () => ({ message: 'Pay?', risk: 'high' as const, labels: ['money'] }) };
+    const old = deploy(withDefault(10), asks, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await old.runs.wait('run');
+    await old.runs.decide((await cardOf(old)).id, 'approve');
+    lapse();
+    const next = deploy(withDefault(10), asks);
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', risk: 'high', labels: ['money'] });
+  });
+});
