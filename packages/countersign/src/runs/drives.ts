@@ -249,6 +249,11 @@ export class Drives {
     return this.#active.get(runId)?.rest;
   }
 
+  /** This process drives the run and has not been told that it lost it, however long ago it could renew its claim. */
+  holds(runId: string): boolean {
+    return this.#active.get(runId)?.journal?.holds ?? false;
+  }
+
   /** Nothing is driven here any more, or for now. */
   get isStopping(): boolean {
     return this.#isStopping();

@@ -87,9 +87,11 @@ class Search {
     if (room <= 0) return;
     const now = performance.now();
     for (const [runId, at] of this.#seen) if (now - at > this.#patienceMs) this.#seen.delete(runId);
-    const due = await this.#store.due(room + this.#seen.size);
+    const due = await this.#store.due(room + this.#seen.size + this.#drives.active);
     if (this.#drives.isStopping) return;
-    const fresh = due.filter((runId) => !this.#seen.has(runId)).slice(0, room);
+    // A claim may lapse while the store is away. What came of the calls in the run waits here to be written, and nobody is
+    // to be asked about them.
+    const fresh = due.filter((runId) => !this.#seen.has(runId) && !this.#drives.holds(runId)).slice(0, room);
     for (const runId of fresh) this.#seen.set(runId, now);
     const found = await Promise.allSettled(fresh.map((runId) => this.#drives.take(runId, undefined, true)));
     // What cannot be taken up here is not asked for again so soon, so that it keeps nobody waiting.

@@ -1,9 +1,11 @@
-// Workers: a stop of the runs holds beside them, and an onError that throws does not end them.
-import { countersign, memoryStore, type Store } from 'countersign';
+// Workers: a stop of the runs holds beside them, an onError that throws does not end them, and they take nothing from
+// their own process.
+import { countersign, memoryStore, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
+import { away } from '../talking/flaky-store.ts';
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -108,3 +110,48 @@ test.each([
   process.off('unhandledRejection', unhandled);
   expect(unhandled).not.toHaveBeenCalled();
 });
+
+test.each(['the run itself', 'a sub-agent'])(
+  'a worker does not take a run from its own process, where a result in %s waits for the store',
+  async (where) => {
+    let now = 1_800_000_000_000;
+    let [isAway, paid, looks] = [false, 0, 0];
+    const kept = memoryStore({ now: () => now });
+    const store = changedStore(kept, {
+      append: async (append) => {
+        if (isAway) throw away();
+        return kept.append(append);
+      },
+      renew: async (...given) => {
+        if (isAway) throw away();
+        return kept.renew(...given);
+      },
+      due: async (limit) => {
+        const due = await kept.due(limit);
+        if (due.includes('run')) looks += 1;
+        return due;
+      },
+    });
+    const calls = (name: string, input: object) =>
+      scriptedModel(({ messages }) =>
+        messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name, input }] },
+      );
+    const ai = countersign({ store, clock: () => now, leaseMs: 1_000, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: z.object({}) }, async () => {
+      paid += 1;
+      // Longer than the lease, shorter than the store is waited for.
+      isAway = true;
+      now += 5_000;
+    });
+    const payer = ai.defineAgent({ name: 'payer', tools: [pay], model: calls('pay', {}) });
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [payer], model: calls('payer', { prompt: 'Pay.' }) });
+    await (where === 'a sub-agent' ? clerk : payer).start('Pay.', { runId: 'run' });
+    const worker = ai.runs.work({ pollMs: 5 });
+    await eventually(() => expect(looks).toBeGreaterThan(2));
+    isAway = false;
+    await eventually(async () => expect(await ai.runs.get('run')).toMatchObject({ status: 'done' }));
+    await worker.stop();
+    expect(paid).toBe(1);
+    expect((await kept.listInterrupts({ settled: true, limit: 10 })).items).toEqual([]);
+  },
+);
