@@ -48,6 +48,19 @@ type PreparedQuery = Statement & { readonly values: unknown[] };
 
 type PreparingPool = { query(config: PreparedQuery): Promise<PostgresResult> };
 
+/**
+ * A pool of `pg` tells of a connection that was lost while it was idle, and ends the process if nobody hears it. The next
+ * query gets another connection, or fails and says so.
+ */
+export function hearLosses(pool: PostgresPool): void {
+  if (heard.has(pool)) return;
+  heard.add(pool);
+  const { on } = pool as { readonly on?: unknown };
+  if (typeof on === 'function') on.call(pool, 'error', ignore);
+}
+
+const heard = new WeakSet<PostgresPool>();
+
 export type OwnPool = { readonly pool: PostgresPool; readonly close: () => Promise<void> };
 
 /** A pool of `pg`, which is loaded only now. The connection that listens is beside it, not one of it. */
@@ -55,8 +68,8 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
   const { Pool, Client, Query } = await loadPg();
   const options = { connectionString: url, connectionTimeoutMillis: CONNECT_MS, keepAlive: true };
   const pool = new Pool({ ...options, max, allowExitOnIdle: true });
-  // A connection was lost that is idle, or about to be closed. The next query gets another one, or fails and says so.
-  pool.on('error', ignore);
+  hearLosses(pool);
+  // The same for one that is about to be closed.
   pool.on('connect', (client) => client.on('error', ignore));
   const connections = new Connections(pool, Query as unknown as QueryClass);
   return {

@@ -29,6 +29,8 @@ export async function preparePostgresSearch(pool: PostgresPool, tables: Tables):
     return;
   }
   const client = await pool.connect();
+  // Lost between two statements, it says so by an event; the next statement fails.
+  client.on('error', () => undefined);
   try {
     await oneByOne(client, tables);
     client.release();

@@ -25,7 +25,15 @@ import { type AppendedRow, appendStatements, type Prepared } from './postgres-ap
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
-import { closedError, connectTo, type OwnPool, type PostgresPool, run, type Statement } from './postgres-pool.ts';
+import {
+  closedError,
+  connectTo,
+  hearLosses,
+  type OwnPool,
+  type PostgresPool,
+  run,
+  type Statement,
+} from './postgres-pool.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { postgresSearchSql } from './postgres-search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
@@ -81,7 +89,8 @@ export type PostgresStoreOptions = {
 /**
  * Keeps runs in PostgreSQL. The tables are made when first needed. What a call has written is durable when it resolves;
  * the address must be that of the primary, never of a replica for reading.
- * A pool that was given stays the caller's: `close` leaves it open.
+ * A pool that was given stays the caller's: `close` leaves it open. Its `error` events, of connections that were lost while
+ * idle, do not end the process any more.
  */
 export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
   if (typeof options === 'string') return postgresStore({ url: options });
@@ -124,6 +133,7 @@ class PostgresStore implements Store {
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
+    if ('pool' in options) hearLosses(options.pool);
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
     this.notes = new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables);

@@ -62,6 +62,19 @@ describe.runIf(postgres)('a server that crashes', () => {
     await store.close();
   });
 
+  test('does not end a process whose pool nobody listens to', { timeout: 30_000 }, async () => {
+    const pool = new pg.Pool({ connectionString: await freshDatabase() });
+    const [store] = [postgresStore({ pool, schema: 'one' }), postgresStore(pool)];
+    expect(pool.listenerCount('error')).toBe(1);
+    await Promise.all([store.append(creation('one')), store.append(creation('two')), store.due(1)]);
+    await server.crash();
+    await until(() => pool.totalCount === 0);
+    await server.start();
+    await whenBack(() => store.append(creation('after')));
+    await store.close();
+    await pool.end();
+  });
+
   test('is heard of again by those who watch', { timeout: 30_000 }, async () => {
     const url = await freshDatabase();
     const [watching, writing] = [postgresStore(url), postgresStore(url)];
