@@ -91,11 +91,13 @@ function refusal(call: Call, verb: string, reason: string | undefined): { text: 
 
 function kindOf(call: Call): InterruptKind {
   const { phase } = call;
-  if (phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome') return 'unknown-outcome';
+  if (isInDoubt(call)) return 'unknown-outcome';
   if (isConversation(call)) return 'inside';
   if (phase.at === 'waiting') return phase.interrupt.kind;
   return phase.at === 'started' ? 'unknown-outcome' : 'approval';
 }
+
+const isInDoubt = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
 
 const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
   approval: 'It did not run.',
@@ -114,6 +116,8 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   if (!inner) return [];
   // An answer runs nothing, so its tool need not be offered to the model any more.
   const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
+  // What happened is for a person to say, whether or not the tool is still there.
+  if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `the tool ${call.name} is not among the tools of this call; pass it in tools` }];
   if (decision.type === 'respond')
     return misfits(tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);

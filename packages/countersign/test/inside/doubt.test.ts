@@ -125,3 +125,28 @@ test('a tool inside that talks to a model itself and died in the middle is in do
   expect((await two.runs.get(id)).text).toContain('it was paid');
   expect(effects).toEqual(['paid']);
 });
+
+test.each(EVERYWHERE)('that a call in doubt happened can be said where its tool is gone, %s', async (where) => {
+  const { open, takeOver, effects } = world();
+  const version =
+    (has: 'pay' | 'no pay'): Define =>
+    (ai) => {
+      const body = () => {
+        effects.push('pay');
+        return STUCK;
+      };
+      const tools = has === 'pay' ? [tool(ai, 'pay', body)] : [];
+      return placed(ai, where, { tools, model: script([[call('pay')]]) });
+    };
+  const { id } = await open(version('pay')).root.start('Go');
+  await eventually(() => expect(effects).toEqual(['pay']));
+  const two = await takeOver(id, version('no pay'));
+  const card = only(await waiting(two.runs));
+  expect(card.kind).toBe('unknown-outcome');
+  await expect(two.runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'invalid-resume' });
+  await two.runs.decide(card.id, { type: 'respond', output: 'paid by ann' });
+  await two.runs.settled();
+  const { status, text } = await two.runs.get(id);
+  expect(status).toBe('done');
+  expect(text).toContain('paid by ann');
+});
