@@ -58,6 +58,11 @@ function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): Pendin
   return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
 }
 
+/** What the body would get: the input, or what the schema of the tool makes of it. */
+export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
+  return (metadata?.runsWith ?? toolRequest.input) as Json;
+}
+
 /** A card as the store keeps it. */
 export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
   const { part, tool, kind, interrupt } = card;

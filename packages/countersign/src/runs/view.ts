@@ -5,7 +5,7 @@ import { messagesOf, newState } from '../core/history.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
-import { digestOf, pendingCards } from './card.ts';
+import { digestOf, pendingCards, willRun } from './card.ts';
 import { checkChain } from './chain.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store.ts';
@@ -19,6 +19,7 @@ export type RunInterrupt = {
   readonly agent: string;
   readonly tool: string;
   readonly kind: string;
+  /** What would run, defaults of the schema included. */
   readonly input: Json;
   /** What the asker wants shown. */
   readonly payload: Json;
@@ -111,7 +112,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     // As this library wrote it; who changes the store changes what is read there.
     settlement: settlement as RunInterrupt['settlement'],
     part,
-    input: part.toolRequest.input,
+    input: willRun(part),
     payload: part.metadata?.interrupt as Json,
   };
 }

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../core/json.ts';
 import type { Agent } from '../loop/agent.ts';
 import type { ToolDefinition } from '../loop/tool.ts';
 import type { JsonSchema } from '../models/model.ts';
-import { digestOf, type PendingCard } from '../runs/card.ts';
+import { digestOf, type PendingCard, willRun } from '../runs/card.ts';
 import type { Settlement } from '../runs/decision.ts';
 import type { RunInterrupt } from '../runs/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
@@ -30,7 +30,7 @@ export function cardOf(
     tool: pending.tool,
     kind: kind === 'inside' ? 'interrupt' : kind,
     status: 'pending',
-    input: pending.input,
+    input: willRun(part),
     payload: kind === 'approval' ? shownOf(pending.payload) : pending.payload,
     risk: interrupt.risk ?? null,
     labels: interrupt.labels ?? [],

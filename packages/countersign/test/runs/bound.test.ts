@@ -1,6 +1,7 @@
 // What runs is what was shown: also where the schema of the tool fills in, or makes something else of, the input.
 import { type Countersign, countersign, memoryStore, type ToolConfig, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
+import { interruptCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
 
 const LEASE_MS = 60_000;
@@ -42,6 +43,9 @@ test('what the schema fills in is on the card, and runs whatever the next versio
   await old.runs.settled();
   const card = await cardOf(old);
   expect(card.part.metadata?.runsWith).toEqual({ to: 'ann', amount: 10 });
+  expect(card.part.toolRequest.input).toEqual({ to: 'ann' });
+  expect(card.input).toEqual({ to: 'ann', amount: 10 });
+  expect(interruptCard(card, old.clerk, true).input).toEqual({ to: 'ann', amount: 10 });
   const next = deploy(withDefault(1_000));
   await next.runs.decide(card.id, 'approve', { digest: card.digest });
   await next.runs.settled();
