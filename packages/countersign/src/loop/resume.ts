@@ -93,9 +93,19 @@ function kindOf(call: Call): InterruptKind {
   const { phase } = call;
   if (isInDoubt(call)) return 'unknown-outcome';
   if (isConversation(call)) return 'inside';
-  if (phase.at === 'waiting') return phase.interrupt.kind;
-  return phase.at === 'started' ? 'unknown-outcome' : 'approval';
+  if (phase.at === 'started') return 'unknown-outcome';
+  if (phase.at === 'waiting' && phase.interrupt.kind !== 'unavailable') return phase.interrupt.kind;
+  return hadBegun(call) ? 'interrupt' : 'approval';
 }
+
+/** Its body had done some of its steps, or was given an answer to go on with. */
+function hadBegun({ steps, resumed, decided }: Call): boolean {
+  if (steps.size > 0) return true;
+  return resumed !== undefined && decided !== undefined && !ASKED_BEFORE.has(decided.interrupt.kind);
+}
+
+/** What is asked before a body runs. */
+const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question']);
 
 const isInDoubt = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
 

@@ -2,7 +2,7 @@
 import { z } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { above, ask, call, type Define, only, STUCK, script, tool, waiting, world } from './kit.ts';
+import { above, ask, call, type Define, EVERYWHERE, only, placed, STUCK, script, tool, waiting, world } from './kit.ts';
 
 test.each([
   { level: 'of the root', deep: false },
@@ -110,3 +110,38 @@ test('a sub-agent that had acted and is gone, rejected: the model is not told th
   expect(status).toBe('done');
   expect(text).not.toContain('It did not run.');
 });
+
+test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how) => ({ where, how }))))(
+  'a tool that is gone and whose body $how, rejected: the model is told so, $where',
+  async ({ where, how }) => {
+    const { open, effects } = world();
+    const version =
+      (has: 'pay' | 'no pay'): Define =>
+      (ai) => {
+        const pay = tool(
+          ai,
+          'pay',
+          ({ interrupt, resumed }) => {
+            effects.push('deposit');
+            if (resumed === undefined) interrupt({ message: 'More?' });
+          },
+          { needsApproval: how === 'had not begun' },
+        );
+        return placed(ai, where, { tools: has === 'pay' ? [pay] : [], model: script([[call('pay')]]) });
+      };
+    const one = open(version('pay'));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    await one.runs.decide(only(await waiting(one.runs)).id, { type: 'restart', resumed: 1 }, { drive: false });
+    const two = open(version('no pay'));
+    await two.runs.drive(id);
+    await two.runs.settled();
+    const card = only(await waiting(two.runs));
+    expect(card.kind).toBe('unavailable');
+    await two.runs.decide(card.id, 'reject');
+    await two.runs.settled();
+    const began = how === 'had asked';
+    expect(effects).toEqual(began ? ['deposit'] : []);
+    expect((await two.runs.get(id)).text).toContain(began ? 'It stopped before it was done.' : 'It did not run.');
+  },
+);
