@@ -94,9 +94,9 @@ export function decisionOf(input: DecisionInput): Json {
 /** With what is meant where nothing is said: whoever says it and whoever does not decide the same. */
 export function saidFully(decision: Json): Json {
   if (!isObject(decision)) return decision;
-  const { type } = decision;
-  const meant: JsonObject = type === 'restart' ? { resumed: true } : type === 'respond' ? { output: null } : {};
-  return { ...meant, ...(decision as JsonObject) };
+  const said = decision as JsonObject;
+  if (said.type === 'restart' && said.resumed === undefined) return { ...said, resumed: true };
+  return said.type === 'respond' && said.output === undefined ? { ...said, output: null } : said;
 }
 
 /** What a resumption decides, as it goes on record. */
