@@ -17,6 +17,7 @@ import {
   type ToolConfig,
   type ToolDefinition,
   tool,
+  type UnknownNames,
 } from './loop/tool.ts';
 import { findTools } from './loop/toolbox.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
@@ -163,15 +164,16 @@ export class Countersign {
   defineAgent<I extends SchemaInput = any, O extends SchemaInput = any>(
     config: AgentConfig<I, O>,
   ): Agent<InferOutput<O>> {
+    const starting = this.#makePort(config, 'refuse');
     const agent = this.#define(
       makeAgent(
         config,
-        (options, within) => this.#generateFor(config.name, options, within),
-        (tools) => findTools(tools, this.#tools),
-        (defaults, input, options) => startRun(this.runs, this.#port(config.name), defaults, input, options),
+        (options, within) => this.#generateFor(starting, options, within),
+        (tools, unknown) => findTools(tools, this.#tools, unknown),
+        (defaults, input, options) => startRun(this.runs, starting, defaults, input, options),
       ),
     );
-    const port = this.#makePort(config);
+    const port = this.#makePort(config, 'leave-out');
     this.#agents.set(config.name, port);
     this.#defined.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#runs && { runs: this.#runs }) });
@@ -216,10 +218,10 @@ export class Countersign {
     return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
   }
 
-  #generateFor(agent: string, options: GenerateOptions, within: Within | undefined): Promise<GenerateResponse> {
+  #generateFor(agent: AgentPort, options: GenerateOptions, within: Within | undefined): Promise<GenerateResponse> {
     const { runId } = options;
     if (runId === undefined) return generate(this.#settings, options, within);
-    return converse(this.runs, this.#port(agent), { ...options, runId });
+    return converse(this.runs, agent, { ...options, runId });
   }
 
   #openRuns(
@@ -233,21 +235,15 @@ export class Countersign {
     return new Runs(store, drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
   }
 
-  #port(name: string): AgentPort {
-    const port = this.#agents.get(name);
-    if (port) return port;
-    throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here.`);
-  }
-
   /** How the runs of an agent are driven; what it says is looked up when it is needed, so that agents may name each other. */
-  #makePort(config: AgentConfig): AgentPort {
-    const tools = () => findTools(config.tools, this.#tools);
+  #makePort(config: AgentConfig, unknown: UnknownNames): AgentPort {
+    const tools = () => findTools(config.tools, this.#tools, unknown);
     return {
       name: config.name,
       limits: { maxTurns: config.maxTurns ?? this.#settings.maxTurns },
       driver: (context) => {
         const schema = config.output && asSchema(config.output.schema, 'output.schema');
-        return prepareDriver(this.#settings, { ...config, ...(context && { context }) }, schema);
+        return prepareDriver(this.#settings, { ...config, ...(context && { context }) }, schema, unknown);
       },
       tools,
       defined: () => this.#tools,

@@ -12,7 +12,7 @@ import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
 import type { Within } from './sink.ts';
-import type { Context, Inside, ToolContext, ToolDefinition } from './tool.ts';
+import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
 export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
@@ -62,7 +62,7 @@ export type Starter = (
 ) => Promise<{ readonly id: string }>;
 
 type Generate = (options: GenerateOptions, within?: Within) => Promise<GenerateResponse>;
-type FindTools = (tools: GenerateOptions['tools']) => ReadonlyMap<string, ToolDefinition>;
+type FindTools = (tools: GenerateOptions['tools'], unknown: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 
 export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   config: AgentConfig<I, O>,
@@ -81,7 +81,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
     if (options.runId !== undefined) refuseFixed(name, options);
     return generate({ ...defaults, ...options }, within);
   };
-  const definition = agentTool(config as AgentConfig, run, () => findTools(config.tools));
+  const definition = agentTool(config as AgentConfig, run, (unknown = 'leave-out') => findTools(config.tools, unknown));
   return {
     name,
     definition,
@@ -120,7 +120,7 @@ const DEFAULT_INPUT = {
 function agentTool(
   { name, description, inputSchema, toPrompt, output }: AgentConfig,
   run: Generate,
-  innerTools: () => ReadonlyMap<string, ToolDefinition>,
+  innerTools: NonNullable<ToolDefinition['innerTools']>,
 ): ToolDefinition {
   const input = asSchema(inputSchema ?? DEFAULT_INPUT, `the inputSchema of agent ${name}`);
   return {

@@ -37,7 +37,7 @@ export async function generate<O extends SchemaInput = any>(
 ): Promise<GenerateResponse<InferOutput<O>>> {
   const options = checkOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
-  const driver = driverWithin(prepareDriver(settings, options, schema), within);
+  const driver = driverWithin(prepareDriver(settings, options, schema, within ? 'leave-out' : 'refuse'), within);
   const { state, spoken } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
   // Inside a stored run, whether a decision fits was looked at before it was recorded.
   const known = within ? undefined : { tools: driver.tools, defined: settings.tools };

@@ -11,7 +11,7 @@ import type { Chunk } from './chunk.ts';
 import { guarded } from './guarded.ts';
 import type { Driver } from './run.ts';
 import type { Schema, SchemaInput } from './schema.ts';
-import type { Context, ToolDefinition } from './tool.ts';
+import type { Context, ToolDefinition, UnknownNames } from './tool.ts';
 import { findTools, refuseCircles, type ToolInput } from './toolbox.ts';
 
 /** What somebody says: a text, a part or several. */
@@ -93,22 +93,21 @@ export function checkOptions<O extends SchemaInput>(given: string | GenerateOpti
   return options as GenerateOptions<O>;
 }
 
-export function prepareDriver(settings: Settings, options: GenerateOptions, schema: Schema | undefined): Driver {
-  const tools = findTools(options.tools, settings.tools);
-  refuseCircles(tools, []);
+export function prepareDriver(
+  settings: Settings,
+  options: GenerateOptions,
+  schema: Schema | undefined,
+  unknown: UnknownNames,
+): Driver {
+  const tools = findTools(options.tools, settings.tools, unknown);
+  refuseCircles(tools, [], unknown);
   const model = resolveModel(options.model ?? settings.model, settings.providers);
-  const { toolChoice = 'auto', config, abortSignal, onChunk, onEvent } = options;
-  if (typeof toolChoice === 'object' && !tools.has(toolChoice.tool))
-    throw new UsageError(
-      'unknown-tool',
-      { tool: toolChoice.tool },
-      `toolChoice names ${toolChoice.tool}, which is not among the tools.`,
-    );
+  const { config, abortSignal, onChunk, onEvent } = options;
   return {
     model: settings.retry ? withRetries(model, settings.retry, settings.sleep, settings.random) : model,
     tools,
     specs: [...tools.values()].map((tool) => tool.spec()),
-    toolChoice,
+    toolChoice: toolChoiceOf(options, tools, unknown),
     config: config ?? {},
     ...(schema && { outputSchema: schema.json() }),
     context: options.context ?? settings.context ?? {},
@@ -123,6 +122,20 @@ export function prepareDriver(settings: Settings, options: GenerateOptions, sche
     clock: settings.clock,
     onToolError: options.onToolError ?? 'tell',
   };
+}
+
+function toolChoiceOf(
+  { toolChoice = 'auto' }: GenerateOptions,
+  tools: ReadonlyMap<string, ToolDefinition>,
+  unknown: UnknownNames,
+): ToolChoice {
+  if (typeof toolChoice !== 'object' || tools.has(toolChoice.tool)) return toolChoice;
+  if (unknown === 'leave-out') return 'auto';
+  throw new UsageError(
+    'unknown-tool',
+    { tool: toolChoice.tool },
+    `toolChoice names ${toolChoice.tool}, which is not among the tools.`,
+  );
 }
 
 export function withSystem({ messages = [], system }: GenerateOptions): readonly Message[] {

@@ -154,9 +154,12 @@ export type ToolDefinition = {
   /** How its questions wait, unless the question itself says. */
   readonly asks: AskOptions;
   readonly metadata: Metadata;
-  /** The tools of the agent behind this tool, by name. */
-  readonly innerTools?: () => ReadonlyMap<string, ToolDefinition>;
+  /** The tools of the agent behind this tool, by name; unknown names are left out unless said otherwise. */
+  readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 };
+
+/** What becomes of names among the tools that nothing is defined under. */
+export type UnknownNames = 'refuse' | 'leave-out';
 
 /** How a conversation inside a tool hears of an abort, reaches those who listen outside, and is kept. */
 export type Inside = {

@@ -1,8 +1,22 @@
-// A sub-agent that is gone, or takes other input, in the next version of the program.
+// A tool or a sub-agent that is gone, or takes other input, in the next version of the program.
 import { z } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { above, ask, call, type Define, EVERYWHERE, only, placed, STUCK, script, tool, waiting, world } from './kit.ts';
+import {
+  above,
+  ask,
+  call,
+  type Define,
+  EVERYWHERE,
+  only,
+  placed,
+  STUCK,
+  script,
+  tool,
+  type Where,
+  waiting,
+  world,
+} from './kit.ts';
 
 test.each([
   { level: 'of the root', deep: false },
@@ -145,3 +159,64 @@ test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how)
     expect((await two.runs.get(id)).text).toContain(began ? 'It stopped before it was done.' : 'It did not run.');
   },
 );
+
+/** The tool is given by name, and that name is defined, or not. */
+const byName =
+  (has: 'pay' | 'no pay', where: Where, effects: string[]): Define =>
+  (ai) => {
+    const body = () => {
+      effects.push('paid');
+      return 'paid';
+    };
+    if (has === 'pay') tool(ai, 'pay', body, { needsApproval: true });
+    return placed(ai, where, { tools: ['pay'], toolChoice: { tool: 'pay' }, model: script([[call('pay')]]) });
+  };
+
+test.each(EVERYWHERE)(
+  'an approved call of a tool whose name is not defined any more waits for it, %s',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const one = open(byName('pay', where, effects));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    await one.runs.decide(only(await waiting(one.runs)).id, 'approve', { drive: false });
+    const two = await takeOver(id, byName('no pay', where, effects));
+    const card = only(await waiting(two.runs));
+    expect(card).toMatchObject({ tool: 'pay', kind: 'unavailable' });
+    const three = open(byName('pay', where, effects));
+    await three.runs.decide(card.id, 'approve');
+    await three.runs.settled();
+    expect((await three.runs.get(id)).status).toBe('done');
+    expect(effects).toEqual(['paid']);
+  },
+);
+
+test.each(EVERYWHERE)('what waits of a tool whose name is not defined any more can be rejected, %s', async (where) => {
+  const { open, effects } = world();
+  const one = open(byName('pay', where, effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const two = open(byName('no pay', where, effects));
+  await two.runs.decide(only(await waiting(two.runs)).id, 'reject');
+  await two.runs.settled();
+  expect(await two.runs.get(id)).toMatchObject({ status: 'done', text: expect.stringContaining('It did not run.') });
+});
+
+test.each(EVERYWHERE)('a run with a tool whose name is not defined any more can be cancelled, %s', async (where) => {
+  const { open, effects } = world();
+  const one = open(byName('pay', where, effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const two = open(byName('no pay', where, effects));
+  expect((await two.runs.cancel(id)).status).toBe('cancelled');
+});
+
+test.each(EVERYWHERE)('for whoever begins, a name that is not defined is a mistake, %s', async (where) => {
+  const { open, effects } = world();
+  const { root, runs } = open(byName('no pay', where, effects));
+  await expect(root.generate('Go')).rejects.toMatchObject({ code: 'unknown-tool' });
+  await expect(root.chat({ runId: 'talk' }).send('Go')).rejects.toMatchObject({ code: 'unknown-tool' });
+  const { id } = await root.start('Go');
+  await runs.settled();
+  expect(await runs.get(id)).toMatchObject({ status: 'failed', error: { code: 'unknown-tool' } });
+});
