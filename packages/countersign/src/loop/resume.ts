@@ -118,6 +118,9 @@ const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
   'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
 };
 
+/** Said to those who pass the tools themselves and to those who decide in a stored run. */
+const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject or cancel it';
+
 async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
   const { call, decision, where, path } = leaf;
   if (decision.type === 'reject' || decision.type === 'cancel') return [];
@@ -128,7 +131,7 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   // What happened is for a person to say, whether or not the tool is still there.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
-  if (!tool) return [{ where, problem: `the tool ${call.name} is not among the tools of this call; pass it in tools` }];
+  if (!tool) return [{ where, problem: `there is no tool ${call.name} here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
     return misfits(tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);
   if (!tool.body)

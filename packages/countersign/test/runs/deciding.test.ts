@@ -194,3 +194,24 @@ test.each([null, undefined, 5, 'yes', [], {}, { type: 'yes' }, { type: null }])(
     await runs.settled();
   },
 );
+
+test('who approves what has no tool any more is told what can be done', async () => {
+  const store = memoryStore();
+  const open = (tools: 'with pay' | 'without') => {
+    const ai = countersign({ store, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    const model = scriptedModel([asksToPay, 'Done.']);
+    return { clerk: ai.defineAgent({ name: 'clerk', model, tools: tools === 'with pay' ? [pay] : [] }), runs: ai.runs };
+  };
+  const one = open('with pay');
+  const { id } = await one.clerk.start('Pay.');
+  await one.runs.settled();
+  const two = open('without');
+  const [card] = (await two.runs.get(id)).pending;
+  await expect(two.runs.decide(card as string, 'approve')).rejects.toMatchObject({
+    code: 'invalid-resume',
+    message: expect.stringContaining(
+      'there is no tool pay here; add it to the tools of the call or of the agent, or reject or cancel it.',
+    ),
+  });
+});
