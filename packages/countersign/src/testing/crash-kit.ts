@@ -1,4 +1,5 @@
 // The crash kit: runs a scenario, stops it before and after every write and every effect, drives on, and compares.
+import { messageOf } from '../core/errors.ts';
 import type { CrashPlan, CrashPoint } from './crash-process.ts';
 import { type CrashResult, type CrashScenario, CrashTrial } from './crash-trial.ts';
 import type { StoreUnderTest } from './store-contract-check.ts';
@@ -19,7 +20,7 @@ export type CrashOptions = {
 export type CrashReport = {
   /** The scenario without a crash: what the others are compared with. */
   readonly undisturbed: CrashResult;
-  /** One result for each place where a process can die. */
+  /** One result for each place where a process can die; none where the run was lost, which is among the problems. */
   readonly results: readonly CrashResult[];
   /** What must not be, with the place of the crash in front; empty if all is well. */
   readonly problems: readonly string[];
@@ -32,7 +33,7 @@ export type CrashReport = {
  * - no effect happened more often than without a crash, unless its receiver knows its key;
  * - no effect is missing, unless a person was asked about a call in doubt;
  * - every decision that was acknowledged is on record, and nothing was asked again;
- * - the run ended as without a crash, in the same words unless a person was asked about a call in doubt;
+ * - the run is there, and ended as without a crash, in the same words unless a person was asked about a call in doubt;
  * - its record is whole, and whoever looks for work would have found it.
  * @example
  * const { problems } = await crashEverywhere({
@@ -56,26 +57,37 @@ export async function crashEverywhere({ scenario, makeStore, crashes = 1 }: Cras
   const problems: string[] = [];
   let trials = 0;
 
-  const attempt = (plan: CrashPlan) => new CrashTrial(subject, scenario, `crash-${++trials}`, plan).run();
+  const trialOf = (plan: CrashPlan) => new CrashTrial(subject, scenario, `crash-${++trials}`, plan);
+
+  /** What came of it, unless it did not get as far as the last place of the plan. */
+  async function attempt(plan: CrashPlan, undisturbed: CrashResult): Promise<CrashResult | 'lost' | undefined> {
+    const trial = trialOf(plan);
+    const result = await trial.run().catch((error: unknown) => ({ lost: messageOf(error) }));
+    const { crashes } = trial.outside;
+    if (crashes.length < plan.length) return undefined;
+    const found = 'lost' in result ? [result.lost] : compare(result, undisturbed);
+    for (const problem of found) problems.push(`${placesOf(crashes)}: ${problem}`);
+    return 'lost' in result ? 'lost' : result;
+  }
 
   /** Every place from `from` on at which one more process can die after those of `before`. */
-  async function extend(before: CrashPlan, from: number): Promise<void> {
+  async function extend(before: CrashPlan, from: number, undisturbed: CrashResult): Promise<void> {
     for (let index = from; ; index++) {
       for (const when of ['before', 'after'] as const) {
         const plan = [...before, { when, index }];
-        const result = await attempt(plan);
-        if (result.acts <= index) return;
+        const result = await attempt(plan, undisturbed);
+        if (result === undefined) return;
+        if (result === 'lost') continue;
         results.push(result);
-        for (const problem of compare(result, undisturbed)) problems.push(`${placesOf(result.crashes)}: ${problem}`);
-        if (plan.length < crashes) await extend(plan, index + 1);
+        if (plan.length < crashes) await extend(plan, index + 1, undisturbed);
       }
     }
   }
 
-  const undisturbed = await attempt([]);
   try {
+    const undisturbed = await trialOf([]).run();
     for (const problem of undisturbed.problems) problems.push(`without a crash: ${problem}`);
-    await extend([], 0);
+    await extend([], 0, undisturbed);
     return { undisturbed, results, problems };
   } finally {
     await subject.close();

@@ -94,7 +94,22 @@ export class CrashTrial {
     this.#alive = this.#boot(subject.store);
   }
 
+  /** Where processes died so far, and how many writes and effects there were. */
+  get outside(): Pick<CrashResult, 'crashes' | 'acts'> {
+    return this.#outside;
+  }
+
+  /** Rejects if there is no run to tell of, since its start cannot be made or was lost. */
   async run(): Promise<CrashResult> {
+    try {
+      return await this.#run();
+    } finally {
+      const { store } = this.#alive;
+      if (store !== this.#subject.store) await store.close();
+    }
+  }
+
+  async #run(): Promise<CrashResult> {
     this.#now = await this.#subject.store.now();
     await this.#begin();
     let run = await this.#view();
@@ -108,7 +123,8 @@ export class CrashTrial {
     } catch (error) {
       this.#problems.push(messageOf(error));
     }
-    await this.#check(run);
+    // Of what was lost, nothing can be asked.
+    await this.#check(run).catch((error: unknown) => this.#problems.push(messageOf(error)));
     const { crashes, effects, acts } = this.#outside;
     return { crashes, acts, effects, decisions: [...this.#decisions.values()], run, problems: this.#problems };
   }
@@ -215,7 +231,7 @@ export class CrashTrial {
   }
 
   async #check(run: RunView): Promise<void> {
-    const { runs, store } = this.#alive;
+    const { runs } = this.#alive;
     if (!ENDED.has(run.status)) this.#problems.push(`the run has not ended: it is ${run.status}`);
     const { problem } = await runs.verify(run.id);
     if (problem !== null) this.#problems.push(problem);
@@ -225,7 +241,6 @@ export class CrashTrial {
       if (acknowledged && decision !== undefined && (settledAt === null || by !== PERSON))
         this.#problems.push(`the decision on ${card.id} was lost: ${JSON.stringify(settlement)}`);
     }
-    if (store !== this.#subject.store) await store.close();
   }
 }
 

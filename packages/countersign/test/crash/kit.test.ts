@@ -1,6 +1,6 @@
 // The crash kit finds what it is made to find: each of these scenarios or stores breaks one of its promises.
 
-import { countersign, type Store, z } from 'countersign';
+import { countersign, memoryStore, type Store, z } from 'countersign';
 import { type CrashScenario, crashEverywhere, type StoreUnderTest, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -65,4 +65,11 @@ test('a store that forgets who has work to do', async () => {
   const makeStore = () => broken(() => ({ due: async () => [] }));
   const { problems } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
   expect(problems.join('\n')).toContain('nobody who looks for work finds it');
+});
+
+test('a store that is gone with its process: the start was acknowledged, and is lost', async () => {
+  const makeStore = async () => ({ ...(await onMemory()), another: async () => memoryStore() });
+  const { problems, results } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
+  expect(problems.join('\n')).toMatch(/^crash before \d+ \(effect pay\): There is no run/m);
+  expect(results.length).toBeGreaterThan(0);
 });
