@@ -28,7 +28,8 @@ export type CrashReport = {
 
 /**
  * Stops a scenario before and after every single write to the store and every effect, starts it anew on the same data,
- * drives on until the run has ended, and looks at what happened outside. For each of these crashes:
+ * drives on until the run has ended, and looks at what happened outside. Without a crash, the run must not fail. For each
+ * of these crashes:
  *
  * - no effect happened more often than without a crash, unless its receiver knows its key;
  * - no effect is missing, unless a person was asked about a call in doubt;
@@ -86,7 +87,10 @@ export async function crashEverywhere({ scenario, makeStore, crashes = 1 }: Cras
 
   try {
     const undisturbed = await trialOf([]).run();
-    for (const problem of undisturbed.problems) problems.push(`without a crash: ${problem}`);
+    const { run } = undisturbed;
+    // A run that fails anyhow shows nothing.
+    const failure = run.status === 'failed' ? [`the run failed: ${run.error?.message}`] : [];
+    for (const problem of [...undisturbed.problems, ...failure]) problems.push(`without a crash: ${problem}`);
     await extend([], 0, undisturbed);
     return { undisturbed, results, problems };
   } finally {

@@ -73,3 +73,19 @@ test('a store that is gone with its process: the start was acknowledged, and is 
   expect(problems.join('\n')).toMatch(/^crash before \d+ \(effect pay\): There is no run/m);
   expect(results.length).toBeGreaterThan(0);
 });
+
+test('a scenario that fails without any crash', async () => {
+  const scenario: CrashScenario = {
+    open({ runId, store, clock, leaseMs }) {
+      const model = scriptedModel(() => {
+        throw new Error('no key');
+      });
+      const ai = countersign({ model, store, clock, leaseMs, retry: false });
+      const clerk = ai.defineAgent({ name: 'clerk' });
+      return { runs: ai.runs, begin: () => clerk.start('Pay.', { runId }) };
+    },
+    decide: () => 'approve',
+  };
+  const { problems } = await crashEverywhere({ scenario, makeStore: onMemory });
+  expect(problems[0]).toMatch(/^without a crash: the run failed: .*no key/);
+});
