@@ -243,7 +243,7 @@ function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json
 
 /** Who decided what inside, as the request of the outer call keeps it. */
 function leafNote({ call, decision }: Leaf): Json {
-  const said = toJson({ tool: call.name, ref: call.ref, ...(decisionMetadata(decision) ?? { type: decision.type }) });
+  const said = toJson({ tool: call.name, ref: call.ref, ...decisionMetadata(decision) });
   return said.ok ? said.value : null;
 }
 

@@ -176,7 +176,7 @@ function decidedMetadata(call: Call): Metadata {
   if (!call.decided) return {};
   const { interrupt, decision } = call.decided;
   const earlier = call.earlierDecisions;
-  const said = decisionMetadata(decision);
+  const said = isPlain(decision) ? undefined : decisionMetadata(decision);
   return {
     ...(interrupt.kind !== 'inside' && { resolvedInterrupt: interrupt.payload }),
     ...(call.proposed !== undefined && { replacedInput: call.proposed }),
@@ -186,14 +186,19 @@ function decidedMetadata(call: Call): Metadata {
   };
 }
 
-/** What is kept of a decision in the messages: nothing for a plain answer that nobody signed. */
-export function decisionMetadata(decision: Decision): Metadata | undefined {
-  const edited = 'input' in decision;
-  if (decision.type === 'inside') return { type: 'inside', decided: decision.decided };
-  const plain = decision.type === 'respond' || decision.type === 'restart';
+/** A plain answer that nobody signed: what it was is told by the rest. */
+function isPlain(decision: Decision): boolean {
+  if (decision.type !== 'respond' && decision.type !== 'restart') return false;
   const { by, channel, note } = decision;
-  const signed = by !== undefined || channel !== undefined || note !== undefined;
-  if (plain && !signed && !edited) return undefined;
+  return by === undefined && channel === undefined && note === undefined && !('input' in decision);
+}
+
+/** What is kept of a decision in the messages. */
+export function decisionMetadata(decision: Decision): Metadata {
+  if (decision.type === 'inside') return { type: 'inside', decided: decision.decided };
+  if (isPlain(decision)) return { type: decision.type };
+  const edited = 'input' in decision;
+  const { by, channel, note } = decision;
   const reason = 'reason' in decision ? decision.reason : undefined;
   return {
     type: edited ? 'edit' : decision.type,

@@ -166,22 +166,29 @@ test('without a store, nor does it', async () => {
   expect(effects).toEqual(['helper']);
 });
 
-test('a tool whose gate was passed is not asked about again for what is decided inside it', async () => {
-  const { open, effects } = world();
-  const one = open(talking(effects, { asks: 2, gated: true }));
-  const { id } = await one.root.start('Go');
-  const asked: string[] = [];
-  for (const _ of ['the gate', 'the first payment', 'the second']) {
+test.each([
+  'approve',
+  { type: 'approve', edit: { prompt: 'Go on' } },
+  { type: 'restart', resumed: { prompt: 'x' } },
+] as const)(
+  'a tool whose gate was passed by %j is not asked about again for what is decided inside',
+  async (passes) => {
+    const { open, effects } = world();
+    const one = open(talking(effects, { asks: 2, gated: true }));
+    const { id } = await one.root.start('Go');
+    const asked: string[] = [];
+    for (const _ of ['the gate', 'the first payment', 'the second']) {
+      await one.runs.settled();
+      const card = only(await waiting(one.runs));
+      asked.push(card.tool);
+      await one.runs.decide(card.id, card.tool === 'helper' ? passes : 'approve');
+    }
     await one.runs.settled();
-    const card = only(await waiting(one.runs));
-    asked.push(card.tool);
-    await one.runs.decide(card.id, 'approve');
-  }
-  await one.runs.settled();
-  expect((await one.runs.get(id)).status).toBe('done');
-  expect(asked).toEqual(['helper', 'pay', 'pay']);
-  expect(effects).toEqual(['pay', 'pay']);
-});
+    expect((await one.runs.get(id)).status).toBe('done');
+    expect(asked).toEqual(['helper', 'pay', 'pay']);
+    expect(effects).toEqual(['pay', 'pay']);
+  },
+);
 
 test.each(EVERYWHERE.flatMap((where) => ['a person', 'a deadline'].map((by) => ({ where, by }))))(
   'a call that $by approved and whose tool is a question now is not told as done, $where',
