@@ -61,7 +61,7 @@ export function fold(state: State, event: RunEvent): State {
   }
 }
 
-const KEEPS_RESUMED: ReadonlySet<string> = new Set(['unknown-outcome', 'unavailable']);
+const KEEPS_RESUMED: ReadonlySet<string> = new Set(['approval', 'unknown-outcome', 'unavailable']);
 
 /** The calls of the turn that wait for a person. */
 export function waitingCalls(state: State): readonly Call[] {

@@ -154,6 +154,27 @@ test('what is decided inside a tool does not pass the gate of the tool that took
   expect(effects).toEqual(['helper']);
 });
 
+test('a tool that gained a gate goes on with what was decided inside once that is passed', async () => {
+  const { open, effects } = world();
+  const one = open(talking(effects, { asks: 2 }));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await one.runs.settled();
+  expect(effects).toEqual(['pay']);
+  const two = open(talking(effects, { asks: 2, gated: true }));
+  const asked: string[] = [];
+  for (const _ of ['the second payment', 'the gate']) {
+    const card = only(await waiting(two.runs));
+    asked.push(card.tool);
+    await two.runs.decide(card.id, 'approve');
+    await two.runs.settled();
+  }
+  expect(asked).toEqual(['pay', 'helper']);
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['pay', 'pay']);
+});
+
 test('without a store, nor does it', async () => {
   const { effects } = world();
   const one = await talking(effects)(countersign({ retry: false }), 1).generate('Go');
