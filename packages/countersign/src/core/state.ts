@@ -220,15 +220,14 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
   }
 }
 
+/** The call with the input that the person made of it, or as it was on their card. */
 function edited(
-  { editedBy, runsWith, ...call }: Call,
+  { editedBy, runsWith: _before, ...call }: Call,
   { input, by }: Decision & { readonly input?: Json },
-  shown: Interrupt,
+  { runsWith }: Interrupt,
 ): Call {
-  // Asked because the tool reads it otherwise now, the person lets run what it makes of it then.
-  const letRun = shown.kind === 'unavailable' ? shown.runsWith : (shown.runsWith ?? runsWith);
   if (input === undefined)
-    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(letRun !== undefined && { runsWith: letRun }) };
+    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(runsWith !== undefined && { runsWith }) };
   const proposed = call.proposed === undefined ? call.input : call.proposed;
   return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
 }

@@ -29,18 +29,15 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   const tool = driver.tools.get(call.name);
   // What a person let run, or what has begun, waits for its tool; what nobody was asked about is told as a mistake.
   const waits = call.phase.at === 'cleared' || (run.isStored && call.phase.at === 'open' && !!call.phase.inner);
-  if (!tool && waits)
-    return pause(run, driver, undefined, call, 'unavailable', {
-      message: `There is no tool ${call.name} here any more.`,
-    });
+  if (!tool && waits) return unavailable(run, driver, tool, call, `There is no tool ${call.name} here any more.`);
   if (!tool) return settle(run, call, failed(unknownTool(call.name, driver)));
   const fresh = call.phase.at === 'open' && !call.phase.inner;
   const changed = fresh ? undefined : changedKind(tool, call);
-  if (changed !== undefined) return pause(run, driver, tool, call, 'unavailable', { message: changed });
+  if (changed !== undefined) return unavailable(run, driver, tool, call, changed);
   try {
     if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
-    if (!input.ok && run.isStored && waits) return pauseUnread(run, driver, tool, call, input.text);
+    if (!input.ok && run.isStored && waits) return unread(run, driver, tool, call, input.text);
     if (!input.ok) return settle(run, call, failed(input.text));
     if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call, input.value))) return;
     if (driver.signal?.aborted) return;
@@ -51,11 +48,21 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
 }
 
 /** With what the schema makes of the input now, if anything: that is what would run. */
-async function pauseUnread(run: Run, driver: Driver, tool: ToolDefinition, call: Call, message: string): Promise<void> {
+async function unread(run: Run, driver: Driver, tool: ToolDefinition, call: Call, message: string): Promise<void> {
   const { runsWith: _approved, ...asked } = call;
   const now = await validInput(tool, asked);
-  const runsWith = now.ok ? await runsWithOf(tool, asked, now.value) : {};
-  pause(run, driver, tool, call, 'unavailable', { message }, keptOf(call), runsWith);
+  unavailable(run, driver, tool, call, message, now.ok ? await runsWithOf(tool, asked, now.value) : {});
+}
+
+function unavailable(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition | undefined,
+  call: Call,
+  message: string,
+  shown?: { readonly runsWith?: Json },
+): void {
+  pause(run, driver, tool, call, 'unavailable', { message }, keptOf(call), shown);
 }
 
 /** Whoever looks for what is urgent finds it also when it is asked about again. */
@@ -357,7 +364,7 @@ function pause(
   kind: InterruptKind,
   payload: Json,
   options: AskOptions = {},
-  shown: { readonly runsWith?: Json } = {},
+  { runsWith }: { readonly runsWith?: Json } = call,
 ): void {
   const problem = askProblem(options);
   if (problem !== undefined)
@@ -374,7 +381,7 @@ function pause(
     ...(now !== undefined && remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
     ...(labels !== undefined && { labels }),
     ...(risk !== undefined && { risk }),
-    ...shown,
+    ...(runsWith !== undefined && { runsWith }),
   };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }

@@ -114,6 +114,23 @@ test('a schema that does not take any more what was approved asks, and shows wha
   expect(paid).toEqual([{ to: 'ann', amount: 100 }]);
 });
 
+test('what was approved is still what runs after its tool was away', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10), { risk: 'high' });
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  await old.runs.decide((await cardOf(old)).id, 'approve', { drive: false });
+  const without = deploy(withDefault(10), { name: 'other' });
+  await without.runs.drive('run');
+  await without.runs.settled();
+  const back = deploy(withDefault(1_000));
+  const card = await cardOf(back);
+  expect(card).toMatchObject({ kind: 'unavailable', risk: 'high', input: { to: 'ann', amount: 10 } });
+  await back.runs.decide(card.id, 'approve');
+  await back.runs.settled();
+  expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+});
+
 test('an edit is what runs, with what the schema makes of it', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const { runs, clerk, ...rest } = deploy(withDefault(10));
@@ -153,6 +170,11 @@ describe('a call in doubt', () => {
     const next = deploy(withDefault(10), asks);
     await next.runs.drive('run');
     await next.runs.settled();
-    expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', risk: 'high', labels: ['money'] });
+    expect(await cardOf(next)).toMatchObject({
+      kind: 'unknown-outcome',
+      risk: 'high',
+      labels: ['money'],
+      input: { to: 'ann', amount: 10 },
+    });
   });
 });
