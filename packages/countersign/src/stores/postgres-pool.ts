@@ -1,7 +1,7 @@
 // How the Postgres store reaches its database: the least it needs of a pool, and the pool it makes for an address.
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { messageOf, ProviderError } from '../core/errors.ts';
+import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
 import { hasAnswered, isOfPrepared } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
@@ -28,6 +28,17 @@ export type PostgresClient = {
   /** Lets the process end although the connection is open. */
   unref?(): void;
 };
+
+/** Over the network, or by a socket of this computer. */
+export function isAddress(given: unknown): boolean {
+  return typeof given === 'string' && /^(postgres(ql)?:|socket:|\/)/.test(given);
+}
+
+export function noAddress(given: unknown): UsageError {
+  const said = typeof given === 'string' && given !== '' ? 'something else' : 'nothing';
+  const message = `postgresStore needs an address like postgres://user:password@host:5432/database, or a pool; it got ${said}.`;
+  return new UsageError('invalid-options', { field: 'url' }, message);
+}
 
 /** A statement that is used again and again. */
 export type Statement = { readonly name: string; readonly text: string };

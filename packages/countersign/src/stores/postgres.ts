@@ -1,7 +1,7 @@
 // The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { InvariantError, UsageError } from '../core/errors.ts';
+import { InvariantError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
@@ -29,6 +29,8 @@ import {
   closedError,
   connectTo,
   hearLosses,
+  isAddress,
+  noAddress,
   type OwnPool,
   type PostgresPool,
   run,
@@ -96,18 +98,8 @@ export function postgresStore(options: string | PostgresPool | PostgresStoreOpti
   if (typeof options === 'string') return postgresStore({ url: options });
   if (!isObject(options)) throw noAddress(options);
   if ('query' in options) return new PostgresStore({ pool: options });
-  if (!('pool' in options) && !(typeof options.url === 'string' && ADDRESS.test(options.url)))
-    throw noAddress(options.url);
+  if (!('pool' in options) && !isAddress(options.url)) throw noAddress(options.url);
   return new PostgresStore(options);
-}
-
-/** Over the network, or by a socket of this computer. */
-const ADDRESS = /^(postgres(ql)?:|socket:|\/)/;
-
-function noAddress(given: unknown): UsageError {
-  const said = typeof given === 'string' && given !== '' ? 'something else' : 'nothing';
-  const message = `postgresStore needs an address like postgres://user:password@host:5432/database, or a pool; it got ${said}.`;
-  return new UsageError('invalid-options', { field: 'url' }, message);
 }
 
 class PostgresStore implements Store {
