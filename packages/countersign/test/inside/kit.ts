@@ -98,6 +98,18 @@ export const tool = (
     (input, ctx) => body(ctx, input as CallInput) as never,
   );
 
+/** A tool that pays once a person has approved it, and notes that it did. */
+export const payTool = (ai: Countersign, paid: string[]): Tool =>
+  tool(
+    ai,
+    'pay',
+    () => {
+      paid.push('pay');
+      return 'paid';
+    },
+    { needsApproval: true },
+  );
+
 /** A question that is answered with a text. */
 export const question = (ai: Countersign, name: string): Tool =>
   ai.defineInterrupt({ name, description: '', inputSchema: z.object({}), outputSchema: z.string() });

@@ -31,8 +31,21 @@ function processes(first: Partial<ToolConfig>, stuck: () => Promise<unknown>, co
   return { one: open(true), two: open(false), lapse: () => (now += 2 * LEASE_MS), paid, mayReturn, results };
 }
 
-const settledAll = (...all: readonly { readonly runs: { settled(): Promise<void> } }[]) =>
-  Promise.all(all.map(({ runs }) => runs.settled()));
+/** The second takes over and pays; what the first says when it wakes up, in the middle of that, is not heard. */
+async function secondPays(
+  { one, two, lapse, paid, mayReturn, results }: ReturnType<typeof processes>,
+  wake: () => void,
+) {
+  lapse();
+  await two.runs.drive('run');
+  await eventually(() => expect(paid).toEqual(['paid']));
+  wake();
+  await one.runs.settled();
+  expect(await results()).toEqual([]);
+  mayReturn.resolve();
+  await Promise.all([one.runs.settled(), two.runs.settled()]);
+  expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+}
 
 test.each([true, false])('who never started a call does not say how it ended (gated: %s)', async (needsApproval) => {
   const asleep = Promise.withResolvers<void>();
@@ -53,7 +66,8 @@ test.each([true, false])('who never started a call does not say how it ended (ga
     },
   };
   const schema = { inputSchema, inputJsonSchema: { type: 'object' } };
-  const { one, two, lapse, paid, mayReturn, results } = processes(schema, async () => 'never', { needsApproval });
+  const world = processes(schema, async () => 'never', { needsApproval });
+  const { one } = world;
   await one.clerk.start('Pay.', { runId: 'run' });
   if (needsApproval) {
     const { pending } = await one.runs.wait('run');
@@ -61,15 +75,7 @@ test.each([true, false])('who never started a call does not say how it ended (ga
     await one.runs.drive('run');
   }
   await asleep.promise;
-  lapse();
-  await two.runs.drive('run');
-  await eventually(() => expect(paid).toEqual(['paid']));
-  awake.resolve();
-  await settledAll(one);
-  expect(await results()).toEqual([]);
-  mayReturn.resolve();
-  await settledAll(one, two);
-  expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+  await secondPays(world, awake.resolve);
 });
 
 describe.each([
@@ -86,20 +92,13 @@ describe.each([
         await wakes.promise;
         throw error;
       };
-      const { one, two, lapse, paid, mayReturn, results } = processes({}, stuck, { ...config, needsApproval: true });
+      const world = processes({}, stuck, { ...config, needsApproval: true });
+      const { one } = world;
       await one.clerk.start('Pay.', { runId: 'run' });
       const { pending } = await one.runs.wait('run');
       await one.runs.decide(pending[0] ?? '', 'approve');
       await begun.promise;
-      lapse();
-      await two.runs.drive('run');
-      await eventually(() => expect(paid).toEqual(['paid']));
-      wakes.resolve();
-      await settledAll(one);
-      expect(await results()).toEqual([]);
-      mayReturn.resolve();
-      await settledAll(one, two);
-      expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+      await secondPays(world, wakes.resolve);
     },
   );
 });

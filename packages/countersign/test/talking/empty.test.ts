@@ -1,21 +1,10 @@
 // A chat that is sent no decision at all.
 import { spawnSync } from 'node:child_process';
-import { countersign, memoryStore, z } from 'countersign';
-import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
+import { clerkOf } from './clerk.ts';
 
 const delay = (ms: number) => new Promise<'HANGS'>((r) => setTimeout(() => r('HANGS'), ms));
-function clerkOf() {
-  const model = scriptedModel(({ messages }) =>
-    messages.some(({ role }) => role === 'tool') ? 'end' : { calls: [{ name: 'pay', input: {} }] },
-  );
-  const ai = countersign({ model, store: memoryStore() });
-  const pay = ai.defineTool(
-    { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true },
-    () => 'paid',
-  );
-  return { ai, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
-}
+
 test('a chat that decides nothing is not left hanging', async () => {
   const { clerk } = clerkOf();
   await clerk.generate({ runId: 't', prompt: 'x' });

@@ -1,7 +1,7 @@
 // What a person approved stays approved, whatever the user says next.
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { ask, call, of, script, tool, waiting, world } from '../inside/kit.ts';
+import { ask, call, of, payTool, script, waiting, world } from '../inside/kit.ts';
 
 // "what was approved before is not taken back by it"
 test.each(['cancel', 'queue', 'refuse'] as const)(
@@ -12,15 +12,7 @@ test.each(['cancel', 'queue', 'refuse'] as const)(
     const paid: string[] = [];
     let down = true;
     const { root, runs } = open((ai) => {
-      const pay = tool(
-        ai,
-        'pay',
-        () => {
-          paid.push('pay');
-          return 'paid';
-        },
-        { needsApproval: true },
-      );
+      const pay = payTool(ai, paid);
       const helper = ai.defineAgent({
         name: 'helper',
         model: script([], async () => {

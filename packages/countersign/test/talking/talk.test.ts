@@ -4,7 +4,7 @@ import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
-import { ask, call, delay, helped, only, STUCK, script, tool, waiting, world } from '../inside/kit.ts';
+import { ask, call, delay, helped, only, payTool, STUCK, script, waiting, world } from '../inside/kit.ts';
 import { away } from './flaky-store.ts';
 
 type Reply = (request: ModelRequest) => ScriptStep | Promise<ScriptStep>;
@@ -217,15 +217,7 @@ describe('failed inside', () => {
     const go = Promise.withResolvers<void>();
     const paid: string[] = [];
     const { root, runs } = open((ai) => {
-      const pay = tool(
-        ai,
-        'pay',
-        () => {
-          paid.push('pay');
-          return 'paid';
-        },
-        { needsApproval: true },
-      );
+      const pay = payTool(ai, paid);
       const deep = ai.defineAgent({
         name: 'deep',
         model: script([], async () => {
