@@ -176,10 +176,12 @@ export class Drives {
       throw error;
     }
     const { run, journal } = this.open(loaded.run, state, agent, { held: token });
-    expireCards(run, journal, this.clock());
-    if (isDue && loaded.run.status === 'failed' && run.state === state) {
-      await store.release(runId, token);
-      return false;
+    if (isDue && loaded.run.status === 'failed') {
+      expireCards(run, journal, this.clock());
+      if (run.state === state) {
+        await store.release(runId, token);
+        return false;
+      }
     }
     goOn(run, loaded.run.status);
     this.go(agent, run, journal, context ? { context } : {});

@@ -15,7 +15,7 @@ import type { AgentPort } from './drives.ts';
 import { errorOf } from './outcome.ts';
 import { unknownRun } from './run-id.ts';
 import type { Runs } from './runs.ts';
-import { stateOf, viewOf } from './view.ts';
+import { errorIn, stateOfRun } from './view.ts';
 
 /** Starts a run of the agent; it is driven in this process. */
 export function startRun(
@@ -67,9 +67,9 @@ export async function converse(
   // While this process drives it, there is nothing to read.
   await untilAborted(runs.left(runId), abortSignal);
   const loaded = await runs.waited(runId, signal);
-  const view = viewOf(loaded);
-  const state = stateOf(loaded.events);
-  if (view.error) throw errorOf(view.error, { runId, messages: view.messages });
+  const state = stateOfRun(loaded);
+  const error = errorIn(loaded.run);
+  if (error) throw errorOf(error, { runId, messages: messagesOf(state) });
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   return new GenerateResponse(state, undefined, await readOutput(state, schema, () => messagesOf(state)));
 }

@@ -92,9 +92,14 @@ export function viewOf(loaded: LoadedRun): RunView {
     messages,
     text: textOf(said?.content ?? []),
     finishReason: typeof outcome.finishReason === 'string' ? outcome.finishReason : null,
-    error: isObject(outcome.error) ? (outcome.error as RunView['error']) : null,
+    error: errorIn(run),
     pending: [...pendingCards(run.id, state).keys()],
   };
+}
+
+/** Why the run stopped; null if it did not. */
+export function errorIn({ outcome }: RunRecord): RunView['error'] {
+  return isObject(outcome) && isObject(outcome.error) ? (outcome.error as RunView['error']) : null;
 }
 
 /** Throws if its card is not the one that was asked with. */
