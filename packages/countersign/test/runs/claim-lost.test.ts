@@ -1,0 +1,63 @@
+// What a process that drives a run does when another comes in between: it stops what it may not finish, and leaves
+// nothing undone that nobody else would do.
+import { countersign, memoryStore, type Store, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+
+type Body = (signal: AbortSignal) => Promise<string>;
+
+function bank(store: Store, body: Body, needsApproval = true) {
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
+  );
+  const ai = countersign({ model, store, leaseMs: 60, retry: false });
+  const inputSchema = z.object({ amount: z.number() });
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (_input, { signal }) =>
+    body(signal),
+  );
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+}
+
+test('a body is told to stop once its claim turns out to be lost', async () => {
+  const kept = memoryStore();
+  const lost = changedStore(kept, { renew: async () => false });
+  const told = Promise.withResolvers<void>();
+  const { clerk, runs } = bank(
+    lost,
+    async (signal) => {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      told.resolve();
+      return 'paid';
+    },
+    false,
+  );
+  await clerk.start('Pay.', { runId: 'run' });
+  await told.promise;
+  await runs.settled();
+});
+
+test('what is decided in the moment in which a process gives a run up is done by that process', async () => {
+  const kept = memoryStore();
+  const paid: string[] = [];
+  const pays = async (): Promise<string> => {
+    paid.push('paid');
+    return 'paid';
+  };
+  const other = bank(kept, pays);
+  await other.clerk.start('Pay.', { runId: 'run' });
+  const [asked = ''] = (await other.runs.wait('run')).pending;
+  let decided = false;
+  const store = changedStore(kept, {
+    release: async (runId, token) => {
+      if (!decided) await other.runs.decide(asked, 'approve');
+      decided = true;
+      await kept.release(runId, token);
+    },
+  });
+  const { runs } = bank(store, pays);
+  await runs.drive('run');
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+  expect({ decided, paid }).toEqual({ decided: true, paid: ['paid'] });
+  expect((await runs.interrupts({ settled: true })).items).toHaveLength(1);
+});
