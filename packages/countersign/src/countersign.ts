@@ -60,7 +60,7 @@ export type CountersignOptions = {
   readonly onReminder?: OnReminder;
   /** How long a worker may be silent before another takes its runs over; 15,000 ms unless given. */
   readonly leaseMs?: number;
-  /** The time in milliseconds, for deadlines and records; the machine's unless given. */
+  /** The time in milliseconds, for deadlines and records; the machine's unless given. That of a store counts more. */
   readonly clock?: () => number;
 };
 

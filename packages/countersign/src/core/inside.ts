@@ -37,7 +37,12 @@ export function decidedRefs({ phase, inside, decidedInside }: Call): ReadonlySet
   if (!decidedInside || (phase.at === 'waiting' && phase.interrupt.kind === 'inside')) return NONE;
   const { now, later } = decidedInside;
   const resumes = now === undefined || inside?.begun ? later : [now, ...later];
-  return new Set(resumes.flatMap(decidedParts).map((part) => refsOf(part)));
+  return new Set(resumes.flatMap(decisionRefs));
+}
+
+/** What a resumption of the conversation inside is about, as `refsOf` gives it. */
+export function decisionRefs(resume: Json): readonly string[] {
+  return decidedParts(resume).map((part) => refsOf(part));
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -56,7 +61,7 @@ export function refsOf(part: ToolRequestPart | ToolResponsePart, outside = 0): s
 
 /** A conversation inside of which what was decided was refused: the same, where those questions have a new id. */
 export function askedAgain(messages: readonly Message[], { decidedInside }: Call): readonly Message[] {
-  const decided = new Set(decidedParts(decidedInside?.now ?? null).map((part) => refsOf(part)));
+  const decided = new Set(decisionRefs(decidedInside?.now ?? null));
   return withNextPause(messages, decided, []);
 }
 

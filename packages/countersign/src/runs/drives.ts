@@ -18,6 +18,7 @@ import { fail, goOn } from './outcome.ts';
 import { statusOf } from './projection.ts';
 import { Renewals } from './renewals.ts';
 import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
+import { StoreTime } from './store-time.ts';
 import { trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
@@ -74,9 +75,6 @@ function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Re
   return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };
 }
 
-/** How long the store's time is believed without asking again. */
-const TIME_TOLD_MS = 30_000;
-
 export class Drives {
   readonly live = new Live();
   readonly #options: DrivesOptions;
@@ -86,30 +84,27 @@ export class Drives {
   /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
   readonly #rested = new Map<string, Promise<Rest>>();
   readonly #renewals: Renewals;
+  readonly #time: StoreTime;
+  /** The time of the store, as far as it was asked lately. */
+  readonly clock: () => number;
   #stopping = false;
   #pauses = 0;
   readonly #isStopping = (): boolean => this.#stopping || this.#pauses > 0;
-  #aheadMs = 0;
-  #askAgainAt = 0;
   /** Called when there is room for another run. */
   onFreed: (() => void) | undefined;
 
   constructor(options: DrivesOptions) {
     this.#options = options;
     this.#renewals = new Renewals(options.leaseMs);
+    this.#time = new StoreTime(options.store, options.clock);
+    this.clock = this.#time.now;
   }
-
-  /** The time of the store, as far as it was asked lately: the one clock that all who work on it share. */
-  readonly clock = (): number => this.#options.clock() + this.#aheadMs;
 
   /** Asks the store for its time, now and then; a clock that is off must not decide what is too late. */
-  async tellTime(): Promise<void> {
-    if (performance.now() < this.#askAgainAt) return;
-    const before = this.#options.clock();
-    const now = await this.#options.store.now();
-    this.#aheadMs = Math.round(now - (before + this.#options.clock()) / 2);
-    this.#askAgainAt = performance.now() + TIME_TOLD_MS;
+  tellTime(): Promise<void> {
+    return this.#time.tell();
   }
+
   /** How many runs are being driven in this process. */
   get active(): number {
     return this.#active.size;
@@ -282,7 +277,8 @@ export class Drives {
         stopping: this.#isStopping,
       };
       for (;;) {
-        expireCards(run, journal, this.clock());
+        // What cannot be known to be too late is left to whoever looks next.
+        if (this.#time.isKnown || (await this.#toldTime())) expireCards(run, journal, this.clock());
         await drive(run, driver).catch((error: unknown) => {
           throw interrupted(error, run);
         });
@@ -298,6 +294,14 @@ export class Drives {
       this.#renewals.delete(renewed);
       run.close();
     }
+  }
+
+  /** False if the store cannot be asked. */
+  #toldTime(): Promise<boolean> {
+    return this.#time.tell().then(
+      () => true,
+      () => false,
+    );
   }
 
   async #stopped(
@@ -318,13 +322,13 @@ export class Drives {
     if (conflict === 'stale-version') {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
+      await this.#late(agent, journal.runId, journal.durable, journal.unwritten).catch(() => undefined);
       await this.#again(journal.runId, context);
       return false;
     }
+    if (!journal.isRefused) await fail(run, journal, error).catch(() => undefined);
     // Where even that cannot be written, the claim lapses and a worker takes the run up.
-    await (journal.isRefused ? this.#failAnew(agent, journal, error) : fail(run, journal, error)).catch(
-      () => undefined,
-    );
+    if (journal.isRefused) await this.#failAnew(agent, journal, error).catch(() => undefined);
     return true;
   }
 

@@ -1,5 +1,5 @@
 // The journal of one run: takes its events, makes them durable in order, and notices when somebody else was first.
-import { ConflictError, CountersignError, ProviderError } from '../core/errors.ts';
+import { ConflictError, CountersignError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
 import type { Limits } from '../core/next.ts';
@@ -7,9 +7,10 @@ import { fold, type State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
+import { isOvertaken } from './overtaken.ts';
 import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
-import { claimLapsed, isAway, isSecond, isStale } from './store-errors.ts';
+import { claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -164,7 +165,7 @@ export class Journal implements Sink {
   async flushed(): Promise<void> {
     await this.recorded();
     // Asleep for longer than the claim lasts: somebody else may have taken the run since.
-    if (this.#holds && this.#options.clock() > this.#heldUntil) this.#fail(claimLapsed(this.#options.run.id));
+    if (this.#holds && this.#options.clock() >= this.#heldUntil) this.#fail(claimLapsed(this.#options.run.id));
     this.#throwFailure();
   }
 
@@ -316,6 +317,7 @@ export class Journal implements Sink {
 
   #after(events: readonly StoredEvent[]): State {
     try {
+      if (events.some((event) => isOvertaken(event, this.#durable))) throw new Error('Somebody else was first.');
       return events.reduce(fold, this.#durable);
     } catch (error) {
       const { id } = this.#options.run;
@@ -345,14 +347,7 @@ export class Journal implements Sink {
     const loaded = await store.read(run.id, { after: this.#version });
     if (!loaded)
       throw new ConflictError('stale-version', { runId: run.id }, `The run ${run.id} is gone from the store.`);
-    // Trying again would go on for ever: what it said was written is not there.
-    if (loaded.run.version < this.#version)
-      throw new ProviderError(
-        'store-failed',
-        { runId: run.id, version: loaded.run.version, written: this.#version },
-        `The store has run ${run.id} at version ${loaded.run.version}, but had said that it was at ${this.#version}.`,
-        { retryable: false },
-      );
+    if (loaded.run.version < this.#version) throw wentBack(loaded.run, this.#version);
     const hash = linkAll(this.#hash, loaded.events);
     if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');

@@ -3,7 +3,6 @@
 import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
 import { newState } from '../core/history.ts';
-import type { Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
@@ -135,8 +134,8 @@ export class Runs {
         channel: options.channel ?? null,
         note: options.note ?? null,
       };
-      const settlements = new Map([[interruptId, settlement]]);
-      const recorded = await this.#advance(loaded, state, { [verb]: part }, settlements, options, mayBegin);
+      const decided = new Map([[interruptId, { card, settlement }]]);
+      const recorded = await this.#advance(loaded, state, { [verb]: part }, decided, options, mayBegin);
       if (typeof recorded === 'number') return { interruptId, runId, ...settlement, at: recorded };
       mayBegin = recorded !== 'claim-lost';
     }
@@ -163,9 +162,8 @@ export class Runs {
       if (!open) return false;
       if (state.ended) throw endedRun(runId);
       for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
-      const settlements = new Map([...decided].map(([key, { settlement }]) => [key, settlement]));
       const says = mayBegin && loaded.run.status !== 'running' ? say : undefined;
-      const recorded = await this.#advance(loaded, state, open, settlements, options, mayBegin, says);
+      const recorded = await this.#advance(loaded, state, open, decided, options, mayBegin, says);
       if (typeof recorded === 'number') return says !== undefined;
       mayBegin = recorded !== 'claim-lost';
     }
@@ -333,7 +331,7 @@ export class Runs {
     { run: record }: LoadedRun,
     state: State,
     resume: Resume,
-    settlements: ReadonlyMap<string, { readonly [key: string]: Json }>,
+    decided: Resumption['decided'],
     options: DecideOptions,
     mayBegin: boolean,
     say?: (run: Run) => void,
@@ -342,7 +340,9 @@ export class Runs {
     const tools = agent.tools();
     const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
     if (matched.length === 0 && !say) return this.#drives.clock();
+    // Looking at the decision may have taken until after the deadline.
     const at = this.#drives.clock();
+    for (const [key, { card }] of decided) refuseExpired(key, card, at);
     const decideAndSay = (run: Run, settling: Settling): void => {
       // What is said to a deadline that has passed is said after it.
       if (say) expireCards(run, settling, at);
@@ -356,7 +356,7 @@ export class Runs {
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
     const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { enter: true }) } as const;
     const { run, journal } = this.#drives.open(record, state, agent, how);
-    for (const [key, settlement] of settlements) journal.settle(key, { ...settlement, at });
+    for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
     decideAndSay(run, journal);
     const refusal = await refusalOf(begins ? this.#drives.begin(agent, run, journal, driving) : journal.recorded());
     if (refusal) return refusal;

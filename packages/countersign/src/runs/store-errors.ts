@@ -1,5 +1,6 @@
 // What a store answers to a write that it does not take.
 import { ConflictError, ProviderError } from '../core/errors.ts';
+import type { RunRecord } from './store.ts';
 
 export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
 /** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
@@ -26,4 +27,10 @@ export async function refusalOf(writing: Promise<void>): Promise<'stale-version'
     if (error.code === 'stale-version' || error.code === 'claim-lost') return error.code;
     throw error;
   }
+}
+
+/** Trying again would go on for ever: what the store said was written is not there. */
+export function wentBack({ id, version }: Pick<RunRecord, 'id' | 'version'>, written: number): ProviderError {
+  const message = `The store has run ${id} at version ${version}, but had said that it was at ${written}.`;
+  return new ProviderError('store-failed', { runId: id, version, written }, message, { retryable: false });
 }

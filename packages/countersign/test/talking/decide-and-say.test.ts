@@ -28,8 +28,8 @@ function clerkWith(
     if (said(messages, 'tool') === 0) return pays(...first);
     return said(messages, 'user') < 2 ? pays('next') : 'Stopped, as you said.';
   });
-  const store = memoryStore();
   let now = Date.now();
+  const store = memoryStore({ now: () => now });
   const ai = countersign({ model, retry: false, clock: () => now, ...(stored && { store }) });
   const inputSchema = z.object({ to: z.string() });
   const body = ({ to }: { to: string }) => {

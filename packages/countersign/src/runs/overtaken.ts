@@ -1,0 +1,24 @@
+// What is about to be recorded although others, who were first, have said all there is to say about it.
+import { callOf } from '../core/call.ts';
+import type { RunEvent } from '../core/event.ts';
+import { decidedRefs, decisionRefs } from '../core/inside.ts';
+import type { State } from '../core/state.ts';
+
+/** It would start, ask about or settle a call that is settled, or decide a question inside that is decided. */
+export function isOvertaken(event: RunEvent, state: State): boolean {
+  if (!('callId' in event)) return false;
+  const call = callOf(state, event.callId);
+  if (!call) return false;
+  if (call.phase.at === 'settled') return SAYS_ALL.has(event.type);
+  if (event.type !== 'decision-made' || event.decision.type !== 'inside') return false;
+  const decided = decidedRefs(call);
+  return decided.size > 0 && decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
+}
+
+const SAYS_ALL: ReadonlySet<RunEvent['type']> = new Set([
+  'call-started',
+  'call-interrupted',
+  'call-held',
+  'call-settled',
+  'decision-made',
+]);

@@ -1,0 +1,187 @@
+// Two who write about the same call, or decide the same question, in one moment: who is first has said all there is.
+import { approve, countersign, memoryStore, type Store, type ToolConfig, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
+
+const LEASE_MS = 60_000;
+const answered = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
+  messages.some(({ role }) => role === 'tool');
+
+/** The store, where the first append with such an event is `held` until it may go on. */
+function holding(store: Store, type: string) {
+  const reached = Promise.withResolvers<void>();
+  const mayGo = Promise.withResolvers<void>();
+  const held = changedStore(store, {
+    append: async (append) => {
+      if (append.events.some((event) => event.type === type)) {
+        reached.resolve();
+        await mayGo.promise;
+      }
+      return store.append(append);
+    },
+  });
+  return { held, reached: reached.promise, go: mayGo.resolve };
+}
+
+/** Two processes: one falls asleep in its body, and another takes the run over, in which a question waits as well. */
+function sleeper(config: Partial<ToolConfig> = {}) {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid: string[] = [];
+  const awake = Promise.withResolvers<void>();
+  const open = (on: Store, name: string, body: () => Promise<void>) => {
+    const calls = [
+      { name: 'pay', ref: 'p', input: {} },
+      { name: 'ask', ref: 'a', input: {} },
+    ];
+    const model = scriptedModel((request) => (answered(request) ? 'Done.' : { calls }));
+    const ai = countersign({ model, store: on, clock, leaseMs: LEASE_MS, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, ...config }, async () => {
+      paid.push(`paid by ${name}`);
+      await body();
+      return 'paid';
+    });
+    const ask = ai.defineInterrupt({ name: 'ask', description: '', outputSchema: z.string() });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, ask] }) };
+  };
+  const fallAsleep = async () => {
+    const first = open(store, 'first', () => awake.promise);
+    await first.clerk.start('Pay.', { runId: 'run' });
+    await first.runs.wait('run');
+    const [card] = (await first.runs.interrupts({ tool: 'pay' })).items;
+    await first.runs.decide(card?.id ?? '', 'approve');
+    await eventually(() => expect(paid).toEqual(['paid by first']));
+    now += 2 * LEASE_MS;
+    return first;
+  };
+  /** Its result is recorded, although another has taken the run over. */
+  const wakeUp = async () => {
+    awake.resolve();
+    await eventually(async () => expect(await types()).toContain('call-settled'));
+  };
+  const types = async () => ((await store.read('run'))?.events ?? []).map(({ type }) => type);
+  return { store, open, paid, fallAsleep, wakeUp, types };
+}
+
+test('a result that is on record is not doubted by one who was about to doubt it', async () => {
+  const { store, open, paid, fallAsleep, wakeUp, types } = sleeper();
+  await fallAsleep();
+  const { held, reached, go } = holding(store, 'call-interrupted');
+  const second = open(held, 'second', async () => undefined);
+  await second.runs.drive('run');
+  await reached;
+  await wakeUp();
+  go();
+  await second.runs.settled();
+  expect((await types()).at(-1)).toBe('call-settled');
+  expect((await second.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
+  expect(paid).toEqual(['paid by first']);
+});
+
+test('a result that is on record is not made again by one who was about to start the call', async () => {
+  const { store, open, paid, fallAsleep, wakeUp, types } = sleeper({ idempotent: true });
+  await fallAsleep();
+  const { held, reached, go } = holding(store, 'call-started');
+  const second = open(held, 'second', async () => undefined);
+  await second.runs.drive('run');
+  await reached;
+  await wakeUp();
+  go();
+  await second.runs.settled();
+  expect((await types()).filter((type) => type === 'call-started')).toHaveLength(1);
+  expect(paid).toEqual(['paid by first']);
+});
+
+/** A deputy whose payment has a deadline, or a clerk who has it himself. */
+function timed(inside: boolean, onExpiry: 'reject' | 'approve', inputSchema = z.object({ n: z.number() })) {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid: number[] = [];
+  const pays = { calls: [{ name: 'pay', ref: 'p', input: { n: 1 } }] };
+  const asksDeputy = { calls: [{ name: 'deputy', ref: 'd', input: { prompt: 'Pay.' } }] };
+  const open = (on: Store) => {
+    const model = scriptedModel((request) => (answered(request) ? 'Done.' : inside ? asksDeputy : pays));
+    const ai = countersign({ model, store: on, clock, leaseMs: LEASE_MS, retry: false });
+    const config = { name: 'pay', description: '', inputSchema, needsApproval: true, expiresIn: 1_000, onExpiry };
+    const pay = ai.defineTool(config, ({ n }) => paid.push(n));
+    const own = scriptedModel((request) => (answered(request) ? 'Done inside.' : pays));
+    const deputy = ai.defineAgent({ name: 'deputy', description: '', model: own, tools: [pay] });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [inside ? deputy : pay] }) };
+  };
+  const decisions = async () =>
+    ((await store.read('run'))?.events ?? []).filter(({ type }) => type === 'decision-made');
+  const pass = () => {
+    now += 2_000;
+  };
+  return { store, open, paid, decisions, pass };
+}
+
+test.each([
+  { inside: false, type: 'approve', onExpiry: 'reject' },
+  { inside: true, type: 'approve', onExpiry: 'reject' },
+  { inside: true, type: 'reject', onExpiry: 'approve' },
+  { inside: true, type: 'approve', onExpiry: 'approve' },
+] as const)('of a person and a deadline, the first decides ($inside, $type, $onExpiry)', async (given) => {
+  const { inside, type, onExpiry } = given;
+  const { store, open, paid, decisions, pass } = timed(inside, onExpiry);
+  const { runs, clerk } = open(store);
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.wait('run');
+  await runs.settled();
+  const [card] = (await runs.interrupts()).items;
+  // The person is in time; while their decision is on its way, a worker takes the run up for its deadline.
+  const { held: slow, reached: sent, go: arrive } = holding(store, 'decision-made');
+  const person = open(slow);
+  const deciding = person.runs.decide(card?.id ?? '', type, { by: 'ann', drive: false });
+  await sent;
+  pass();
+  const { held, reached, go } = holding(store, 'decision-made');
+  const worker = open(held);
+  await worker.runs.drive('run');
+  await reached;
+  arrive();
+  await deciding;
+  go();
+  await worker.runs.settled();
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+  expect(await decisions()).toHaveLength(1);
+  expect(paid).toEqual(type === 'approve' ? [1] : []);
+});
+
+/** A deadline passes while an edit is looked at. */
+function looked(inside: boolean) {
+  const looks = { pass: () => undefined as void };
+  const inputSchema = z.object({ n: z.number() }).refine(async ({ n }) => {
+    if (n === 2) looks.pass();
+    return true;
+  });
+  const world = timed(inside, 'reject', inputSchema);
+  looks.pass = world.pass;
+  return { ...world, ...world.open(world.store) };
+}
+
+test.each([false, true])(
+  'a decision that is looked at until its deadline has passed is too late (%s)',
+  async (inside) => {
+    const { runs, clerk, paid, decisions } = looked(inside);
+    await clerk.start('Pay.', { runId: 'run' });
+    await runs.wait('run');
+    const [card] = (await runs.interrupts()).items;
+    const deciding = runs.decide(card?.id ?? '', { type: 'approve', edit: { n: 2 } });
+    await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
+    expect({ paid, decisions: await decisions() }).toEqual({ paid: [], decisions: [] });
+  },
+);
+
+test.each([false, true])('and so is one with which something is said (%s)', async (inside) => {
+  const { clerk, paid, decisions } = looked(inside);
+  const { interrupts } = await clerk.generate({ runId: 'run', prompt: 'Pay.' });
+  const edited = interrupts.map((interrupt) => approve(interrupt, { edit: { n: 2 } }));
+  const deciding = clerk.generate({ runId: 'run', prompt: 'And hurry.', resume: { approve: edited } });
+  await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
+  expect({ paid, decisions: await decisions() }).toEqual({ paid: [], decisions: [] });
+});

@@ -1,0 +1,200 @@
+// The clock of a process may be wrong, be set, or stand still while the process is stopped: what counts is the time of
+// the store, and nothing happens too early or twice because somebody took it for another.
+import {
+  type Countersign,
+  countersign,
+  memoryStore,
+  type Store,
+  type ToolConfig,
+  type ToolContext,
+  z,
+} from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+type Body = (context: ToolContext) => unknown;
+type Options = Partial<ToolConfig> & Pick<Parameters<typeof countersign>[0] & object, 'leaseMs'>;
+
+/** A process whose clerk calls `pay` once. */
+function bank(store: Store, clock: () => number, body: Body, { leaseMs = 15_000, ...config }: Options = {}) {
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'p', input: {} }] },
+  );
+  const ai: Countersign = countersign({ model, store, clock, leaseMs, retry: false });
+  const tool = { name: 'pay', description: '', inputSchema: z.object({}), needsApproval: true, ...config };
+  const pay = ai.defineTool(tool, async (_input, context) => body(context));
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+}
+
+async function asked({ runs, clerk }: ReturnType<typeof bank>) {
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.wait('run');
+  await runs.settled();
+  const [card] = (await runs.interrupts()).items;
+  if (!card?.expiresAt) throw new Error('Nobody is asked, or for ever.');
+  return { id: card.id, expiresAt: card.expiresAt };
+}
+
+/** One clock for everybody, and a process that is stopped for 40 minutes the first time it asks the store for its time. */
+async function stoppedOnce(when: 'before' | 'after', onExpiry: 'reject' | 'approve') {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid: string[] = [];
+  const pays = () => paid.push('paid');
+  const card = await asked(bank(store, clock, pays, { expiresIn: HOUR, onExpiry }));
+  let stops = 1;
+  const stop = () => {
+    if (stops-- > 0) now += 40 * MINUTE;
+  };
+  const slow = changedStore(store, {
+    now: async () => {
+      if (when === 'before') stop();
+      const time = now;
+      if (when === 'after') stop();
+      return time;
+    },
+  });
+  const { runs } = bank(slow, clock, pays, { expiresIn: HOUR, onExpiry });
+  return { card, runs, paid, pass: (ms: number) => (now += ms) };
+}
+
+describe('a process that was stopped while it asked for the time', () => {
+  test('takes a decision that comes before the deadline', async () => {
+    const { runs, card, pass } = await stoppedOnce('before', 'reject');
+    pass(5 * MINUTE);
+    expect(await runs.decide(card.id, 'approve')).toMatchObject({ decision: { type: 'approve' } });
+  });
+
+  test('lets no deadline decide before its time', async () => {
+    const { runs, paid, pass } = await stoppedOnce('before', 'approve');
+    pass(5 * MINUTE);
+    await runs.drive('run');
+    await runs.settled();
+    expect(paid).toEqual([]);
+  });
+
+  test('takes no decision after the deadline', async () => {
+    const { runs, card, paid, pass } = await stoppedOnce('after', 'reject');
+    pass(25 * MINUTE);
+    await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
+    expect(paid).toEqual([]);
+  });
+});
+
+describe('a process whose clock is set two hours ahead', () => {
+  test.each(['reject', 'approve'] as const)('lets no deadline decide before its time (%s)', async (onExpiry) => {
+    let off = 0;
+    const paid: string[] = [];
+    const pays = () => paid.push('paid');
+    const process = bank(memoryStore(), () => Date.now() + off, pays, { expiresIn: HOUR, onExpiry });
+    await asked(process);
+    off = 2 * HOUR;
+    await process.runs.drive('run');
+    await process.runs.settled();
+    expect(paid).toEqual([]);
+    expect((await process.runs.interrupts()).items).toHaveLength(1);
+  });
+
+  test('takes a decision that comes in time', async () => {
+    let off = 0;
+    const process = bank(
+      memoryStore(),
+      () => Date.now() + off,
+      () => 'paid',
+      { expiresIn: HOUR },
+    );
+    const card = await asked(process);
+    off = 2 * HOUR;
+    await process.runs.decide(card.id, 'approve');
+    expect(await process.runs.wait('run')).toMatchObject({ status: 'done' });
+  });
+});
+
+test('an hour to decide is an hour, also where the clock was set back while the model answered', async () => {
+  let off = 2 * HOUR;
+  const store = memoryStore();
+  const model = scriptedModel(async () => {
+    off = 0;
+    return { calls: [{ name: 'ask', input: {} }] };
+  });
+  const ai = countersign({ model, store, clock: () => Date.now() + off, retry: false });
+  const ask = ai.defineInterrupt({ name: 'ask', description: '', inputSchema: z.object({}), expiresIn: HOUR });
+  await ai.defineAgent({ name: 'clerk', tools: [ask] }).start('Ask.', { runId: 'run' });
+  await ai.runs.wait('run');
+  const [card] = (await ai.runs.interrupts()).items;
+  expect((card?.expiresAt ?? 0) - (await store.now())).toBeGreaterThan(HOUR - MINUTE);
+});
+
+/** A trip of two steps: the first process falls asleep between them, and another takes the run over and goes on. */
+async function trip(clock: (of: 'first' | 'second') => number, store: Store, sleeps: () => void, leaseMs: number) {
+  const booked: string[] = [];
+  const asleep = Promise.withResolvers<void>();
+  const awake = Promise.withResolvers<void>();
+  const open = (name: 'first' | 'second', on: Store) =>
+    bank(
+      on,
+      () => clock(name),
+      async ({ step }) => {
+        await step('flight', () => booked.push(`flight by ${name}`));
+        if (name === 'first') {
+          asleep.resolve();
+          await awake.promise;
+        }
+        await step('hotel', () => booked.push(`hotel by ${name}`));
+        return 'booked';
+      },
+      { expiresIn: HOUR, leaseMs },
+    );
+  // Asleep, it cannot renew its claim either.
+  const first = open('first', changedStore(store, { renew: () => new Promise(() => undefined) }));
+  const { id } = await asked(first);
+  await first.runs.decide(id, 'approve');
+  await asleep.promise;
+  sleeps();
+  const second = open('second', store);
+  await second.runs.drive('run');
+  await second.runs.settled();
+  const [doubt] = (await second.runs.interrupts()).items;
+  await second.runs.decide(doubt?.id ?? '', 'approve', { by: 'bob' });
+  await second.runs.settled();
+  awake.resolve();
+  await first.runs.settled();
+  return booked;
+}
+
+test('who slept for longer than its claim lasts begins no other step, also where its clock was set back', async () => {
+  let off = 0;
+  let passed = 0;
+  const store = memoryStore({ now: () => Date.now() + passed });
+  // Only the steady clock, which cannot be moved, could tell it: more than a second has to pass for real.
+  const before = performance.now();
+  const booked = trip(
+    (of) => Date.now() + (of === 'first' ? off : passed),
+    store,
+    () => {
+      off = -HOUR;
+      passed = MINUTE;
+      while (performance.now() - before < 1_200);
+    },
+    100,
+  );
+  expect(await booked).toEqual(['flight by first', 'hotel by second']);
+});
+
+test('in the millisecond in which another may take the run, nothing more is begun', async () => {
+  let now = 1_800_000_000_000;
+  const booked = trip(
+    () => now,
+    memoryStore({ now: () => now }),
+    () => {
+      now += 15_000;
+    },
+    15_000,
+  );
+  expect(await booked).toEqual(['flight by first', 'hotel by second']);
+});
