@@ -74,13 +74,27 @@ export function decisionPart(
 function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
   const decision: unknown = typeof input === 'string' ? { type: input } : input;
   const type = isObject(decision) ? decision.type : undefined;
-  if ((VERBS as readonly unknown[]).includes(type)) return decision as Exclude<DecisionInput, string>;
-  throw new UsageError(
-    'invalid-decision',
-    { decision: type },
-    "A decision has the type approve, reject, cancel, respond or restart: write 'approve', or { type: 'respond', output }.",
-  );
+  if (!isObject(decision) || !(VERBS as readonly unknown[]).includes(type))
+    throw new UsageError(
+      'invalid-decision',
+      { decision: type },
+      "A decision has the type approve, reject, cancel, respond or restart: write 'approve', or { type: 'respond', output }.",
+    );
+  const verb = type as Verb;
+  const odd = Object.keys(decision).filter((key) => decision[key] !== undefined && !FIELDS[verb].includes(key));
+  if (odd.length === 0) return decision as Exclude<DecisionInput, string>;
+  // Whoever writes `input` for `edit` would let run what they meant to change.
+  const message = `A decision of the type ${verb} has no ${odd.join(', ')}: only ${FIELDS[verb].join(', ')}.`;
+  throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
 }
+
+const FIELDS: Readonly<Record<Verb, readonly string[]>> = {
+  approve: ['type', 'edit'],
+  reject: ['type', 'reason'],
+  cancel: ['type', 'reason'],
+  respond: ['type', 'output'],
+  restart: ['type', 'resumed', 'replaceInput'],
+};
 
 /** What was decided, without who and when: two who decided the same decided this. */
 export function decisionOf(input: DecisionInput): Json {

@@ -215,3 +215,20 @@ test('who approves what has no tool any more is told what can be done', async ()
     ),
   });
 });
+
+test.each([
+  [{ type: 'approve', input: { amount: 1 } }, 'input'],
+  [{ type: 'approve', reason: 'fine' }, 'reason'],
+  [{ type: 'reject', edit: { amount: 1 } }, 'edit'],
+  [{ type: 'respond', output: 1, resumed: true }, 'resumed'],
+] as const)('%o is refused, and nothing is decided', async (decision, field) => {
+  const { clerk, runs, paid } = bank();
+  const { id } = await clerk.start('Pay.');
+  const [interruptId = ''] = (await runs.wait(id)).pending;
+  const deciding = runs.decide(interruptId, decision as never);
+  await expect(deciding).rejects.toMatchObject({ code: 'invalid-decision', details: { fields: [field] } });
+  expect({ paid, pending: (await runs.get(id)).pending }).toEqual({ paid: [], pending: [interruptId] });
+  await runs.decide(interruptId, { type: 'approve', edit: undefined });
+  await runs.wait(id);
+  expect(paid).toEqual([5]);
+});
