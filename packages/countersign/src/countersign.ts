@@ -241,6 +241,7 @@ export class Countersign {
     return {
       name: config.name,
       limits: { maxTurns: config.maxTurns ?? this.#settings.maxTurns },
+      onEvent: config.onEvent,
       driver: (context) => {
         const schema = config.output && asSchema(config.output.schema, 'output.schema');
         return prepareDriver(this.#settings, { ...config, ...(context && { context }) }, schema, unknown);

@@ -68,9 +68,10 @@ export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable
 export type { PromptTemplate } from './prompts/definition.ts';
 export type { AppendListener } from './runs/appends.ts';
 export type { DecisionInput, Settlement, Withdrawal } from './runs/decision.ts';
-export type { DriveOptions, Rest, StartedRun } from './runs/drives.ts';
+export type { DriveOptions, StartedRun } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
 export type { OnReminder, Reminder } from './runs/reminders.ts';
+export type { Rest } from './runs/rest.ts';
 export type {
   DecideOptions,
   FollowOptions,

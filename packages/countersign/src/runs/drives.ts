@@ -1,23 +1,22 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
 import { ConflictError, UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
-import { textOf } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
 import { callFailed, interrupted } from '../loop/generate.ts';
+import { guarded } from '../loop/guarded.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
-import { pendingCards } from './card.ts';
 import { expireCards } from './expiry.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
 import { Live, tellBoth } from './live.ts';
 import { fail, goOn } from './outcome.ts';
-import { statusOf } from './projection.ts';
 import { Renewals } from './renewals.ts';
-import type { NewRun, RunRecord, RunStatus, Store } from './store.ts';
+import { type Rest, restOf } from './rest.ts';
+import type { NewRun, RunRecord, Store } from './store.ts';
 import { StoreTime } from './store-time.ts';
 import { trustedState } from './view.ts';
 
@@ -25,6 +24,8 @@ import { trustedState } from './view.ts';
 export type AgentPort = {
   readonly name: string;
   readonly limits: Limits;
+  /** Hears of what is recorded by this process. */
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
   driver(context: Context | undefined): Driver;
   tools(): ReadonlyMap<string, ToolDefinition>;
   defined(): ReadonlyMap<string, ToolDefinition>;
@@ -57,23 +58,8 @@ type OpenOptions = {
   readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
-/** How a run stands when this process rests with it. */
-export type Rest = {
-  readonly id: string;
-  readonly status: RunStatus;
-  readonly text: string;
-  /** The ids of the questions that wait. */
-  readonly pending: readonly string[];
-};
-
 /** Empty once the run rests: V8 may keep what a map once had until the next full collection. */
 type Driven = { readonly rest: Promise<Rest>; journal: Journal | undefined };
-
-function restOf(id: string, state: State, agent: AgentPort, failed: boolean): Rest {
-  const said = state.turn?.content ?? state.history.last?.content ?? [];
-  const status = failed ? 'failed' : statusOf(state, agent.limits);
-  return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };
-}
 
 export class Drives {
   readonly live = new Live();
@@ -143,7 +129,8 @@ export class Drives {
       onStale: how.onStale ?? 'absorb',
       claim: how.enter ? 'enter' : how.held === undefined ? 'take' : 'hold',
     });
-    const run = new Run(state, { sink: journal, ...(emit && { emit }) });
+    const { onEvent } = agent;
+    const run = new Run(state, { sink: journal, ...(emit && { emit }), ...(onEvent && { onEvent: guarded(onEvent) }) });
     journal.attach(run);
     return { run, journal };
   }
@@ -206,7 +193,7 @@ export class Drives {
 
   async #rest(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<Rest> {
     const failed = await this.#drive(agent, run, journal, options);
-    return restOf(journal.runId, run.state, agent, failed);
+    return restOf(journal.runId, run.state, agent.limits, failed);
   }
 
   #keep(journal: Journal, driving: Promise<Rest>): void {

@@ -23,13 +23,14 @@ import {
   signedResume,
   withoutEntries,
 } from './decision.ts';
-import type { AgentPort, DriveOptions, Drives, Rest } from './drives.ts';
+import type { AgentPort, DriveOptions, Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
 import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
+import type { Rest } from './rest.ts';
 import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, WaitOptions } from './run-options.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';

@@ -1,9 +1,9 @@
 // Those who listen to a stored run: one that throws hurts nobody, and is not called again.
-import { approve, type Chunk, countersign, memoryStore } from 'countersign';
+import { approve, type Chunk, countersign, memoryStore, type RunEvent } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
-function bank() {
+function bank(onEvent?: (event: RunEvent) => void) {
   const paid: string[] = [];
   const calls = [{ name: 'pay', ref: 'p', input: {} }];
   const model = scriptedModel([{ text: 'One moment.', calls }, 'Paid.']);
@@ -12,7 +12,7 @@ function bank() {
     paid.push('paid');
     return 'paid';
   });
-  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }), paid };
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay], ...(onEvent && { onEvent }) }), paid };
 }
 
 /** Throws when it hears of a chunk of this type, or of anything. */
@@ -64,4 +64,25 @@ test('a listener of the run that throws keeps nothing from the others', async ()
   await clerk.start('Pay.', { runId: 'talk' });
   expect(await runs.rested('talk')).toMatchObject({ status: 'waiting' });
   expect(heard).toContain('text');
+});
+
+test('what the agent says is to hear of facts hears of each, whoever asks for them', async () => {
+  const heard: string[] = [];
+  const { clerk, runs } = bank(({ type }) => heard.push(type));
+  await clerk.start('Pay.', { runId: 'run' });
+  const [id = ''] = (await runs.wait('run')).pending;
+  await runs.decide(id, 'approve');
+  await runs.wait('run');
+  expect(heard).toEqual((await runs.recorded('run')).map(({ type }) => type));
+});
+
+test('one that throws is not called again, and hurts nobody', async () => {
+  const heard: string[] = [];
+  const { clerk, runs } = bank(({ type }) => {
+    heard.push(type);
+    throw new Error('The listener is broken.');
+  });
+  await clerk.start('Pay.', { runId: 'run' });
+  expect(await runs.wait('run')).toMatchObject({ status: 'waiting' });
+  expect(heard).toEqual(['user-spoke']);
 });
