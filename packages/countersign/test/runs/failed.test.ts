@@ -1,5 +1,5 @@
 // Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
-import { countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { countersign, InvariantError, memoryStore, ProviderError, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -80,6 +80,25 @@ describe('a run that failed', () => {
     await expect(waiting).rejects.toThrow('gone');
     never.resolve('Hello.');
     await ai.runs.settled();
+  });
+
+  test('says so also where what it had to say beside that is refused', async () => {
+    const kept = memoryStore();
+    const store = changedStore(kept, {
+      append: async (append) => {
+        const isFirst = append.events.some(({ type }) => type === 'run-failed') && !refused;
+        if (!isFirst) return kept.append(append);
+        refused = true;
+        throw new InvariantError('invariant', {}, 'Refused.');
+      },
+    });
+    let refused = false;
+    const { clerk, runs, paid } = bank([asksToPay, { fail: { message: '503' } }], store);
+    const { id } = await clerk.start('Pay.');
+    const [asked = ''] = (await runs.wait(id)).pending;
+    await runs.decide(asked, 'approve');
+    expect(await runs.wait(id)).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
+    expect({ refused, paid }).toEqual({ refused: true, paid: ['paid'] });
   });
 
   test('is cancelled, and what waits in it is withdrawn', async () => {
