@@ -2,27 +2,18 @@
 import { type Call, callOf, interruptId } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
-import { event, type InterruptKind, type Result, type RunEvent } from '../core/event.ts';
+import { event, type InterruptKind, type Result } from '../core/event.ts';
 import { askedAgain } from '../core/inside.ts';
 import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
-import { requestPart } from '../core/wire.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
 import { hasSettled, isHarmless, passesGate } from './doubt.ts';
-import { copyOf, runsWithOf, validInput } from './reading.ts';
+import { approvalContext, bodyContext, insideOf } from './given.ts';
+import { runsWithOf, validInput } from './reading.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
-import type { Within } from './sink.ts';
-import {
-  type Approval,
-  type ApprovalContext,
-  askGate,
-  type Inside,
-  requestPayload,
-  type ToolContext,
-  type ToolDefinition,
-} from './tool.ts';
+import { type Approval, askGate, requestPayload, type ToolDefinition } from './tool.ts';
 
 /** Never rejects: whatever happens to the call becomes a fact of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
@@ -133,13 +124,6 @@ async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
   return true;
 }
 
-const approvalContext = (driver: Driver, call: Call): ApprovalContext => ({
-  context: driver.context,
-  callId: call.id,
-  metadata: requestPart(call).metadata ?? {},
-  signal: driver.signal ?? NEVER,
-});
-
 /** The card tells of earlier calls of this tool that failed and may have taken effect. */
 function approvalPayload(run: Run, call: Call, approval: Approval | true): Json {
   const earlier = run.state.mayHaveActed.filter((other) => other.name === call.name);
@@ -216,88 +200,6 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text
 
 const MAY_HAVE_ACTED =
   ' It may have taken effect all the same: do not assume that it did not, and do not repeat it without saying so.';
-
-/** A signal that never fires, for bodies of runs that nobody can abort. */
-const NEVER = new AbortController().signal;
-
-function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContext['interrupt']): ToolContext {
-  const inner = call.phase.at === 'open' ? call.phase.inner : undefined;
-  return {
-    context: driver.context,
-    interrupt,
-    resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
-    step: stepsOf(run, call),
-    commitPoint: commitPointOf(run, call),
-    signal: driver.signal ?? NEVER,
-    callId: call.id,
-    idempotencyKey: call.id,
-    metadata: requestPart(call).metadata ?? {},
-  };
-}
-
-function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
-  return async () => {
-    run.record(event({ type: 'call-committed', callId: call.id }));
-    await mustHold(run, call);
-  };
-}
-
-function insideOf(run: Run, driver: Driver, call: Call): Inside {
-  const { signal, emit } = driver;
-  return {
-    ref: call.ref,
-    ...(signal && { signal }),
-    ...(emit && { emit }),
-    ...(run.isStored && { within: withinOf(run, driver, call) }),
-  };
-}
-
-/** What happens inside a call is recorded in its run, and nothing happens there once the run was taken away or ended. */
-function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
-  const wentOn = (events: readonly RunEvent[]) =>
-    event({ type: 'call-went-on', callId: call.id, inside: events } as const);
-  return {
-    ...(call.inside && { past: call.inside.state }),
-    begun: call.inside?.begun ?? false,
-    ...(clock && { clock }),
-    ...(stopping && { stopping }),
-    sink: {
-      write(events) {
-        if (!isGoingOn(run, call.id)) throw new LostSignal(call.name);
-        run.record(wentOn(events));
-      },
-      flushed: () => mustHold(run, call),
-    },
-    late: (events) => run.onLate?.([wentOn(events)]),
-  };
-}
-
-function isGoingOn({ state }: Run, callId: string): boolean {
-  return !state.ended && callOf(state, callId)?.phase.at === 'started';
-}
-
-function stepsOf(run: Run, call: Call): ToolContext['step'] {
-  const counts = new Map<string, number>();
-  return async (name, work) => {
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
-    const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;
-    const done = call.steps.get(step);
-    if (done !== undefined) return copyOf(done) as never;
-    await mustHold(run, call);
-    const output = toJson(await work());
-    if (!output.ok)
-      throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
-    run.record(event({ type: 'step-done', callId: call.id, step, output: output.value }));
-    await mustHold(run, call);
-    return copyOf(output.value) as never;
-  };
-}
-
-/** What is done is on record before more is done, and who has lost the run does nothing more. */
-async function mustHold(run: Run, call: Call): Promise<void> {
-  if (run.isStored && !(await run.isDurable())) throw new LostSignal(call.name);
-}
 
 async function outputResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
   const checking = tool.output.validate(output);

@@ -1,0 +1,99 @@
+// What the body of a call, and its gate, are given beside the input: what reaches the run stops once the run is lost.
+import { type Call, callOf } from '../core/call.ts';
+import { event, type RunEvent } from '../core/event.ts';
+import { toJson } from '../core/json.ts';
+import { requestPart } from '../core/wire.ts';
+import { copyOf } from './reading.ts';
+import type { Driver, Run } from './run.ts';
+import { LostSignal } from './signal.ts';
+import type { Within } from './sink.ts';
+import type { ApprovalContext, Inside, ToolContext } from './tool.ts';
+
+export function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContext['interrupt']): ToolContext {
+  const inner = call.phase.at === 'open' ? call.phase.inner : undefined;
+  return {
+    context: driver.context,
+    interrupt,
+    resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
+    step: stepsOf(run, call),
+    commitPoint: commitPointOf(run, call),
+    signal: driver.signal ?? NEVER,
+    callId: call.id,
+    idempotencyKey: call.id,
+    metadata: requestPart(call).metadata ?? {},
+  };
+}
+
+export const approvalContext = (driver: Driver, call: Call): ApprovalContext => ({
+  context: driver.context,
+  callId: call.id,
+  metadata: requestPart(call).metadata ?? {},
+  signal: driver.signal ?? NEVER,
+});
+
+/** A signal that never fires, for bodies of runs that nobody can abort. */
+const NEVER = new AbortController().signal;
+
+function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
+  return async () => {
+    run.record(event({ type: 'call-committed', callId: call.id }));
+    await mustHold(run, call);
+  };
+}
+
+export function insideOf(run: Run, driver: Driver, call: Call): Inside {
+  const { signal, emit } = driver;
+  return {
+    ref: call.ref,
+    ...(signal && { signal }),
+    ...(emit && { emit }),
+    ...(run.isStored && { within: withinOf(run, driver, call) }),
+  };
+}
+
+/** What happens inside a call is recorded in its run, and nothing happens there once the run was taken away or ended. */
+function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
+  const wentOn = (events: readonly RunEvent[]) =>
+    event({ type: 'call-went-on', callId: call.id, inside: events } as const);
+  return {
+    ...(call.inside && { past: call.inside.state }),
+    begun: call.inside?.begun ?? false,
+    ...(clock && { clock }),
+    ...(stopping && { stopping }),
+    sink: {
+      write(events) {
+        if (!isGoingOn(run, call.id)) throw new LostSignal(call.name);
+        run.record(wentOn(events));
+      },
+      flushed: () => mustHold(run, call),
+    },
+    late: (events) => run.onLate?.([wentOn(events)]),
+  };
+}
+
+function isGoingOn({ state }: Run, callId: string): boolean {
+  return !state.ended && callOf(state, callId)?.phase.at === 'started';
+}
+
+function stepsOf(run: Run, call: Call): ToolContext['step'] {
+  const counts = new Map<string, number>();
+  return async (name, work) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;
+    const done = call.steps.get(step);
+    if (done !== undefined) return copyOf(done) as never;
+    await mustHold(run, call);
+    const output = toJson(await work());
+    if (!output.ok)
+      throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
+    run.record(event({ type: 'step-done', callId: call.id, step, output: output.value }));
+    await mustHold(run, call);
+    return copyOf(output.value) as never;
+  };
+}
+
+/** What is done is on record before more is done, and who has lost the run does nothing more. */
+async function mustHold(run: Run, call: Call): Promise<void> {
+  if (run.isStored && !(await run.isDurable())) throw new LostSignal(call.name);
+}
