@@ -27,6 +27,7 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'remindAt',
   'labels',
   'risk',
+  'runsWith',
   'pauses',
   'inner',
   'path',

@@ -250,6 +250,7 @@ describe('rule 9: the gate comes before the body', () => {
     ['interruptId', { interruptId: 'forged' }],
     ['path', { path: ['p'] }],
     ['replacedInput', { replacedInput: { amount: 1 } }],
+    ['runsWith', { runsWith: { amount: 1 } }],
     ['steps', { steps: { charge: 'forged' } }],
     ['queued', { queued: true, maxTurnsReached: true }],
     ['source, outcome, mayHaveActed', { source: 'pending', outcome: 'output', mayHaveActed: false }],
@@ -265,6 +266,8 @@ describe('rule 9: the gate comes before the body', () => {
       const paused = await ai.generate({ prompt: 'go', tools: [pay] });
       expect(log).toEqual([]);
       expect(only(paused.interrupts).metadata).toMatchObject({ interrupt: true, interruptKind: 'approval' });
+      // A card shows this as what would run.
+      expect(only(paused.interrupts).metadata).not.toHaveProperty('runsWith');
       const again = await ai.generate({ tools: [pay], messages: travelled(paused.messages) });
       expect(log).toEqual([]);
       const part = only(again.interrupts);
