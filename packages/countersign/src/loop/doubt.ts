@@ -1,6 +1,7 @@
 // Whether a call that was started and has no result may be run again without asking anybody.
 import type { Call } from '../core/call.ts';
 import { isUnasked } from './changed.ts';
+import { validInput } from './reading.ts';
 import type { Driver } from './run.ts';
 import { type ApprovalContext, askGate, type ToolDefinition } from './tool.ts';
 
@@ -16,12 +17,12 @@ export function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, {
   return phase.since !== undefined && clock() - phase.since > settlesWithin;
 }
 
-/** Whoever was let run may run again. Where nobody was asked, as there was no gate yet or it said no need, it is asked. */
-export async function passesGate(
-  tool: ToolDefinition,
-  call: Call,
-  input: unknown,
-  ctx: ApprovalContext,
-): Promise<boolean> {
-  return !isUnasked(tool, call) || (await askGate(tool, input, ctx)) === false;
+/**
+ * Whoever was let run may run again. Where nobody was asked, as there was no gate yet or it said no need, it is asked, with
+ * a reading of its own: it cannot change what runs.
+ */
+export async function passesGate(tool: ToolDefinition, call: Call, ctx: ApprovalContext): Promise<boolean> {
+  if (!isUnasked(tool, call)) return true;
+  const input = await validInput(tool, call);
+  return input.ok && (await askGate(tool, input.value, ctx)) === false;
 }

@@ -18,9 +18,8 @@ import { type Approval, askGate, requestPayload, type ToolDefinition } from './t
 /** Never rejects: whatever happens to the call becomes a fact of the run. */
 export async function runCall(run: Run, driver: Driver, call: Call): Promise<void> {
   const tool = driver.tools.get(call.name);
-  // What a person let run, or what has begun, waits for its tool; what nobody was asked about is told as a mistake.
-  const waits = call.phase.at === 'cleared' || (run.isStored && call.phase.at === 'open' && !!call.phase.inner);
-  if (!tool && waits) return unavailable(run, driver, tool, call, `There is no tool ${call.name} here any more.`);
+  if (!tool && waits(run, call))
+    return unavailable(run, driver, tool, call, `There is no tool ${call.name} here any more.`);
   if (!tool) return settle(run, call, failed(unknownTool(call.name, driver)));
   const fresh = call.phase.at === 'open' && !call.phase.inner;
   const changed = fresh ? undefined : changedKind(tool, call);
@@ -28,9 +27,8 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   try {
     if (fresh && (await askFirst(run, driver, tool, call))) return;
     const input = await validInput(tool, call);
-    if (!input.ok && run.isStored && waits) return unread(run, driver, tool, call, input.text);
-    if (!input.ok) return settle(run, call, failed(input.text));
-    if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call, input.value))) return;
+    if (!input.ok) return await unread(run, driver, tool, call, input.text);
+    if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call))) return;
     if (driver.signal?.aborted) return;
     await runBody(run, driver, tool, call, input.value);
   } catch (error) {
@@ -38,8 +36,14 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   }
 }
 
-/** With what the schema makes of the input now, if anything: that is what would run. */
+/** What a person let run, or what has begun, waits for its tool; what nobody was asked about is told as a mistake. */
+function waits({ isStored }: Run, { phase }: Call): boolean {
+  return phase.at === 'cleared' || (isStored && phase.at === 'open' && phase.inner !== undefined);
+}
+
+/** Where it waits, with what the schema makes of the input now, if anything: that is what would run. */
 async function unread(run: Run, driver: Driver, tool: ToolDefinition, call: Call, message: string): Promise<void> {
+  if (!run.isStored || !waits(run, call)) return settle(run, call, failed(message));
   const { runsWith: _approved, ...asked } = call;
   const now = await validInput(tool, asked);
   unavailable(run, driver, tool, call, message, now.ok ? await runsWithOf(tool, asked, now.value) : {});
@@ -69,20 +73,22 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   let found = '';
   try {
     const input = tool ? await validInput(tool, call) : undefined;
-    const mayRun = async (tool: ToolDefinition, input: unknown): Promise<boolean> => {
-      const passes = await passesGate(tool, call, input, approvalContext(driver, call));
+    const mayRun = async (tool: ToolDefinition): Promise<boolean> => {
+      const passes = await passesGate(tool, call, approvalContext(driver, call));
       if (!passes) found = NEEDS_APPROVAL;
       return passes;
     };
-    if (tool && input?.ok && isHarmless(tool, call) && (await mayRun(tool, input.value)))
+    if (tool && input?.ok && isHarmless(tool, call) && (await mayRun(tool)))
       return runBody(run, driver, tool, call, input.value);
-    if (tool?.verify && input?.ok) {
-      const verified = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
+    // Whoever looks it up has a reading of their own, and cannot change what runs.
+    const looked = tool?.verify && input?.ok ? await validInput(tool, call) : undefined;
+    if (tool?.verify && input?.ok && looked?.ok) {
+      const verified = await tool.verify(looked.value, { idempotencyKey: call.id, context: driver.context });
       if (isObject(verified) && 'output' in verified)
         return settle(run, call, await outputResult(tool, call, verified.output));
       const isNothing = verified === undefined || verified === null;
       found = isNothing ? FOUND_NOTHING : ' A look-up gave something that is neither { output } nor undefined.';
-      if (isNothing && hasSettled(tool, call, driver) && (await mayRun(tool, input.value)))
+      if (isNothing && hasSettled(tool, call, driver) && (await mayRun(tool)))
         return runBody(run, driver, tool, call, input.value);
     }
   } catch (error) {
@@ -98,26 +104,28 @@ const FOUND_NOTHING = ' A look-up found no trace of it, which does not prove tha
 
 /** True when nothing is to run now: a person is asked first, or what they would be asked does not fit. */
 async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<boolean> {
-  if (tool.body && tool.needsApproval === false) return false;
+  if (tool.body) return tool.needsApproval !== false && gateAsks(run, driver, tool, call);
   const input = await validInput(tool, call);
   if (!input.ok) {
     settle(run, call, failed(input.text));
     return true;
   }
-  if (!tool.body) {
-    const payload = shown(await requestPayload(tool, input.value));
-    if (payload.ok) pause(run, driver, tool, call, 'question', payload.value);
-    else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
-    return true;
-  }
-  return gateAsks(run, driver, tool, call, input.value);
+  const payload = shown(await requestPayload(tool, input.value));
+  if (payload.ok) pause(run, driver, tool, call, 'question', payload.value);
+  else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
+  return true;
 }
 
-/** True when a person is asked whether the call may run. */
-async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Call, input: unknown): Promise<boolean> {
+/** True when nothing is to run now, as above. The gate has a reading of its own, and cannot change what runs. */
+async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<boolean> {
+  const input = await validInput(tool, call);
+  if (!input.ok) {
+    await unread(run, driver, tool, call, input.text);
+    return true;
+  }
   // Before the gate, which may change what it is given.
-  const runsWith = await runsWithOf(tool, call, input);
-  const approval = await askGate(tool, input, approvalContext(driver, call));
+  const runsWith = await runsWithOf(tool, call, input.value);
+  const approval = await askGate(tool, input.value, approvalContext(driver, call));
   if (approval === false) return false;
   const options = approval === true ? {} : askOptionsOf(approval);
   pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options, runsWith);

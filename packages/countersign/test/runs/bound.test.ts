@@ -3,6 +3,7 @@ import { type Countersign, countersign, memoryStore, type ToolConfig, z } from '
 import { scriptedModel } from 'countersign/testing';
 import { interruptCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 
 const LEASE_MS = 60_000;
 
@@ -157,6 +158,25 @@ describe('a call in doubt', () => {
       { to: 'ann', amount: 10 },
       { to: 'ann', amount: 10 },
     ]);
+  });
+
+  type Bill = { readonly lines: number[] };
+  const BILL = z.object({ lines: z.array(z.number()) });
+  const emptied = ({ lines }: Bill) => void lines.splice(0);
+
+  test.each<[string, Partial<ToolConfig>]>([
+    ['its look-up', { needsApproval: false, verify: emptied, settlesWithin: 1 }],
+    ['its gate', { needsApproval: (bill: Bill) => emptied(bill) ?? false, idempotent: true }],
+  ])('is run again with its input, whatever %s did with what it was given', async (_who, config) => {
+    const { deploy, paid, lapse } = versions({ lines: [3, 2] });
+    const old = deploy(BILL, config, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(paid).toHaveLength(1));
+    lapse();
+    const next = deploy(BILL, config);
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(paid).toEqual([{ lines: [3, 2] }, { lines: [3, 2] }]);
   });
 
   test('is as urgent as it was when it was approved', async () => {
