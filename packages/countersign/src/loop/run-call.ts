@@ -84,8 +84,10 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     const looked = tool?.verify && input?.ok ? await validInput(tool, call) : undefined;
     if (tool?.verify && input?.ok && looked?.ok) {
       const verified = await tool.verify(looked.value, { idempotencyKey: call.id, context: driver.context });
-      if (isObject(verified) && 'output' in verified)
-        return settle(run, call, await outputResult(tool, call, verified.output));
+      if (isObject(verified) && 'output' in verified) {
+        const result = await outputResult(tool, call, verified.output);
+        return wasOvertaken(run, call) ? undefined : settle(run, call, result);
+      }
       const isNothing = verified === undefined || verified === null;
       found = isNothing ? FOUND_NOTHING : ' A look-up gave something that is neither { output } nor undefined.';
       if (isNothing && hasSettled(tool, call, driver) && (await mayRun(tool)))
@@ -94,8 +96,15 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
   }
+  if (wasOvertaken(run, call)) return;
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
   pause(run, driver, known, call, 'unknown-outcome', { message }, keptOf(call));
+}
+
+/** What came of it was recorded meanwhile, by who had started it: that stays. */
+function wasOvertaken({ isStored, state }: Run, { id }: Call): boolean {
+  const { phase } = callOf(state, id) ?? {};
+  return isStored && (phase === undefined || phase.at === 'settled');
 }
 
 const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which nobody gave.';
@@ -145,6 +154,7 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
 }
 
 async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call, input: unknown): Promise<void> {
+  if (wasOvertaken(run, due)) return;
   const memory = rememberInterrupts(due.name);
   run.record(event({ type: 'call-started', callId: due.id, ...(recordsInside(run, tool) && { inside: true }) }));
   // Nobody may act on a start that is not on record, or after an end that is.

@@ -1,13 +1,23 @@
 // Results that come after a run was taken over: only of the try that is on record, and only from who started it.
 import { countersign, memoryStore, NotPerformed, type ToolConfig } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../eventually.ts';
 
 const LEASE_MS = 60_000;
+/** Whoever renews a claim that is this short soon sees what others recorded. */
+const SHORT_LEASE_MS = 30;
 
-/** Processes on one store, each with a tool `pay` of its own. The first one's is what `first` makes of it. */
-function processes(first: Partial<ToolConfig>, stuck: () => Promise<unknown>, config: Partial<ToolConfig> = {}) {
+/**
+ * Processes on one store, each with a tool `pay` of its own. The first one's is what `first` makes of it. With `beside`, a
+ * question waits beside the call, and keeps the turn open.
+ */
+function processes(
+  first: Partial<ToolConfig>,
+  stuck: () => Promise<unknown>,
+  config: Partial<ToolConfig> = {},
+  beside: readonly { readonly name: string }[] = [],
+) {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -15,20 +25,29 @@ function processes(first: Partial<ToolConfig>, stuck: () => Promise<unknown>, co
   const mayReturn = Promise.withResolvers<void>();
   const open = (isFirst: boolean) => {
     const model = scriptedModel(({ messages }) =>
-      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
+      messages.some(({ role }) => role === 'tool')
+        ? 'Done.'
+        : { calls: [{ name: 'pay', ref: 'a', input: {} }, ...beside] },
     );
-    const ai = countersign({ model, store, clock, leaseMs: LEASE_MS, retry: false });
+    const ai = countersign({ model, store, clock, leaseMs: isFirst ? LEASE_MS : SHORT_LEASE_MS, retry: false });
     const pay = ai.defineTool({ name: 'pay', description: '', ...config, ...(isFirst && first) }, async () => {
       if (isFirst) return stuck();
       paid.push('paid');
       await mayReturn.promise;
       return 'paid';
     });
-    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+    const ask = ai.defineInterrupt({ name: 'ask', description: '' });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, ask] }) };
   };
   const results = async () =>
     (await store.read('run'))?.events.flatMap((event) => (event.type === 'call-settled' ? [event.result] : []));
-  return { one: open(true), two: open(false), lapse: () => (now += 2 * LEASE_MS), paid, mayReturn, results };
+  const renew = vi.spyOn(store, 'renew');
+  /** The second has seen what is on record by now. */
+  const seen = async () => {
+    const before = renew.mock.calls.length;
+    await eventually(() => expect(renew.mock.calls.length).toBeGreaterThan(before + 1));
+  };
+  return { one: open(true), two: open(false), lapse: () => (now += 2 * LEASE_MS), paid, mayReturn, results, seen };
 }
 
 /** The second takes over and pays; what the first says when it wakes up, in the middle of that, is not heard. */
@@ -101,4 +120,40 @@ describe.each([
       await secondPays(world, wakes.resolve);
     },
   );
+});
+
+test.each([
+  ['finds nothing', undefined, {}],
+  ['finds nothing, and it could be run again', undefined, { settlesWithin: LEASE_MS }],
+  ['finds something else', { output: 'found' }, {}],
+])('a result that is recorded while others look it up stays: the look-up %s', async (_what, found, config) => {
+  const begun = Promise.withResolvers<void>();
+  const wakes = Promise.withResolvers<void>();
+  const looks = Promise.withResolvers<void>();
+  const look = Promise.withResolvers<typeof found>();
+  const stuck = async () => {
+    begun.resolve();
+    await wakes.promise;
+    return 'late';
+  };
+  const verify = () => {
+    looks.resolve();
+    return look.promise;
+  };
+  const world = processes({}, stuck, { ...config, verify }, [{ name: 'ask' }]);
+  const { one, two, lapse, paid, mayReturn, results, seen } = world;
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await begun.promise;
+  lapse();
+  await two.runs.drive('run');
+  await looks.promise;
+  wakes.resolve();
+  await eventually(async () => expect(await results()).toEqual([{ type: 'output', output: 'late' }]));
+  await seen();
+  look.resolve(found);
+  mayReturn.resolve();
+  await Promise.all([one.runs.settled(), two.runs.settled()]);
+  expect(await results()).toEqual([{ type: 'output', output: 'late' }]);
+  expect(paid).toEqual([]);
+  expect((await two.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
