@@ -57,6 +57,12 @@ export function toJson(value: unknown): JsonCheck {
   }
 }
 
+/** A copy of what is JSON, for those who may change what they are given. */
+export function copyOf<T>(value: T): T {
+  const copy = toJson(value);
+  return copy.ok ? (copy.value as T) : value;
+}
+
 /** True when both are the same JSON value; the order of an object's keys does not matter. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

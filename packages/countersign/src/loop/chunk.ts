@@ -1,6 +1,7 @@
 // Chunks: what a stream shows of a run while it goes on, the pause included.
 import { callOf } from '../core/call.ts';
 import type { Decision, RunEvent } from '../core/event.ts';
+import { copyOf } from '../core/json.ts';
 import { isToolRequest, type Part, type ToolRequestPart, type ToolResponsePart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import { requestPart, responsePart } from '../core/wire.ts';
@@ -43,34 +44,41 @@ export function modelChunk(chunk: ModelChunk, index: number): Chunk {
   }
 }
 
-/** The chunks that tell of one event; `before` and `after` are the states around it. */
+/**
+ * The chunks that tell of one event; `before` and `after` are the states around it. They hold copies: whoever shows them,
+ * and hides something in them, does not change what is asked, runs or is on record.
+ */
 export function eventChunks(event: RunEvent, before: State, after: State, index: number): readonly Chunk[] {
   switch (event.type) {
     case 'model-replied':
-      return event.content.filter(isToolRequest).map((part) => ({
-        type: 'tool-request',
-        role: 'model',
-        index,
-        content: [part],
-        text: '',
-        toolRequest: part.toolRequest,
-      }));
+      return event.content
+        .filter(isToolRequest)
+        .map(copyOf)
+        .map((part) => ({
+          type: 'tool-request',
+          role: 'model',
+          index,
+          content: [part],
+          text: '',
+          toolRequest: part.toolRequest,
+        }));
     case 'call-interrupted': {
       const call = callOf(after, event.callId);
       if (!call || event.interrupt.kind === 'inside') return [];
-      const part = requestPart(call);
+      const part = copyOf(requestPart(call));
       return [{ type: 'interrupt', role: 'model', index, content: [part], text: '', interrupt: part }];
     }
     case 'decision-made': {
       const call = callOf(before, event.callId);
       if (!call || event.decision.type === 'inside') return [];
       const { ref, name } = call;
-      return [{ type: 'decision', role: 'tool', index, content: [], text: '', ref, name, decision: event.decision }];
+      const decision = copyOf(event.decision);
+      return [{ type: 'decision', role: 'tool', index, content: [], text: '', ref, name, decision }];
     }
     case 'call-settled': {
       const call = callOf(before, event.callId);
       if (!call) return [];
-      const part = responsePart({ ...call, phase: { at: 'settled', result: event.result } });
+      const part = copyOf(responsePart({ ...call, phase: { at: 'settled', result: event.result } }));
       return [
         { type: 'tool-response', role: 'tool', index, content: [part], text: '', toolResponse: part.toolResponse },
       ];

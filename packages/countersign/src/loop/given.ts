@@ -1,9 +1,8 @@
 // What the body of a call, and its gate, are given beside the input: what reaches the run stops once the run is lost.
 import { type Call, callOf } from '../core/call.ts';
 import { event, type RunEvent } from '../core/event.ts';
-import { toJson } from '../core/json.ts';
+import { copyOf, toJson } from '../core/json.ts';
 import { requestPart } from '../core/wire.ts';
-import { copyOf } from './reading.ts';
 import type { Driver, Run } from './run.ts';
 import { LostSignal } from './signal.ts';
 import type { Within } from './sink.ts';

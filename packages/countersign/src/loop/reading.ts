@@ -1,6 +1,6 @@
 // What the schema of a tool makes of an input. A person lets run what was made of it when they were asked.
 import type { Call } from '../core/call.ts';
-import { type Json, sameJson, toJson } from '../core/json.ts';
+import { copyOf, type Json, sameJson, toJson } from '../core/json.ts';
 import type { ToolDefinition } from './tool.ts';
 
 export type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
@@ -41,9 +41,4 @@ function read(tool: ToolDefinition, input: Json): ReturnType<ToolDefinition['inp
 function isMadeOf(value: unknown, made: Json): boolean {
   const json = toJson(value);
   return json.ok && sameJson(json.value, made);
-}
-
-export function copyOf(value: Json): Json {
-  const copy = toJson(value);
-  return copy.ok ? copy.value : value;
 }

@@ -1,5 +1,15 @@
 // Rule 4: messages, decisions and options that are passed in are never changed, by us or through us.
-import { approve, type GenerateOptions, interrupt, type Message, respond, restart, tool, z } from 'countersign';
+import {
+  approve,
+  type GenerateOptions,
+  interrupt,
+  type Message,
+  memoryStore,
+  respond,
+  restart,
+  tool,
+  z,
+} from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, deepFreeze, failureOf, nth, only, payTool, requests, scripted, travelled } from './support.ts';
 
@@ -203,6 +213,23 @@ describe('rule 4: nothing given is changed', () => {
     const paused = await ai.generate({ prompt: 'go', tools: [list, ask] });
     kept.push('later');
     expect(nth(requests(paused.messages), 0).metadata?.pendingOutput).toEqual(['first']);
+  });
+
+  test.each([undefined, 'run'])('a listener that changes what it hears changes nothing (stored: %s)', async (runId) => {
+    const spoil = (value: any): void => {
+      for (const [key, item] of Object.entries(value))
+        if (typeof item === 'object' && item !== null) spoil(item);
+        else value[key] = 'spoilt';
+    };
+    const log: string[] = [];
+    const pay = payTool(log, { needsApproval: () => ({ show: { amount: 5 } }) });
+    const { ai } = scripted([calls({ name: 'pay', ref: 'p', input: { amount: 5 } }), 'done'], { store: memoryStore() });
+    const chat = ai.defineAgent({ name: 'clerk', tools: [pay] }).chat(runId === undefined ? {} : { runId });
+    const paused = await chat.send({ prompt: 'go', onChunk: spoil });
+    expect(JSON.stringify(paused.messages)).not.toContain('spoilt');
+    const done = await chat.send({ resume: { approve: paused.interrupts }, onChunk: spoil });
+    expect(JSON.stringify(done.messages)).not.toContain('spoilt');
+    expect(log).toEqual(['paid 5']);
   });
 
   test('metadata that is not ours survives a pause, on parts and on messages', async () => {
