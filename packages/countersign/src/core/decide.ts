@@ -98,7 +98,10 @@ function matchEntries(
       decided.set(target.call.id, entry.where);
     }
   }
+  const over = new Set(matched.filter(({ decision }) => ENDS.has(decision.type)).map(({ call }) => call));
   for (const [call, nested] of inside) {
+    // What is decided inside it as well comes to nothing.
+    if (over.has(call)) continue;
     const state = insideState(call);
     const known = decidedRefs(call);
     const open = nested.filter(({ part }) => !known.has(refsOf(part)));
@@ -113,6 +116,9 @@ function matchEntries(
   }
   return { matched, leaves, faults };
 }
+
+/** What settles a call: nothing goes on in it. */
+const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel']);
 
 type Target =
   | { readonly call: Call; readonly interruptId: string; readonly rest: readonly string[] }

@@ -1,6 +1,6 @@
 // A tool or a sub-agent that is gone, or takes other input, in the next version of the program.
-import { z } from 'countersign';
-import { expect, test } from 'vitest';
+import { cancel, reject, respond, z } from 'countersign';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
   above,
@@ -8,8 +8,10 @@ import {
   call,
   type Define,
   EVERYWHERE,
+  of,
   only,
   placed,
+  question,
   STUCK,
   script,
   tool,
@@ -123,6 +125,51 @@ test('a sub-agent that had acted and is gone, rejected: the model is not told th
   const { status, text } = await two.runs.get(id);
   expect(status).toBe('done');
   expect(text).not.toContain('It did not run.');
+});
+
+describe('a sub-agent that is gone while a question waits inside it', () => {
+  const ENDINGS = ['reject', 'cancel', 'respond'] as const;
+  const ending = (type: (typeof ENDINGS)[number]) => (type === 'respond' ? { type, output: 'over' } : type);
+
+  /** The first question inside was answered, the second waits, and so does the sub-agent: it was gone in between. */
+  async function wasGone(deep: boolean) {
+    const { open } = world();
+    const version =
+      (has: 'deputy' | 'no deputy'): Define =>
+      (ai) => {
+        const model = script([[call('q', {}, 'first'), call('q', {}, 'second')]]);
+        const deputy = ai.defineAgent({ name: 'deputy', tools: [question(ai, 'q')], model });
+        const tools = has === 'deputy' ? [deputy] : [];
+        return placed(ai, deep ? 'inside' : 'root', { tools, model: script([[ask('deputy')]]) });
+      };
+    const one = open(version('deputy'));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const first = only((await waiting(one.runs)).filter(({ part }) => part.toolRequest.ref === 'first'));
+    await one.runs.decide(first.id, { type: 'respond', output: '1' }, { drive: false });
+    const two = open(version('no deputy'));
+    await two.runs.drive(id);
+    await two.runs.settled();
+    const cards = await waiting(two.runs);
+    return { id, three: open(version('deputy')), gone: of(cards, 'deputy'), second: of(cards, 'q') };
+  }
+
+  test.each(ENDINGS)('both decided before it goes on (%s): the run goes on', async (type) => {
+    const { id, three, gone, second } = await wasGone(true);
+    await three.runs.decide(second.id, { type: 'respond', output: '2' }, { drive: false });
+    await three.runs.decide(gone.id, ending(type), { drive: false });
+    await three.runs.drive(id);
+    await three.runs.settled();
+    expect((await three.runs.get(id)).status).toBe('done');
+  });
+
+  test.each(ENDINGS)('both decided at once (%s): the run goes on', async (type) => {
+    const { id, three, gone, second } = await wasGone(false);
+    const over = { reject: reject(gone.part), cancel: cancel(gone.part), respond: respond(gone.part, 'over') }[type];
+    const answer = respond(second.part, '2');
+    const resume = type === 'respond' ? { respond: [over, answer] } : { [type]: [over], respond: [answer] };
+    expect((await three.root.chat({ runId: id }).send({ resume })).finishReason).toBe('stop');
+  });
 });
 
 test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how) => ({ where, how }))))(
