@@ -204,7 +204,8 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
     case 'restart':
       return {
         ...edited(decided, decision, interrupt),
-        resumed: { value: decision.resumed },
+        // A conversation inside goes on with what was decided in it.
+        ...(!call.inside && { resumed: { value: decision.resumed } }),
         phase: { at: 'cleared' },
       };
     case 'approve':

@@ -10,6 +10,7 @@ import {
   EVERYWHERE,
   of,
   only,
+  payTool,
   placed,
   question,
   STUCK,
@@ -171,6 +172,36 @@ describe('a sub-agent that is gone while a question waits inside it', () => {
     expect((await three.root.chat({ runId: id }).send({ resume })).finishReason).toBe('stop');
   });
 });
+
+test.each([true, { messages: [] }])(
+  'a sub-agent that was gone, run again with %j, goes on with what was decided inside',
+  async (resumed) => {
+    const { open, effects } = world();
+    const version =
+      (has: 'helper' | 'no helper'): Define =>
+      (ai) => {
+        const helper = ai.defineAgent({
+          name: 'helper',
+          tools: [payTool(ai, effects)],
+          model: script([[call('pay')]]),
+        });
+        const tools = has === 'helper' ? [helper] : [];
+        return ai.defineAgent({ name: 'root', tools, model: script([[ask('helper')]]) });
+      };
+    const one = open(version('helper'));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    await one.runs.decide(only(await waiting(one.runs)).id, 'approve', { drive: false });
+    const two = open(version('no helper'));
+    await two.runs.drive(id);
+    await two.runs.settled();
+    const three = open(version('helper'));
+    await three.runs.decide(of(await waiting(three.runs), 'helper').id, { type: 'restart', resumed });
+    await three.runs.settled();
+    expect((await three.runs.get(id)).status).toBe('done');
+    expect(effects).toEqual(['pay']);
+  },
+);
 
 test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how) => ({ where, how }))))(
   'a tool that is gone and whose body $how, rejected: the model is told so, $where',
