@@ -13,6 +13,7 @@ const deep = (levels: number): unknown => {
 describe('toJson', () => {
   test.each([
     [0, 0],
+    [-0, 0],
     ['', ''],
     [false, false],
     [null, null],
@@ -21,6 +22,7 @@ describe('toJson', () => {
       [undefined, 1],
       [null, 1],
     ],
+    [new Array(2), [null, null]],
     [{ a: undefined, b: 1 }, { b: 1 }],
     [new Date(0), '1970-01-01T00:00:00.000Z'],
     [{ toJSON: () => ({ shown: true }) }, { shown: true }],

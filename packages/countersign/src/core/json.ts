@@ -21,7 +21,8 @@ export function toJson(value: unknown): JsonCheck {
   function copy(value: unknown, path: string): Json {
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
     if (typeof value === 'number') {
-      if (Number.isFinite(value)) return value;
+      // As it is read back: there is no -0 in JSON.
+      if (Number.isFinite(value)) return value === 0 ? 0 : value;
       throw new NotJson(path, `${value} is not a JSON number`);
     }
     if (value === undefined) return null;
@@ -37,7 +38,8 @@ export function toJson(value: unknown): JsonCheck {
   function copyObject(value: object, path: string): Json {
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path);
-    if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}[${index}]`));
+    // Unlike `map`, it sees the holes: what comes out has none.
+    if (Array.isArray(value)) return Array.from(value, (item, index) => copy(item, `${path}[${index}]`));
     if (value instanceof Map || value instanceof Set) throw new NotJson(path, 'a Map or Set is not JSON');
     const out: Record<string, Json> = {};
     for (const key of Object.keys(value)) {
