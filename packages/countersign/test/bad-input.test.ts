@@ -97,6 +97,19 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     });
   });
 
+  test.each([
+    { needsApproval: null },
+    { needsApproval: 'no' },
+    { settlesWithin: null },
+    { settlesWithin: -1 },
+    { settlesWithin: Number.NaN },
+    { settlesWithin: '5' },
+  ])('a tool that is not clear about when it may run: %o', (config) => {
+    expect(() => tool({ ...anything, name: 'pay', ...(config as object) }, () => 1)).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('of tool pay must be') }),
+    );
+  });
+
   test('several faulty decisions at once: all are listed, nothing runs', async () => {
     const ai = instance({
       calls: [

@@ -30,7 +30,7 @@ const RISKS = ['low', 'medium', 'high'] as const;
 /** As far as dates go. */
 const LONGEST_MS = 8_640_000_000_000_000;
 
-function isDuration(value: unknown): boolean {
+export function isDuration(value: unknown): boolean {
   return value === undefined || (typeof value === 'number' && value >= 0 && value <= LONGEST_MS / 2);
 }
 

@@ -4,7 +4,7 @@ import type { DecisionPart } from '../core/decide.ts';
 import { messageOf, UsageError } from '../core/errors.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../models/model.ts';
-import { askOptionsOf, askProblem } from './ask-options.ts';
+import { askOptionsOf, askProblem, isDuration } from './ask-options.ts';
 import type { Chunk } from './chunk.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from './decisions.ts';
 import {
@@ -211,6 +211,19 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       { name },
       `The questions of tool ${name} cannot wait like that: ${problem}.`,
     );
+  const { needsApproval = false, settlesWithin } = config;
+  if (typeof needsApproval !== 'boolean' && typeof needsApproval !== 'function')
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `needsApproval of tool ${name} must be true, false or a function, not ${String(needsApproval)}.`,
+    );
+  if (!isDuration(settlesWithin))
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `settlesWithin of tool ${name} must be a number of milliseconds, not ${String(settlesWithin)}.`,
+    );
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;
   return {
@@ -222,11 +235,11 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       return spec;
     },
     ...(body && { body }),
-    needsApproval: config.needsApproval ?? false,
+    needsApproval,
     idempotent: config.idempotent === true,
     commits: config.commits === true,
     ...(config.verify && { verify: config.verify }),
-    ...(config.settlesWithin !== undefined && { settlesWithin: config.settlesWithin }),
+    ...(settlesWithin !== undefined && { settlesWithin }),
     asks,
     metadata: config.metadata ?? {},
   };
