@@ -14,7 +14,7 @@ import type { Runs } from '../runs/runs.ts';
 import type { LoadedRun, RunRecord } from '../runs/store.ts';
 import { stateOf } from '../runs/view.ts';
 import type { InterruptCard, Problem } from './card.ts';
-import { cardOf } from './cards.ts';
+import { cardOf, interruptCard } from './cards.ts';
 import { chatMessage } from './chat-messages.ts';
 import type { Person } from './chat-options.ts';
 import { finishReason } from './finish-reason.ts';
@@ -116,11 +116,10 @@ export class StoredChat {
       if (await this.#begin(post.said)) return new Map();
     }
     const { run, events } = loaded ?? (await this.#existing());
-    const state = stateOf(events);
-    const { decisions, problems } = postedDecisions(post, pendingCards(this.#chatId, state));
+    const { decisions, problems } = postedDecisions(post, pendingCards(this.#chatId, stateOf(events)));
     const refused = new Map(problems);
     for (const decision of decisions) {
-      const found = await this.#decide(decision, run, state);
+      const found = await this.#decide(decision);
       if (found) refused.set(decision.interruptId, found);
     }
     if (post.said) await this.#say(post.said, post.regenerate, signal);
@@ -144,24 +143,18 @@ export class StoredChat {
   }
 
   /** Why the decision was refused, where it can be mended. A decision that comes too late changes nothing. */
-  async #decide(
-    { interruptId, decision, digest, note }: PostedDecision,
-    run: RunRecord,
-    state: State,
-  ): Promise<readonly Problem[] | undefined> {
-    const { runs, mayDecide } = this.#options;
+  async #decide({ interruptId, decision, digest, note }: PostedDecision): Promise<readonly Problem[] | undefined> {
+    const { runs, agent, mayDecide } = this.#options;
     const { id: by, context } = this.#person;
     if (runIdOf(interruptId) !== this.#chatId) throw unknownInterrupt(interruptId);
-    const pending = pendingCards(this.#chatId, state).get(interruptId);
-    if (pending) {
-      const card = cardOf(interruptId, pending, undefined, this.#options.tools(), () => true);
-      if (!mayDecide(card, this.#person))
-        throw new UsageError(
-          'not-allowed',
-          { status: 403, interruptId, runId: run.id },
-          `${by} may not decide ${interruptId}.`,
-        );
-    }
+    // It may have been asked after the chat was loaded, such as by what this very post decided before.
+    const card = interruptCard(await runs.interrupt(interruptId), agent, true);
+    if (card.status === 'pending' && !mayDecide(card, this.#person))
+      throw new UsageError(
+        'not-allowed',
+        { status: 403, interruptId, runId: this.#chatId },
+        `${by} may not decide ${interruptId}.`,
+      );
     try {
       await runs.decide(interruptId, decision, {
         by,

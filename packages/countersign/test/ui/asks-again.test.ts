@@ -1,0 +1,71 @@
+// A call that asks again: who may decide its first question, and what was said to it, is nothing to the next one.
+import { countersign, memoryStore, type Store, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
+import { expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+
+/** A chat in which a payment waits for approval; once it has that, its body asks the boss. */
+async function asked(route: Omit<ChatRouteOptions, 'authorize'> = {}, store: Store = memoryStore()) {
+  const model = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', ref: 'c1', input: { amount: 900 } }] },
+  );
+  const ai = countersign({ store, model, retry: false });
+  const paid: number[] = [];
+  const pay = ai.defineTool(
+    { name: 'pay', description: 'Pays.', inputSchema: z.object({ amount: z.number() }), needsApproval: true },
+    async ({ amount }, { resumed, interrupt }) => {
+      if (resumed === undefined) return interrupt({ message: 'For the boss.' });
+      paid.push(amount);
+      return 'paid';
+    },
+  );
+  const { GET, POST } = chatRoute(ai.defineAgent({ name: 'teller', tools: [pay] }), {
+    ...route,
+    authorize: () => ({ id: 'ada' }),
+  });
+  const post = (body: object) =>
+    POST(
+      new Request('http://localhost/api/chat', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ id: 'chat-1', ...body }),
+      }),
+    );
+  await (await post({ messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Pay' }] }] })).text();
+  const load = async () => {
+    const chat = await GET(new Request('http://localhost/api/chat/chat-1'));
+    return ((await chat.json()) as { messages: any[] }).messages;
+  };
+  const [first = ''] = (await ai.runs.get('chat-1')).pending;
+  return { runs: ai.runs, paid, post, load, first, second: `${first}/2` };
+}
+
+test('a question that is asked while a post is handled is decided only by those who may', async () => {
+  const real = memoryStore();
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let holds = false;
+  const store = changedStore(real, {
+    read: async (...given) => {
+      const loaded = await real.read(...given);
+      if (holds) {
+        holds = false;
+        held.resolve();
+        await release.promise;
+      }
+      return loaded;
+    },
+  });
+  const mayDecide: ChatRouteOptions['mayDecide'] = ({ kind }) => kind === 'approval';
+  const { runs, paid, post, first, second } = await asked({ mayDecide }, store);
+  holds = true;
+  const answering = post({ decisions: [{ interruptId: second, decision: { type: 'approve' } }] });
+  // The chat was loaded, and the question comes into being now.
+  await held.promise;
+  await runs.decide(first, 'approve', { by: 'boss' });
+  expect((await runs.wait('chat-1')).pending).toEqual([second]);
+  release.resolve();
+  expect((await answering).status).toBe(403);
+  expect((await runs.wait('chat-1')).pending).toEqual([second]);
+  expect(paid).toEqual([]);
+});
