@@ -16,7 +16,9 @@ export type PostedDecisions = {
 
 /** Explicit decisions come first; of several on one question the first counts. */
 export function postedDecisions(post: Post, pending: Pending): PostedDecisions {
-  const decisions = new Map(post.decisions.map((decision) => [decision.interruptId, decision]));
+  const decisions = new Map<string, PostedDecision>();
+  for (const decision of post.decisions)
+    if (!decisions.has(decision.interruptId)) decisions.set(decision.interruptId, decision);
   const problems = new Map<string, readonly Problem[]>();
   for (const part of post.parts) {
     const found = findCard(part, pending);

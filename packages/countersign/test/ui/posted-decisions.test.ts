@@ -81,3 +81,8 @@ test('of two decisions on one question the one in so many words counts', () => {
   const post = readPost({ id: 'chat-1', messages: [message], decisions: explicit });
   expect(postedDecisions(post, pending('approval')).decisions).toEqual(explicit);
 });
+
+test('of several decisions on one question in so many words the first counts', () => {
+  const decisions = ['reject', 'approve'].map((type) => ({ interruptId: KEY, decision: { type } }));
+  expect(postedDecisions(readPost({ id: 'chat-1', decisions }), pending('approval')).decisions).toEqual([decisions[0]]);
+});
