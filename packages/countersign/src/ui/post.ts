@@ -3,7 +3,7 @@ import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Part } from '../core/message.ts';
 import type { DecisionInput } from '../runs/decision.ts';
-import type { ChatMessage, ChatPart } from './ui-message.ts';
+import { type ChatMessage, type ChatPart, shownQuestions } from './ui-message.ts';
 
 /** A decision in so many words. */
 export type PostedDecision = {
@@ -16,8 +16,14 @@ export type PostedDecision = {
 /** What a person did to a tool part in the browser. */
 export type PostedPart =
   | { readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
-  | { readonly toolCallId: string; readonly output: unknown }
-  | { readonly toolCallId: string; readonly errorText: string };
+  | (AnsweredCall & { readonly output: unknown })
+  | (AnsweredCall & { readonly errorText: string });
+
+type AnsweredCall = {
+  readonly toolCallId: string;
+  /** The question that the browser showed last for this call; undefined if the page keeps no data parts. */
+  readonly shown?: string;
+};
 
 export type Post = {
   readonly chatId: string;
@@ -44,7 +50,9 @@ export function readPost(body: unknown): Post {
     regenerate: body.trigger === 'regenerate-message',
     ...(last?.role === 'user' && { said: { id: last.id, content: saidIn(last) } }),
     decisions,
-    parts: messages.filter(({ role }) => role === 'assistant').flatMap(({ parts }) => parts.flatMap(postedPart)),
+    parts: messages
+      .filter(({ role }) => role === 'assistant')
+      .flatMap(({ parts }) => parts.flatMap((part) => postedPart(part, parts))),
     ...(last?.role === 'assistant' && { known: last }),
     messages,
   };
@@ -112,7 +120,7 @@ export function saidIn({ parts }: ChatMessage): readonly Part[] {
   return content;
 }
 
-function postedPart(part: ChatPart): readonly PostedPart[] {
+function postedPart(part: ChatPart, all: readonly ChatPart[]): readonly PostedPart[] {
   if (part.type !== 'dynamic-tool' && !part.type.startsWith('tool-')) return [];
   const { toolCallId, state, approval, output, errorText } = part;
   if (state === 'approval-responded' && isObject(approval) && typeof approval.approved === 'boolean') {
@@ -121,8 +129,10 @@ function postedPart(part: ChatPart): readonly PostedPart[] {
     return [{ approvalId: approval.id, approved: approval.approved, ...reason }];
   }
   if (typeof toolCallId !== 'string') return [];
-  if (state === 'output-available' && 'output' in part) return [{ toolCallId, output }];
-  if (state === 'output-error' && typeof errorText === 'string') return [{ toolCallId, errorText }];
+  const shown = shownQuestions(all, toolCallId).at(-1);
+  const call = { toolCallId, ...(shown !== undefined && { shown }) };
+  if (state === 'output-available' && 'output' in part) return [{ ...call, output }];
+  if (state === 'output-error' && typeof errorText === 'string') return [{ ...call, errorText }];
   return [];
 }
 

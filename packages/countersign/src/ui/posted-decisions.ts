@@ -38,7 +38,9 @@ function findCard(
     const card = pending.get(part.approvalId);
     return card && { key: part.approvalId, card };
   }
-  for (const [key, card] of pending) if (toolCallIdOf(card) === part.toolCallId) return { key, card };
+  // What was said to an earlier question of the call, and is posted again, says nothing to this one.
+  for (const [key, card] of pending)
+    if (toolCallIdOf(card) === part.toolCallId && (part.shown ?? key) === key) return { key, card };
   return undefined;
 }
 
@@ -51,7 +53,7 @@ export function toolCallIdOf({ part }: PendingCard): string {
 
 type Read = { readonly decision: PostedDecision['decision'] } | { readonly problem: string };
 
-function readPart(part: PostedPart, { kind }: PendingCard): Read {
+function readPart(part: PostedPart, { kind, part: { metadata } }: PendingCard): Read {
   if ('approvalId' in part) {
     if (!part.approved) {
       const type = kind === 'unknown-outcome' ? 'cancel' : 'reject';
@@ -63,6 +65,8 @@ function readPart(part: PostedPart, { kind }: PendingCard): Read {
       return { problem: 'Say whether it happened, or whether it is to run again; a plain approval does not.' };
     return { decision: { type: 'approve' } };
   }
+  if (part.shown === undefined && typeof metadata?.pauses === 'number' && metadata.pauses > 1)
+    return { problem: 'This call has asked before: say which question it is that you answer.' };
   if ('errorText' in part) return { decision: { type: 'reject', reason: part.errorText } };
   if (kind === 'question') return { decision: { type: 'respond', output: part.output } };
   if (kind === 'unknown-outcome') return { problem: 'Say whether it happened, or whether it is to run again.' };

@@ -1,4 +1,5 @@
 // Messages and chunks of the AI SDK's user interface, as far as they are sent and read here.
+import { isObject } from '../core/json.ts';
 import type { Tool } from '../loop/tool.ts';
 import type { InterruptCard } from './card.ts';
 
@@ -26,3 +27,12 @@ export type ChatDataParts = {
   seal: { readonly token: string };
   end: { readonly finishReason: string };
 };
+
+/** The questions of this call that a message shows, in the order in which they were asked. */
+export function shownQuestions(parts: readonly ChatPart[], toolCallId: string): readonly string[] {
+  return parts.flatMap(({ type, data }) =>
+    type === 'data-interrupt' && isObject(data) && data.toolCallId === toolCallId && typeof data.id === 'string'
+      ? [data.id]
+      : [],
+  );
+}

@@ -3,7 +3,7 @@ import { sameJson } from '../core/json.ts';
 import type { Picture } from './picture.ts';
 import type { Piece, TextPiece, ToolPiece } from './piece.ts';
 import { isEnded } from './piece.ts';
-import type { ChatChunk, ChatMessage, ChatPart } from './ui-message.ts';
+import { type ChatChunk, type ChatMessage, type ChatPart, shownQuestions } from './ui-message.ts';
 
 /** The major version of `ai` in the browser: what a client does not know, breaks its stream. */
 export type ClientVersion = 5 | 6 | 7;
@@ -43,7 +43,7 @@ export class ChatWriter {
     this.#steps = this.#known.length;
     for (const part of known?.parts ?? []) {
       const id = toolCallIdOf(part);
-      if (id !== undefined) this.#sentTools.set(id, sentTool(part));
+      if (id !== undefined) this.#sentTools.set(id, sentTool(part, shownQuestions(known?.parts ?? [], id)));
     }
   }
 
@@ -142,8 +142,9 @@ export class ChatWriter {
     const available = { type: 'tool-input-available', toolCallId, toolName, input: piece.input };
     const isNew = sent.state === '' || sent.state === 'input-streaming';
     const isEdited = !isNew && !sameJson(sent.input, piece.input);
-    // The browser takes its answer for given, and the server did not take it.
-    const isRefused = waitsForAnswer(piece, native) && isAnswered(sent.state);
+    // The browser takes its answer for given, and the server did not take it, or it was to the question before this one.
+    const asksAgain = cards.size > 1 && [...cards.keys()].some((key) => !sent.cards.has(key));
+    const isRefused = waitsForAnswer(piece, native) && (isAnswered(sent.state) || asksAgain);
     if (isNew || isEdited || isRefused) {
       yield available;
       sent.state = 'input-available';
@@ -242,7 +243,7 @@ function toolCallIdOf({ type, toolCallId }: ChatPart): string | undefined {
   return isTool && typeof toolCallId === 'string' ? toolCallId : undefined;
 }
 
-function sentTool({ state, approval, input }: ChatPart): SentTool {
+function sentTool({ state, approval, input }: ChatPart, questions: readonly string[]): SentTool {
   const { id, approved } = (typeof approval === 'object' && approval !== null ? approval : {}) as Record<
     string,
     unknown
@@ -253,6 +254,6 @@ function sentTool({ state, approval, input }: ChatPart): SentTool {
     approvalId: typeof id === 'string' ? id : undefined,
     inputLength: 0,
     input,
-    cards: new Map(),
+    cards: new Map(questions.map((key) => [key, undefined])),
   };
 }

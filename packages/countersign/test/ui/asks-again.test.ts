@@ -1,7 +1,7 @@
 // A call that asks again: who may decide its first question, and what was said to it, is nothing to the next one.
 import { countersign, memoryStore, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
+import { APPROVAL, type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
@@ -68,4 +68,40 @@ test('a question that is asked while a post is handled is decided only by those 
   expect((await answering).status).toBe(403);
   expect((await runs.wait('chat-1')).pending).toEqual([second]);
   expect(paid).toEqual([]);
+});
+
+test.each([{ client: 5 }, { approvals: 'output' }] as const)(
+  'an approval that is posted again does not approve the next question of the call (%j)',
+  async (route) => {
+    const { runs, paid, post, load, second } = await asked(route);
+    const confirm = async () => {
+      const [said, last] = await load();
+      const parts = last.parts.map((part: any) =>
+        part.type === 'tool-pay' ? { ...part, state: 'output-available', output: APPROVAL.YES } : part,
+      );
+      return { messages: [said, { ...last, parts }] };
+    };
+    const confirmed = await confirm();
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await (await post(confirmed)).text();
+      expect((await runs.wait('chat-1')).pending).toEqual([second]);
+      // The page is told that its answer is none to what is asked now.
+      expect(answer).toContain('"tool-input-available"');
+    }
+    expect(paid).toEqual([]);
+    await (await post(await confirm())).text();
+    expect((await runs.wait('chat-1')).status).toBe('done');
+    expect(paid).toEqual([900]);
+  },
+);
+
+test('an answer that was given while the next question came is not taken for one to it', async () => {
+  const { runs, post, load, first } = await asked({ client: 5 });
+  const [said, last] = await load();
+  await runs.decide(first, 'approve', { by: 'boss' });
+  await runs.wait('chat-1');
+  // The page has not answered when it posts. Whatever it does until it hears of the next question is taken back.
+  const told = await (await post({ messages: [said, last] })).text();
+  expect(told.indexOf('"tool-input-available"')).toBeGreaterThan(0);
+  expect(told.indexOf('"tool-input-available"')).toBeLessThan(told.indexOf('For the boss.'));
 });

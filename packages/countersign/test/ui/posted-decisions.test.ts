@@ -86,3 +86,25 @@ test('of several decisions on one question in so many words the first counts', (
   const decisions = ['reject', 'approve'].map((type) => ({ interruptId: KEY, decision: { type } }));
   expect(postedDecisions(readPost({ id: 'chat-1', decisions }), pending('approval')).decisions).toEqual([decisions[0]]);
 });
+
+test.each([
+  ['the question that waits', ['c1', 'c1/2'], { decisions: ['approve'], problems: [] }],
+  ['an earlier question', ['c1'], { decisions: [], problems: [] }],
+  // It may be the answer to an earlier question, posted again.
+  ['no question', [], { decisions: [], problems: ['chat-1:c1/2'] }],
+])('where a call asks again, an output is for %s that the message shows', (_name, shown, expected) => {
+  const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, metadata: { pauses: 2 } };
+  const interrupt = { id: 'c1/2', kind: 'interrupt', payload: true } as const;
+  const card = { id: 'c1/2', part, tool: 'pay', kind: interrupt.kind, input: {}, payload: true, interrupt };
+  const cards = shown.map((id) => {
+    const key = `chat-1:${id}`;
+    return { type: 'data-interrupt', id: key, data: { id: key, toolCallId: 'c1' } };
+  });
+  const parts = [{ type: 'tool-pay', toolCallId: 'c1', ...output('Yes, confirmed.') }, ...cards];
+  const post = readPost({ id: 'chat-1', messages: [{ id: 'm', role: 'assistant', parts }] });
+  const { decisions, problems } = postedDecisions(post, new Map([['chat-1:c1/2', card]]));
+  expect({
+    decisions: decisions.map(({ decision }) => (decision as { type: string }).type),
+    problems: [...problems.keys()],
+  }).toEqual(expected);
+});
