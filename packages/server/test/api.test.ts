@@ -1,7 +1,8 @@
 import type { LogEntry } from '@countersign/server';
-import { z } from 'countersign';
+import { memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
+import { changedStore } from '../../countersign/test/changed-store.ts';
 import { begin, startServer } from './server.ts';
 
 test('nobody is let in without a token', async () => {
@@ -123,6 +124,58 @@ test('a start that is repeated with its key starts once, also at the same moment
   const bob = await as('bob');
   const his = await bob('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'hi' }, { 'idempotency-key': 'k-1' });
   expect(his.status).toBe(201);
+});
+
+/** A server whose store is slow with one write: the next one after `hold` waits for its `release`. */
+async function slowServer() {
+  const real = memoryStore();
+  let holding: { readonly reached: () => void; readonly released: Promise<void> } | undefined;
+  const append: typeof real.append = async (...given) => {
+    const waits = holding;
+    holding = undefined;
+    waits?.reached();
+    await waits?.released;
+    return real.append(...given);
+  };
+  const { as, ai } = await startServer({ store: changedStore(real, { append }) });
+  const ask = await as('ann');
+  return {
+    ai,
+    start: (key: string, chosen: object) =>
+      ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'hi', ...chosen }, { 'idempotency-key': key }),
+    hold: () => {
+      const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      holding = { reached: reached.resolve, released: released.promise };
+      return { held: reached.promise, release: released.resolve };
+    },
+  };
+}
+
+test.each([{}, { runId: 'mine' }])('a start that its own repetition overtakes is not refused (%j)', async (chosen) => {
+  const { ai, start, hold } = await slowServer();
+  const { held, release } = hold();
+  const slow = start('k', chosen);
+  await held;
+  const quick = await start('k', chosen);
+  release();
+  const answers = [quick, await slow, await start('k', chosen)];
+  expect(answers.map(({ status }) => status)).toEqual([201, 200, 200]);
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+  expect((await ai.runs.list()).items).toHaveLength(1);
+});
+
+test('a run that was started with another key is not taken for one of this key', async () => {
+  const { ai, start, hold } = await slowServer();
+  const mine = { runId: 'mine' };
+  expect((await start('one', mine)).status).toBe(201);
+  await ai.runs.wait('mine', { until: 'end' });
+  const { held, release } = hold();
+  const slow = start('two', mine);
+  await held;
+  expect((await start('two', mine)).status).toBe(409);
+  release();
+  expect((await slow).status).toBe(409);
+  expect((await start('one', mine)).status).toBe(200);
 });
 
 test('a run id that is taken is refused, whoever has it and whatever key comes with it', async () => {

@@ -33,6 +33,8 @@ export type Remembered = {
   readonly kept: Json;
   /** This request is the first with the key. */
   readonly isFirst: boolean;
+  /** Of this very request of this person with this key: what it did can be told by it. */
+  readonly mark: string;
   /** The key is free again: the request did nothing. */
   forget(): Promise<void>;
 };
@@ -52,14 +54,7 @@ export async function remember(
 ): Promise<Remembered> {
   const id = hash([person, key]);
   const fingerprint = hash(asked);
-  const isFirst = await notes.put(
-    COLLECTION,
-    id,
-    { fingerprint, kept },
-    { version: 0, expiresAt: Date.now() + KEPT_MS },
-  );
-  const note = isFirst ? undefined : await notes.get(COLLECTION, id);
-  const before = (note?.value ?? { fingerprint, kept }) as { readonly fingerprint: string; readonly kept: Json };
+  const { isFirst, before } = await keep(notes, id, { fingerprint, kept });
   if (before.fingerprint !== fingerprint)
     throw new UsageError(
       'key-reused',
@@ -69,10 +64,23 @@ export async function remember(
   return {
     kept: before.kept,
     isFirst,
+    mark: hash([id, fingerprint]),
     forget: async () => {
       await notes.remove(COLLECTION, id);
     },
   };
+}
+
+type Kept = { readonly fingerprint: string; readonly kept: Json };
+
+async function keep(notes: Notes, id: string, value: Kept): Promise<{ isFirst: boolean; before: Kept }> {
+  for (;;) {
+    if (await notes.put(COLLECTION, id, value, { version: 0, expiresAt: Date.now() + KEPT_MS }))
+      return { isFirst: true, before: value };
+    const note = await notes.get(COLLECTION, id);
+    // Otherwise it was forgotten in between.
+    if (note) return { isFirst: false, before: note.value as Kept };
+  }
 }
 
 const hash = (value: Json): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

@@ -8,6 +8,9 @@ import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempote
 import { runAnswer, unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
+/** Beside the first words of a run that was started with a key: which request it was. Recorded together with the start. */
+const START_MARK = 'startedWith';
+
 export function startEndpoints({ ai, access }: Services) {
   /** False if this very request was taken before. */
   async function start(
@@ -19,19 +22,25 @@ export function startEndpoints({ ai, access }: Services) {
     const agent = ai.agents.get(asked.agent);
     if (!agent) throw unknownAgent(asked.agent);
     const { context } = person;
+    const metadata = remembered && { [START_MARK]: remembered.mark };
+    const said = { role: 'user' as const, content: [{ text: asked.prompt }], ...(metadata && { metadata }) };
     try {
-      await agent.start(asked.prompt, { runId, by: person.id, ...(context && { context }) });
+      await agent.start({ messages: [said] }, { runId, by: person.id, ...(context && { context }) });
       return true;
     } catch (error) {
       if (!(error instanceof CountersignError && error.code === 'run-exists')) throw error;
-      const run = await access.reference(runId);
-      // The first with a key did not start this run, whoever did: its caller chose an id that is taken.
-      if (!remembered || remembered.isFirst || run?.startedBy !== person.id || run.agent !== asked.agent) {
-        if (remembered?.isFirst) await remembered.forget();
-        throw error;
-      }
-      return false;
+      // Even the first with a key may be overtaken by its own repetition: only the record tells who started the run.
+      if (remembered && (await isMarked(runId, remembered.mark))) return false;
+      // Its caller chose an id that is taken.
+      if (remembered?.isFirst) await remembered.forget();
+      throw error;
     }
+  }
+
+  async function isMarked(runId: string, mark: string): Promise<boolean> {
+    const loaded = await ai.runs.store.read(runId, { limit: 1 });
+    const [first] = loaded?.events ?? [];
+    return first?.type === 'user-spoke' && first.messages.some(({ metadata }) => metadata?.[START_MARK] === mark);
   }
 
   return [
