@@ -19,7 +19,7 @@ export type Policies = {
 
 /** How many a policy looks at in one go. */
 const LOOK = 200;
-/** How long such a look is good for. */
+/** How long such a look is kept for others who follow. */
 const LOOK_MS = 100;
 /** How many are looked at for one page; after that a shorter page is given, with its cursor. */
 const MOST = 2_000;
@@ -73,24 +73,27 @@ export class Access {
     throw new UsageError('not-allowed', { status: 403, runId }, `${person.id} may read ${runId}, but not steer it.`);
   }
 
-  /** Whoever may decide a question of a run may read the run. */
-  async sees(run: RunReference, person: Person): Promise<boolean> {
+  /** Whoever may decide a question of a run may read the run. `news`: of the hub, for those who follow. */
+  async sees(run: RunReference, person: Person, news?: number): Promise<boolean> {
     if (this.mayRead(run, person)) return true;
     if (!this.#policies.mayDecide) return false;
-    const items = await this.#questions(run.id);
+    const items = await (news === undefined ? this.#questions(run.id) : this.#shared(run.id, news));
     return items.some((item) => this.mayDecide(this.card(item, person, null), person));
   }
 
-  /** Everybody who follows asks this at once when a run has changed: they share one look. */
-  #questions(runId: string): Promise<readonly RunInterrupt[]> {
-    const known = this.#looks.get(runId);
+  /** Everybody who follows asks this at once when a run has changed: they share one look that began after the change. */
+  #shared(runId: string, news: number): Promise<readonly RunInterrupt[]> {
+    const key = `${news}:${runId}`;
+    const known = this.#looks.get(key);
     if (known !== undefined) return known;
-    const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: LOOK }));
-    const look = Promise.all(both)
-      .then((pages) => pages.flatMap(({ items }) => items))
-      .finally(() => setTimeout(() => this.#looks.delete(runId), LOOK_MS).unref());
-    this.#looks.set(runId, look);
+    const look = this.#questions(runId).finally(() => setTimeout(() => this.#looks.delete(key), LOOK_MS).unref());
+    this.#looks.set(key, look);
     return look;
+  }
+
+  async #questions(runId: string): Promise<readonly RunInterrupt[]> {
+    const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: LOOK }));
+    return (await Promise.all(both)).flatMap(({ items }) => items);
   }
 
   /** The question as this person sees it, or undefined if they may not. */

@@ -3,7 +3,9 @@ import { connect } from 'node:net';
 import { createToken, revokeToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
+import { changedStore } from '../../countersign/test/changed-store.ts';
 import { begin, startServer, type TestServer } from './server.ts';
 
 /** The store, and how often it was asked for what. */
@@ -137,6 +139,55 @@ test('whoever comes back with the last id misses nothing and gets nothing twice'
   expect(seqs[0]).toBe(3);
   expect(seqs).toEqual(seqs.map((_, index) => index + 3));
   expect(text.trimEnd().endsWith('event: end\ndata: {}')).toBe(true);
+});
+
+test('whoever comes back while another look is under way is not given what that one saw', async () => {
+  const real = memoryStore();
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let holdsAt: number | undefined;
+  const read: typeof real.read = async (runId, options) => {
+    const loaded = await real.read(runId, options);
+    if (holdsAt === undefined || options?.after !== holdsAt) return loaded;
+    holdsAt = undefined;
+    held.resolve();
+    await release.promise;
+    return loaded;
+  };
+  const server = await startServer({ store: changedStore(real, { read }) });
+  const [ask, token] = [await server.as('ann'), await server.tokenFor('ann')];
+  const run = await begin(ask, server.ai, 'ask when?');
+  const path = `/api/v1/runs/${run.id}/events?after=${run.version}`;
+  const everything = await follow(server, token, '/api/v1/changes');
+  holdsAt = run.version;
+  const early = await follow(server, token, path);
+  await held.promise;
+  await server.ai.runs.decide(run.interrupts[0].id, { type: 'respond', output: 'now' });
+  await server.ai.runs.wait(run.id, { until: 'end' });
+  // From here on nobody is told of it any more.
+  await everything.hears(run.id);
+  const late = await follow(server, token, path);
+  await late.hears('event: end');
+  release.resolve();
+  await early.hears('event: end');
+});
+
+test('whoever may decide hears of a question, also of one that comes right after its run', async () => {
+  const asks = Promise.withResolvers<void>();
+  const model = scriptedModel(async () => {
+    await asks.promise;
+    return { calls: [{ name: 'ask', input: { question: 'when?' } }] };
+  });
+  const server = await startServer({ instance: { model }, mayDecide: (_card, { id }) => id === 'boss' });
+  const [ann, boss] = [await server.as('ann'), await server.as('boss')];
+  const hers = await follow(server, await server.tokenFor('ann'), '/api/v1/changes');
+  const his = await follow(server, await server.tokenFor('boss'), '/api/v1/changes');
+  await ann('POST', '/api/v1/runs', { agent: 'teller', prompt: 'ask', runId: 'soon' });
+  await hers.hears('soon');
+  expect((await boss('GET', '/api/v1/runs/soon')).status).toBe(404);
+  asks.resolve();
+  await server.ai.runs.wait('soon');
+  expect((await boss('GET', '/api/v1/runs/soon')).status).toBe(200);
+  await his.hears('soon');
 });
 
 test('a client that does not read is cut off, and what it held is let go', async () => {

@@ -30,7 +30,7 @@ export async function* changesFor(
       else
         for (const runId of taken) {
           const run = await access.reference(runId);
-          if (run && (await access.sees(run, person))) yield { event: 'change', data: { runId } };
+          if (run && (await access.sees(run, person, hub.news))) yield { event: 'change', data: { runId } };
         }
       if (!until.aborted && isEmpty(waiting))
         await new Promise<void>((resolve) => {

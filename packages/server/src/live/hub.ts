@@ -24,6 +24,7 @@ export class Hub {
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #looking: ReturnType<typeof setInterval> | undefined;
   #stopWatching: (() => void) | undefined;
+  #news = 0;
 
   constructor(runs: Runs, options: HubOptions = DEFAULTS) {
     this.#runs = runs;
@@ -33,6 +34,14 @@ export class Hub {
   /** Fires when nobody is told anything any more: streams end. */
   get closed(): AbortSignal {
     return this.#closing.signal;
+  }
+
+  /**
+   * Another number whenever something was told, or may have been missed. Whoever shares a look that began under the same
+   * number is told of everything that it did not see.
+   */
+  get news(): number {
+    return this.#news;
   }
 
   /** The store is watched while somebody listens. Returns how to stop. */
@@ -79,10 +88,12 @@ export class Hub {
   }
 
   #tell(changed: ReadonlySet<string> | 'all'): void {
+    this.#news += 1;
     for (const listener of this.#listeners) listener(changed);
   }
 
   #rest(): void {
+    this.#news += 1;
     this.#stopWatching?.();
     this.#stopWatching = undefined;
     clearInterval(this.#looking);

@@ -10,7 +10,7 @@ type Tail = { readonly from: number; readonly events: readonly StoredEvent[]; re
 export class RunEvents {
   readonly #runs: Runs;
   readonly #hub: Hub;
-  /** What is being read now, by run and place: those who ask for the same get the same. */
+  /** What is being read now, by run, place and what was told before: those who ask for the same get the same. */
   readonly #reading = new Map<string, Promise<Tail | undefined>>();
 
   constructor(runs: Runs, hub: Hub) {
@@ -57,7 +57,7 @@ export class RunEvents {
   }
 
   #tail(runId: string, from: number): Promise<Tail | undefined> {
-    const key = `${from}:${runId}`;
+    const key = `${this.#hub.news}:${from}:${runId}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
     const reading = this.#runs
