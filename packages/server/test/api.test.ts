@@ -189,6 +189,20 @@ test('a run id that is taken is refused, whoever has it and whatever key comes w
   }
 });
 
+test('a run that has asked more than is shown shows what waits', async () => {
+  const model = scriptedModel(() => ({
+    calls: Array.from({ length: 201 }, (_, index) => ({ name: 'ask', input: { question: `${index}?` } })),
+  }));
+  const { as, ai } = await startServer({ instance: { model } });
+  const run = await begin(await as('ann'), ai, 'ask');
+  const [oldest, ...others] = run.pending;
+  for (const id of others) await ai.runs.decide(id, { type: 'respond', output: 'yes' }, { by: 'ann' });
+  const { body } = await (await as('ann'))('GET', `/api/v1/runs/${run.id}`);
+  expect(body.pending).toEqual([oldest]);
+  expect(body.interrupts).toHaveLength(200);
+  expect(body.interrupts.filter(({ status }: any) => status === 'pending')).toMatchObject([{ id: oldest }]);
+});
+
 test('a claim keeps others off, lapses, and is given up', async () => {
   const { as, ai } = await startServer({ mayDecide: () => true });
   const [ann, bob] = [await as('ann'), await as('bob')];

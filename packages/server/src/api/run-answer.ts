@@ -11,22 +11,26 @@ export function summaryOf(run: RunRecord, title: string | null): RunSummary {
   return { id, agent, title, status, startedBy, createdAt, updatedAt, version };
 }
 
+/** How many questions are told with a run. */
+const MOST = 200;
+
 /** The whole run, as this person sees it: what is in it only for those who may read. */
 export async function runAnswer(ai: Countersign, access: Access, runId: string, person: Person): Promise<Run> {
   const view = await ai.runs.get(runId);
   if (!person.scopes.includes('read')) return { ...summaryOf(view, null), ...UNREAD, finishReason: view.finishReason };
   const [waiting, settled] = await Promise.all([
-    ai.runs.interrupts({ runId, limit: 200 }),
-    ai.runs.interrupts({ runId, limit: 200, settled: true }),
+    ai.runs.interrupts({ runId, limit: MOST }),
+    ai.runs.interrupts({ runId, limit: MOST, settled: true, order: 'newest' }),
   ]);
   const claims = await claimsOf(
     ai.runs.notes,
     waiting.items.map(({ id }) => id),
   );
-  const cards = [...settled.items, ...waiting.items]
-    .map((item) => access.card(item, person, claims.get(item.id) ?? null))
-    .toSorted((left, right) => (left.createdAt ?? 0) - (right.createdAt ?? 0))
-    .slice(0, 200);
+  // What is settled has the room that is left by what waits.
+  const last = settled.items.slice(0, MOST - waiting.items.length).toReversed();
+  const cards = [...last, ...waiting.items]
+    .toSorted((left, right) => left.createdAt - right.createdAt)
+    .map((item) => access.card(item, person, claims.get(item.id) ?? null));
   const { messages, text, error, finishReason, pending } = view;
   return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts: cards };
 }

@@ -29,7 +29,10 @@ export const RunShape = RunSummaryShape.extend({
   error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
   finishReason: z.string().nullable(),
   pending: z.array(z.string()).openapi({ description: 'The ids of the questions that wait.' }),
-  interrupts: z.array(InterruptShape).openapi({ description: 'Its questions, the oldest first, at most 200.' }),
+  interrupts: z.array(InterruptShape).openapi({
+    description:
+      'Its questions, the oldest first, at most 200: those that wait, and of the others those that were asked last.',
+  }),
 }).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
 
 /** A run with its conversation and its questions. */
