@@ -149,7 +149,7 @@ export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerO
         case 'settled':
           if (standing.result.type === 'output') return standing.result.output;
           if (standing.result.type === 'error') throw new Failed(standing.result.text);
-          throw new Refused(textOf(standing.result, standing.decision));
+          throw new Refused(denialIn(standing) ?? standing.result.text);
         case 'stuck':
           throw new Refused(standing.text);
         case 'begun':
@@ -212,10 +212,9 @@ function knownOf({ call, standing }: OnRecord, { decision }: ClaimedCall): Known
     case 'stuck':
       return { at: 'done', call, outcome: { type: 'error', text: standing.text } };
     case 'settled': {
-      const { result } = standing;
-      if (result.type === 'rejected' || result.type === 'cancelled')
-        return { at: 'denied', call, text: textOf(result, standing.decision) };
-      return { at: 'done', call, outcome: outcomeOf(result) };
+      const denial = denialIn(standing);
+      if (denial !== undefined) return { at: 'denied', call, text: denial };
+      return { at: 'done', call, outcome: outcomeOf(standing.result) };
     }
   }
 }
@@ -224,8 +223,10 @@ function outcomeOf(result: Result): Outcome {
   return result.type === 'output' ? { type: 'output', output: result.output } : { type: 'error', text: result.text };
 }
 
-/** The words of the engine are for its own models; here the tool was the AI SDK's, and its user denied it. */
-function textOf(result: Result & { readonly text: string }, decision: Decision | undefined): string {
+/** Why a call did not run; undefined for one that ran, or that may have, however it was decided then. */
+function denialIn({ result, decision }: Standing & { at: 'settled' }): string | undefined {
+  if (result.type === 'output' || result.type === 'error' || result.mayHaveActed) return undefined;
+  // The words of the engine are for its own models; here the tool was the AI SDK's, and its user denied it.
   if (decision?.type === 'reject') return deniedText(decision.reason);
   if (decision?.type === 'cancel') return decision.reason ?? PASSED_OVER;
   return result.text;

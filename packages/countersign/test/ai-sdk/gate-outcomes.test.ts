@@ -1,22 +1,23 @@
 // How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
 
 import { streamText } from 'ai';
-import { memoryStore, NotPerformed } from 'countersign';
+import { type DecisionInput, memoryStore, NotPerformed } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
+import { userMessage } from './bank.ts';
 import { calling, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
-test('after a crash in the middle nobody guesses: it does not run again, and a person is asked', async () => {
+/** A call that was started, whose process then stalled for good: its claim lapses, and its renewals come too late. */
+async function inDoubt() {
   let now = Date.now();
   const store = memoryStore({ now: () => now });
   const pay = vi.fn(() => new Promise(() => undefined));
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
   const asked = await ask();
-  // The process that runs it stalls for good: its claim lapses, and its renewals come too late.
   void resume(asked, true);
   await eventually(() => expect(pay).toHaveBeenCalledOnce());
   now += 60_000;
@@ -24,14 +25,35 @@ test('after a crash in the middle nobody guesses: it does not run again, and a p
     { type: 'tool-error', error: { message: expect.stringContaining('nobody knows how it ended') } },
   ]);
   expect(pay).toHaveBeenCalledOnce();
-
-  const { runs } = gate(toolsOf({ pay }), { ...who, store });
-  const [card] = (await runs.interrupts()).items;
+  const gated = gate(toolsOf({ pay }), { ...who, store });
+  const [card] = (await gated.runs.interrupts()).items;
   expect(card).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
-  await runs.decide(card?.id ?? '', { type: 'respond', output: 'It was paid.' }, { by: 'clerk' });
-  await runs.settled();
-  expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output: 'It was paid.' }]);
+  const decide = async (decision: DecisionInput) => {
+    await gated.runs.decide(card?.id ?? '', decision, { by: 'clerk' });
+    await gated.runs.settled();
+  };
+  return { gated, decide, again: () => resume(asked, true) };
+}
+
+test('after a crash in the middle nobody guesses: it does not run again, and a person is asked', async () => {
+  const { decide, again } = await inDoubt();
+  await decide({ type: 'respond', output: 'It was paid.' });
+  expect(await again()).toMatchObject([{ type: 'tool-result', output: 'It was paid.' }]);
 });
+
+test.each([{ type: 'reject', reason: 'Leave it.' }, 'cancel'] as const)(
+  'a call in doubt that a person leaves at that may have run: %j',
+  async (decision) => {
+    const { gated, decide, again } = await inDoubt();
+    await decide(decision);
+    const told = expect.stringContaining('nobody knows whether it took effect');
+    expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: told } }]);
+    const part = { type: 'tool-pay', toolCallId: 'call-1', state: 'approval-requested', input: { amount: 10 } };
+    const messages = [{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')];
+    const [received] = await gated.receive(messages as never[]);
+    expect((received as any).parts).toMatchObject([{ state: 'output-error', errorText: told }]);
+  },
+);
 
 test('a tool that failed does not run again; who asks again gets the same error', async () => {
   const store = memoryStore();
