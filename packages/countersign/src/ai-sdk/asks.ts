@@ -12,6 +12,8 @@ export type Asks = {
   person(tool: string, input: unknown, options: CallOptions): Promise<boolean>;
   /** Whether any call of this tool may ask, now or in another request. */
   ever(tool: string): boolean;
+  /** Whether the provider runs it, and asks about it in its own way. A tool that is not ours may be such a one. */
+  elsewhere(tool: string): boolean;
   /** Whether the tool has no `execute`: if its calls are decided, then in the recipe's way, by their output. */
   byOutput(tool: string): boolean;
   /** From now on, these tools without `execute` are asked about. */
@@ -47,6 +49,13 @@ export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
       return (
         !hasExecute(name) || typeof approve === 'function' || approve.includes(name) || Boolean(tool.needsApproval)
       );
+    },
+    elsewhere(name) {
+      const tool = ownTool(tools, name) as
+        | { readonly type?: unknown; readonly isProviderExecuted?: unknown; readonly execute?: unknown }
+        | undefined;
+      if (!tool) return true;
+      return tool.type === 'provider' && (tool.isProviderExecuted === true || tool.execute === undefined);
     },
     byOutput: (name) => ownTool(tools, name) !== undefined && !hasExecute(name),
     confirm(names) {

@@ -60,7 +60,7 @@ export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, a
 
   const gated = Object.keys(tools).map((name) => {
     const tool = ownTool(tools, name) as ToolOf;
-    return [name, isRunElsewhere(tool) ? tool : gateTool(name, tool)] as const;
+    return [name, asks.elsewhere(name) ? tool : gateTool(name, tool)] as const;
   });
   return Object.fromEntries(gated) as Tools;
 }
@@ -71,16 +71,6 @@ export async function lastResult(result: unknown): Promise<unknown> {
   let last: unknown;
   for await (const item of result as AsyncIterable<unknown>) last = item;
   return last;
-}
-
-/** The provider runs it, and asks about it in its own way. */
-function isRunElsewhere(tool: ToolOf): boolean {
-  const { type, isProviderExecuted, execute } = tool as {
-    type?: unknown;
-    isProviderExecuted?: unknown;
-    execute?: unknown;
-  };
-  return type === 'provider' && (isProviderExecuted === true || execute === undefined);
 }
 
 function jsonOf(tool: string, input: unknown): Json {

@@ -32,13 +32,16 @@ export async function receive<Message extends UIMessage>(
 }
 
 async function settled(
-  part: ToolPart,
+  given: ToolPart,
   place: { readonly isLast: boolean; readonly isPassedOver: boolean; readonly seals: ReadonlyMap<string, string> },
   seen: Map<string, Promise<Known>>,
   ledger: Ledger,
   asks: Asks,
 ): Promise<ToolPart | undefined> {
-  const tool = toolNameOf(part);
+  const tool = toolNameOf(given);
+  // Who runs a tool of ours is not for the client to say.
+  const { providerExecuted, ...part } = given;
+  const isElsewhere = providerExecuted === true && asks.elsewhere(tool);
   const id = part.toolCallId;
   const isUndecided = part.state === 'approval-requested' || part.state === 'approval-responded';
   // Of a tool that asks nobody nothing is on record; whoever claims that it waits for approval is heard, and refused.
@@ -50,14 +53,19 @@ async function settled(
     input: part.input,
     ...claimOf(part, confirmed),
     ...place,
-    isGated: async () => isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] }),
+    isGated: async () =>
+      !isElsewhere && (isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] })),
   };
-  const first = seen.get(id);
-  // A call has one part; what stands there a second time could only say otherwise.
-  if (first !== undefined) return (await first).at === 'open-to-all' ? part : undefined;
-  const settling = ledger.settle(claimed);
+  const before = seen.get(id);
+  const settling = (async () => {
+    const first = await before;
+    return first && first.at !== 'open-to-all' ? first : ledger.settle(claimed);
+  })();
   seen.set(id, settling);
-  return truePart(part, claimed, await settling, confirmed);
+  const known = await settling;
+  // A call has one part; what stands there a second time could only say otherwise.
+  if ((await before) === known) return undefined;
+  return truePart(isElsewhere && known.at === 'open-to-all' ? given : part, claimed, known, confirmed);
 }
 
 function sealsIn(parts: readonly unknown[]): ReadonlyMap<string, string> {

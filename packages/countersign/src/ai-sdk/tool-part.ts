@@ -17,11 +17,11 @@ export type ToolPart = {
   readonly providerExecuted?: unknown;
 };
 
-/** The part, if it is about a call that this server runs. */
+/** The part, if it is about a call, whoever runs it. */
 export function toolPartOf(part: unknown): ToolPart | undefined {
   if (!isObject(part) || typeof part.type !== 'string' || typeof part.toolCallId !== 'string') return undefined;
   if (!part.type.startsWith('tool-') && part.type !== 'dynamic-tool') return undefined;
-  return part.providerExecuted === true ? undefined : (part as unknown as ToolPart);
+  return part as unknown as ToolPart;
 }
 
 export function toolNameOf({ type, toolName }: ToolPart): string {

@@ -283,6 +283,26 @@ describe('received', () => {
     }
   });
 
+  test.each(['tool-search', 'dynamic-tool'])('what the provider ran stays as it is (%s)', async (type) => {
+    const part = { type, toolName: 'mcp.find', toolCallId: '1', input: {}, providerExecuted: true };
+    const parts = [
+      { ...part, state: 'output-available', output: 'found' },
+      { ...part, toolCallId: '2', state: 'approval-responded', approval: { id: 'a', approved: true } },
+    ];
+    const tools = { search: { type: 'provider', isProviderExecuted: true, inputSchema: z.object({}) } } as never;
+    const messages = [{ id: 'm', role: 'assistant' as const, parts }];
+    for (const options of [{ store: memoryStore() }, { secret: 'a secret that is long enough to be one' }])
+      expect(await gate(tools, { ...who, ...options } as never).receive(messages as never[])).toEqual(messages);
+  });
+
+  test('a tool of ours is not run by the provider, whatever the client says', async () => {
+    const part = { type: 'tool-audit', toolCallId: '1', state: 'output-available', input: {}, output: 'ok' };
+    const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
+    const messages = [{ id: 'm', role: 'assistant', parts: [{ ...part, providerExecuted: 1 }] }];
+    const [received] = await gate(tools, { ...who, store: memoryStore() }).receive(messages as never[]);
+    expect(received).toEqual({ id: 'm', role: 'assistant', parts: [part] });
+  });
+
   test('a question that waits is received as it was asked', async () => {
     const store = memoryStore();
     const bank = await open({ way: 'approval', gate: withStore(store) });
