@@ -4,7 +4,7 @@ import { UsageError } from '../core/errors.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Store } from '../runs/store.ts';
 import { createSealer, type SealKeys } from '../ui/seal.ts';
-import { type Approve, createAsks, ownTool } from './asks.ts';
+import { type Approve, type Asks, createAsks, ownTool } from './asks.ts';
 import { gateTools, lastResult } from './gated-tools.ts';
 import { INSIDE, type Inside } from './inside.ts';
 import type { Ledger } from './ledger.ts';
@@ -79,28 +79,28 @@ export function gate<Tools extends ToolSet>(
         { [name]: options[name] },
         `\`${name}\` must be a text that is not empty.`,
       );
+  const asks = createAsks(tools, options.approve);
   if ('store' in options) {
     const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, namesOf(tools), bodies, expiresIn);
+    const calls = oneCallAgent(name, options.store, namesOf(tools, asks), bodies, expiresIn);
     const ledger = storedLedger(calls, { chatId, person, mayDecide });
-    return { ...withLedger(tools, options, ledger, bodies), runs: calls.ai.runs };
+    return { ...withLedger(tools, asks, ledger, bodies), runs: calls.ai.runs };
   }
   const { chatId, person, secret, expiresIn = HOUR_MS, clock = Date.now } = options;
   const ledger = sealedLedger({ sealer: createSealer(secret), chatId, person, expiresIn, clock });
-  return withLedger(tools, options, ledger, new Map(), ledger);
+  return withLedger(tools, asks, ledger, new Map(), ledger);
 }
 
 const HOUR_MS = 60 * 60 * 1000;
 
 function withLedger<Tools extends ToolSet>(
   tools: Tools,
-  { approve }: GateOptions,
+  asks: Asks,
   ledger: Ledger,
   bodies: Map<string, Body>,
   sealed?: SealedLedger,
 ): Gated<Tools> {
-  const asks = createAsks(tools, approve);
   return {
     tools: gateTools(tools, ledger, asks),
     receive: (messages) => receive(messages, ledger, asks),
@@ -116,8 +116,9 @@ function withLedger<Tools extends ToolSet>(
   };
 }
 
-/** The tools whose calls can be runs: a stored tool has a name that every provider takes. */
-const namesOf = (tools: ToolSet): readonly string[] => Object.keys(tools).filter((name) => /^[\w-]{1,128}$/.test(name));
+/** The tools whose calls can be runs. One that may ask must be among them: the engine refuses a name that it does not take. */
+const namesOf = (tools: ToolSet, asks: Asks): readonly string[] =>
+  Object.keys(tools).filter((name) => /^[\w-]{1,128}$/.test(name) || (asks.ever(name) && !asks.elsewhere(name)));
 
 /** What a call does when nobody is there who passes it the options of a request. */
 function bodiesOf(tools: ToolSet): Map<string, Body> {

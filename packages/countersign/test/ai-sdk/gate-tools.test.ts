@@ -153,6 +153,17 @@ test.each([
   expect(() => gate({}, options as never)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });
 
+test('with a store, a tool that may ask needs a name that the engine takes', async () => {
+  const store = memoryStore();
+  const pay = tool({ inputSchema, execute: () => 'paid' });
+  const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('"bank.pay"') });
+  for (const asking of [{ needsApproval: true }, { execute: undefined }])
+    expect(() => gate({ 'bank.pay': { ...pay, ...asking } as any }, { ...who, store })).toThrow(refused);
+  expect(() => gate({ 'bank.pay': pay }, { ...who, store, approve: ['bank.pay'] })).toThrow(refused);
+  expect(gate({ 'bank.pay': pay }, { ...who, store }).tools['bank.pay']).toBeDefined();
+  expect(gate({ 'bank.pay': pay }, { ...who, secret: SECRET, approve: ['bank.pay'] })).toBeDefined();
+});
+
 /** Notes what a streaming tool gives. */
 function watched(execute: any, seen: unknown[]) {
   return async function* (...given: unknown[]) {
