@@ -83,7 +83,7 @@ export function gate<Tools extends ToolSet>(
   if ('store' in options) {
     const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, namesOf(tools, asks), bodies, expiresIn);
+    const calls = oneCallAgent(name, options.store, storable(tools, asks), bodies, expiresIn);
     const ledger = storedLedger(calls, { chatId, person, mayDecide });
     return { ...withLedger(tools, asks, ledger, bodies), runs: calls.ai.runs };
   }
@@ -116,9 +116,11 @@ function withLedger<Tools extends ToolSet>(
   };
 }
 
-/** The tools whose calls can be runs. One that may ask must be among them: the engine refuses a name that it does not take. */
-const namesOf = (tools: ToolSet, asks: Asks): readonly string[] =>
-  Object.keys(tools).filter((name) => /^[\w-]{1,128}$/.test(name) || (asks.ever(name) && !asks.elsewhere(name)));
+/** The tools whose calls can be runs. One that may ask must be among them: the engine refuses a name it does not take. */
+function storable(tools: ToolSet, asks: Asks): ToolSet {
+  const isNamed = (name: string) => /^[\w-]{1,128}$/.test(name) || (asks.ever(name) && !asks.elsewhere(name));
+  return Object.fromEntries(Object.entries(tools).filter(([name]) => isNamed(name)));
+}
 
 /** What a call does when nobody is there who passes it the options of a request. */
 function bodiesOf(tools: ToolSet): Map<string, Body> {

@@ -1,18 +1,26 @@
 // The agent behind a gated call: its run is this one call, asked for, decided and run through the engine.
+import type { ToolSet } from 'ai';
 import { NotPerformed } from '../core/errors.ts';
-import { isObject, type Json } from '../core/json.ts';
+import { isObject, type Json, sameJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { type Countersign, countersign } from '../countersign.ts';
 import type { Agent } from '../loop/agent.ts';
+import type { StandardSchema } from '../loop/schema.ts';
 import { type Tool, tool } from '../loop/tool.ts';
 import type { ModelReply, ModelRequest } from '../models/model.ts';
 import type { Store } from '../runs/store.ts';
+import { type CheckedInput, checkInput, checkOutput } from './input.ts';
 import type { AskedCall } from './ledger.ts';
 
 /** What a call does, given its input and the id that the AI SDK knows it by. */
 export type Body = (input: Json, toolCallId: string) => unknown;
 
-export type OneCallAgent = { readonly ai: Countersign; readonly agent: Agent };
+export type OneCallAgent = {
+  readonly ai: Countersign;
+  readonly agent: Agent;
+  /** The AI SDK has checked this call just now, and may have made its input of one that it alone knows. */
+  vouch(call: AskedCall): void;
+};
 
 /**
  * `bodies` are by the name of the tool, and looked up when one runs. A body that the one who drives the run gives as
@@ -21,13 +29,17 @@ export type OneCallAgent = { readonly ai: Countersign; readonly agent: Agent };
 export function oneCallAgent(
   name: string,
   store: Store,
-  names: readonly string[],
+  tools: ToolSet,
   bodies: ReadonlyMap<string, Body>,
   expiresIn: number | undefined,
 ): OneCallAgent {
   const ai = countersign({ store, model: { name: 'one call', reply } });
-  const tools = names.map((name) => gatedTool(name, () => bodies.get(name), expiresIn));
-  return { ai, agent: ai.defineAgent({ name, tools }) };
+  const vouched: AskedCall[] = [];
+  const gated = Object.entries(tools).map(([name, sdkTool]) => {
+    const isVouched = (input: unknown) => vouched.some((call) => call.tool === name && sameJson(call.input, input));
+    return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), expiresIn);
+  });
+  return { ai, agent: ai.defineAgent({ name, tools: gated }), vouch: (call) => void vouched.push(call) };
 }
 
 /** What the run of a call begins with: all that its model will say, and who is asked. */
@@ -56,11 +68,50 @@ async function reply({ messages }: ModelRequest): Promise<ModelReply> {
   };
 }
 
-function gatedTool(name: string, body: () => Body | undefined, expiresIn: number | undefined): Tool {
-  const config = { name, description: '', needsApproval: true, ...(expiresIn !== undefined && { expiresIn }) };
-  return tool(config, (input, { context, metadata }) => {
+function gatedTool(
+  name: string,
+  sdkTool: ToolSet[string],
+  isVouched: (input: unknown) => boolean,
+  body: () => Body | undefined,
+  expiresIn: number | undefined,
+): Tool {
+  const config = {
+    name,
+    description: '',
+    needsApproval: true,
+    inputSchema: checking(async (input) => isVouched(input) || checkInput(name, sdkTool, input)),
+    outputSchema: checking(async (output) => output instanceof Returned || checkOutput(name, sdkTool, output)),
+    // Its model is told nothing of it.
+    inputJsonSchema: {},
+    ...(expiresIn !== undefined && { expiresIn }),
+  };
+  return tool(config, async (input, { context, metadata }) => {
     const run: Body | undefined = context.body ?? body();
     if (!run) throw new NotPerformed(`Nobody here knows what ${name} does.`);
-    return run(input, String(metadata.toolCallId));
+    return new Returned(await run(input, String(metadata.toolCallId)));
   });
+}
+
+/** What a body gave. The AI SDK does not check it, and it has happened; what a person says that happened is checked. */
+class Returned {
+  readonly output: unknown;
+
+  constructor(output: unknown) {
+    this.output = output;
+  }
+}
+
+/** A schema that checks, and makes nothing of what it is given: an input runs as it is on record. */
+function checking(check: (value: unknown) => Promise<true | CheckedInput>): StandardSchema {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'ai-sdk',
+      async validate(value) {
+        const checked = await check(value);
+        if (checked !== true && !checked.ok) return { issues: checked.problems.map((message) => ({ message })) };
+        return { value: value instanceof Returned ? value.output : value };
+      },
+    },
+  };
 }

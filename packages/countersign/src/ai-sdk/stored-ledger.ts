@@ -44,7 +44,7 @@ type Standing =
 
 type OnRecord = { readonly call: AskedCall; readonly standing: Standing };
 
-export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerOptions): Ledger {
+export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: StoredLedgerOptions): Ledger {
   const { chatId, person, mayDecide } = options;
   const { runs } = ai;
   // Runs of another agent could not be driven here, so they have other ids.
@@ -110,6 +110,7 @@ export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerO
   return {
     async ask(call) {
       const runId = runIdOf(call.id);
+      vouch(call);
       try {
         await agent.start({ messages: beginWith({ chatId, askedBy: person, call }) }, { runId, by: person });
       } catch (error) {
@@ -138,6 +139,7 @@ export function storedLedger({ ai, agent }: OneCallAgent, options: StoredLedgerO
       if (!found) throw new Refused(`Nothing shows that ${call.tool} was asked for in this chat. It was not run.`);
       if (found.call.tool !== call.tool || !sameJson(found.call.input, call.input))
         throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
+      vouch(call);
       if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
       if (found.standing.at === 'waiting') {
         await decide(found.standing, call.id, 'approve');

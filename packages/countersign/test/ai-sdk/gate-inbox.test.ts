@@ -1,0 +1,100 @@
+// Gated calls that are decided elsewhere than in the chat, and by a later version of the program.
+import { jsonSchema, tool } from 'ai';
+import { type DecisionInput, memoryStore } from 'countersign';
+import { gate } from 'countersign/ai-sdk';
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { type Part, userMessage } from './bank.ts';
+import { inputSchema, talk, toolsOf } from './talk.ts';
+
+const who = { chatId: 'chat-1', person: 'ann' };
+
+/** A call of `pay` that waits; `later` is what the program has in its place when it is decided. */
+async function asked(later: object = {}) {
+  const store = memoryStore();
+  const pay = vi.fn((_input: unknown): unknown => 'paid');
+  const { ask } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const { approvalId } = await ask();
+  const tools = { pay: { ...toolsOf({ pay }).pay, ...later } };
+  const gated = gate(tools, { ...who, store });
+  const { runs } = gated;
+  const [card] = (await runs.interrupts()).items;
+  const decide = async (decision: DecisionInput) => {
+    await runs.decide(card?.id ?? '', decision, { by: 'boss' });
+    return runs.wait(card?.runId ?? '');
+  };
+  const part = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, approval: { id: approvalId } };
+  /** What the chat is told of the call after the user has spoken. */
+  const told = async (said: object = { state: 'approval-requested' }): Promise<Part> => {
+    const messages = [{ id: 'a', role: 'assistant', parts: [{ ...part, ...said }] }, userMessage('And?')];
+    const [received] = (await gate(tools, { ...who, store }).receive(messages as never[])) as any[];
+    return received.parts[0];
+  };
+  return { pay, runs, decide, told };
+}
+
+const SCHEMAS = {
+  zod: inputSchema,
+  'JSON Schema': jsonSchema({ type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }),
+  'Standard Schema': { '~standard': { ...inputSchema['~standard'], vendor: 'another' } },
+};
+
+describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])('with a %s', (kind) => {
+  test('an edit must fit the schema of the tool', async () => {
+    const { pay, decide } = await asked({ inputSchema: SCHEMAS[kind] });
+    await expect(decide({ type: 'approve', edit: { amount: 'a lot' } })).rejects.toMatchObject({
+      code: 'invalid-resume',
+    });
+    await decide({ type: 'approve', edit: { amount: 5 } });
+    expect(pay.mock.calls.map(([input]) => input)).toEqual([{ amount: 5 }]);
+  });
+
+  test('an answer in place of the result must fit, too', async () => {
+    const { decide, told } = await asked({ outputSchema: SCHEMAS[kind] });
+    await expect(decide({ type: 'respond', output: 'paid' })).rejects.toMatchObject({ code: 'invalid-resume' });
+    await decide({ type: 'respond', output: { amount: 5 } });
+    expect(await told()).toMatchObject({ state: 'output-available', output: { amount: 5 } });
+  });
+});
+
+test('what a tool returned is its result, whether or not it fits', async () => {
+  const { decide, told } = await asked({ outputSchema: z.number() });
+  await decide('approve');
+  expect(await told()).toMatchObject({ state: 'output-available', output: 'paid' });
+});
+
+describe('a schema that does not take any more what was asked', () => {
+  const later = { inputSchema: z.object({ cents: z.number() }) };
+
+  test('lets nothing run, and a person is asked', async () => {
+    const { pay, runs, decide, told } = await asked(later);
+    await decide('approve');
+    const [card] = (await runs.interrupts()).items;
+    expect(card).toMatchObject({ kind: 'unavailable', input: { amount: 10 } });
+    expect(await told()).toMatchObject({ state: 'output-error', errorText: expect.stringContaining('does not fit') });
+    expect(pay).not.toHaveBeenCalled();
+    await runs.decide(card?.id ?? '', { type: 'approve', edit: { cents: 1000 } });
+    await runs.wait(card?.runId ?? '');
+    expect(pay).toHaveBeenCalledOnce();
+  });
+
+  test('lets nothing run for who approves and speaks at once', async () => {
+    const { pay, told } = await asked(later);
+    const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
+    expect(await told(approved)).toMatchObject({ state: 'output-error' });
+    expect(pay).not.toHaveBeenCalled();
+  });
+});
+
+test('a schema that makes something else of an input holds up nothing in the chat', async () => {
+  const store = memoryStore();
+  const pay = vi.fn(() => 'paid');
+  const made = tool({
+    inputSchema: z.object({ amount: z.number().transform(String) }),
+    needsApproval: true,
+    execute: pay,
+  });
+  const { ask, resume } = talk({ pay }, () => gate({ pay: made }, { ...who, store }));
+  expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
+  expect(pay).toHaveBeenCalledWith({ amount: '10' }, expect.anything());
+});
