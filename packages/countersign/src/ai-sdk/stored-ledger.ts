@@ -188,8 +188,13 @@ function openingIn(events: readonly StoredEvent[]) {
 function standingOf(events: readonly StoredEvent[]): Standing {
   let standing: Standing = { at: 'begun' };
   let decision: Decision | undefined;
+  let isStarted = false;
   for (const event of events) {
     if (event.type === 'call-settled') return { at: 'settled', result: event.result, decision };
+    if (event.type === 'call-started') isStarted = true;
+    // Somebody cancelled the run. A result may still come after it.
+    if (event.type === 'run-ended')
+      standing = { at: 'settled', result: withdrawn(event.message, isStarted), decision: undefined };
     if (event.type === 'decision-made') {
       decision = event.decision;
       standing = { at: 'approved' };
@@ -201,6 +206,16 @@ function standingOf(events: readonly StoredEvent[]): Standing {
     }
   }
   return standing;
+}
+
+function withdrawn(message: string | undefined, isStarted: boolean): Result {
+  const text = `This call was withdrawn${message === undefined ? '' : ` (${message})`}.`;
+  if (!isStarted) return { type: 'cancelled', text: `${text} The tool was not run.` };
+  return {
+    type: 'cancelled',
+    text: `${text} It had been started, and nobody knows whether it took effect.`,
+    mayHaveActed: true,
+  };
 }
 
 function knownOf({ call, standing }: OnRecord, { decision }: ClaimedCall): Known {
@@ -225,13 +240,13 @@ function outcomeOf(result: Result): Outcome {
   return result.type === 'output' ? { type: 'output', output: result.output } : { type: 'error', text: result.text };
 }
 
-/** Why a call did not run; undefined for one that ran, or that may have, however it was decided then. */
+/** Why a person kept a call from running; undefined for one that ran or may have, and for one that nobody decided. */
 function denialIn({ result, decision }: Standing & { at: 'settled' }): string | undefined {
   if (result.type === 'output' || result.type === 'error' || result.mayHaveActed) return undefined;
   // The words of the engine are for its own models; here the tool was the AI SDK's, and its user denied it.
   if (decision?.type === 'reject') return deniedText(decision.reason);
   if (decision?.type === 'cancel') return decision.reason ?? PASSED_OVER;
-  return result.text;
+  return undefined;
 }
 
 /** True once the run waits or has ended; false if it still runs after so long. */

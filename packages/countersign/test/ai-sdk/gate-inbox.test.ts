@@ -4,6 +4,7 @@ import { type DecisionInput, memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../eventually.ts';
 import { type Part, userMessage } from './bank.ts';
 import { inputSchema, talk, toolsOf } from './talk.ts';
 
@@ -13,8 +14,8 @@ const who = { chatId: 'chat-1', person: 'ann' };
 async function asked(later: object = {}) {
   const store = memoryStore();
   const pay = vi.fn((_input: unknown): unknown => 'paid');
-  const { ask } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
-  const { approvalId } = await ask();
+  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const question = await ask();
   const tools = { pay: { ...toolsOf({ pay }).pay, ...later } };
   const gated = gate(tools, { ...who, store });
   const { runs } = gated;
@@ -23,14 +24,14 @@ async function asked(later: object = {}) {
     await runs.decide(card?.id ?? '', decision, { by: 'boss' });
     return runs.wait(card?.runId ?? '');
   };
-  const part = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, approval: { id: approvalId } };
+  const part = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, approval: { id: question.approvalId } };
   /** What the chat is told of the call after the user has spoken. */
   const told = async (said: object = { state: 'approval-requested' }): Promise<Part> => {
     const messages = [{ id: 'a', role: 'assistant', parts: [{ ...part, ...said }] }, userMessage('And?')];
     const [received] = (await gate(tools, { ...who, store }).receive(messages as never[])) as any[];
     return received.parts[0];
   };
-  return { pay, runs, decide, told };
+  return { pay, runs, decide, told, again: () => resume(question, true) };
 }
 
 const SCHEMAS = {
@@ -83,6 +84,37 @@ describe('a schema that does not take any more what was asked', () => {
     const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
     expect(await told(approved)).toMatchObject({ state: 'output-error' });
     expect(pay).not.toHaveBeenCalled();
+  });
+});
+
+describe('a run that was cancelled', () => {
+  const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
+
+  test('while its call waits: the chat goes on, and is told that nothing ran', async () => {
+    const { pay, runs, told, again } = await asked();
+    const [card] = (await runs.interrupts()).items;
+    await runs.cancel(card?.runId ?? '', { by: 'boss', reason: 'No payments today.' });
+    const text = 'This call was withdrawn (Cancelled by boss: No payments today.). The tool was not run.';
+    expect(await told()).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await told(approved)).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: text } }]);
+    expect(pay).not.toHaveBeenCalled();
+  });
+
+  test('while its call runs: nobody knows, until the result comes', async () => {
+    const { pay, runs, told, again } = await asked();
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    pay.mockReturnValue(promise);
+    const [card] = (await runs.interrupts()).items;
+    const running = again();
+    await eventually(() => expect(pay).toHaveBeenCalledOnce());
+    await runs.cancel(card?.runId ?? '');
+    const text = expect.stringContaining('nobody knows whether it took effect');
+    expect(await told()).toMatchObject({ state: 'output-error', errorText: text });
+    resolve('paid');
+    await running;
+    await eventually(async () => expect(await told()).toMatchObject({ state: 'output-available', output: 'paid' }));
+    expect(pay).toHaveBeenCalledOnce();
   });
 });
 
