@@ -28,7 +28,7 @@ export type ClaimedCall = {
   readonly seals: ReadonlyMap<string, string>;
 };
 
-/** What is true of a call. `call` is what was asked for, which may be another than the client says. */
+/** What is true of a call. `call` is what was asked for, or what a person made of it: maybe another than the client says. */
 export type Known =
   /** Nobody has to decide it: what the client says of it is as good as the rest of the conversation. */
   | { readonly at: 'open-to-all' }

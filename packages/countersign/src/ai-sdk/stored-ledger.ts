@@ -42,7 +42,8 @@ type Standing =
   /** A person has to look: nobody knows how the call ended, or its tool is gone. */
   | { readonly at: 'stuck'; readonly text: string };
 
-type OnRecord = { readonly call: AskedCall; readonly standing: Standing };
+/** `call` is what the model asked for, `edited` the same with what a person made of its input, if they did. */
+type OnRecord = { readonly call: AskedCall; readonly edited: AskedCall; readonly standing: Standing };
 
 export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: StoredLedgerOptions): Ledger {
   const { chatId, person, mayDecide } = options;
@@ -58,7 +59,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     const { call, askedBy } = opening;
     if (askedBy !== person && !(await mayDecide(person, { tool: call.tool, input: call.input, askedBy })))
       return undefined;
-    return { call, standing: standingOf(events) };
+    return { call, edited: editedIn(events, call), standing: standingOf(events) };
   }
 
   async function decide(standing: Standing & { at: 'waiting' }, id: string, decision: DecisionInput): Promise<void> {
@@ -91,8 +92,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     const { standing, call } = found;
     if (standing.at === 'begun') return settledAgain(claimed, await drive(id, undefined), found);
     if (standing.at === 'waiting') {
-      const isSame = claimed.tool === call.tool && sameJson(claimed.input, call.input);
-      if (decision && isSame) await decide(standing, id, decisionInput(decision));
+      if (decision && isSame(call, claimed)) await decide(standing, id, decisionInput(decision));
       // What was decided on another call is no decision on this one, and the AI SDK is about to try it.
       else if (decision && claimed.isLast) return found;
       else if (claimed.isPassedOver) await decide(standing, id, { type: 'cancel', reason: PASSED_OVER });
@@ -116,8 +116,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
       } catch (error) {
         if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
         const found = await read(call.id);
-        const isSame = found && found.call.tool === call.tool && sameJson(found.call.input, call.input);
-        if (!isSame || (found.standing.at !== 'waiting' && found.standing.at !== 'begun'))
+        if (!found || !isSame(found.call, call) || (found.standing.at !== 'waiting' && found.standing.at !== 'begun'))
           throw new ConflictError(
             'run-exists',
             { chatId, toolCallId: call.id, runId },
@@ -137,7 +136,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     async run(call, body) {
       let found = await read(call.id);
       if (!found) throw new Refused(`Nothing shows that ${call.tool} was asked for in this chat. It was not run.`);
-      if (found.call.tool !== call.tool || !sameJson(found.call.input, call.input))
+      if (!isSame(found.call, call) && !isSame(found.edited, call))
         throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
       vouch(call);
       if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
@@ -172,6 +171,9 @@ const MADE_UP = 'The client gave a result in place of a decision. The tool was n
 const decisionInput = ({ approved, reason }: NonNullable<ClaimedCall['decision']>): DecisionInput =>
   approved ? 'approve' : { type: 'reject', ...(reason !== undefined && { reason }) };
 
+const isSame = (one: AskedCall, other: { readonly tool: string; readonly input: unknown }): boolean =>
+  one.tool === other.tool && sameJson(one.input, other.input);
+
 async function recorded(runs: Runs, runId: string): Promise<readonly StoredEvent[] | undefined> {
   try {
     return await runs.recorded(runId);
@@ -183,6 +185,14 @@ async function recorded(runs: Runs, runId: string): Promise<readonly StoredEvent
 
 function openingIn(events: readonly StoredEvent[]) {
   return events[0]?.type === 'user-spoke' ? readOpening(events[0].messages) : undefined;
+}
+
+function editedIn(events: readonly StoredEvent[], asked: AskedCall): AskedCall {
+  let call = asked;
+  for (const event of events)
+    if (event.type === 'decision-made' && 'input' in event.decision && event.decision.input !== undefined)
+      call = { ...call, input: event.decision.input };
+  return call;
 }
 
 function standingOf(events: readonly StoredEvent[]): Standing {
@@ -218,7 +228,7 @@ function withdrawn(message: string | undefined, isStarted: boolean): Result {
   };
 }
 
-function knownOf({ call, standing }: OnRecord, { decision }: ClaimedCall): Known {
+function knownOf({ edited: call, standing }: OnRecord, { decision }: ClaimedCall): Known {
   switch (standing.at) {
     case 'begun':
     case 'waiting':

@@ -1,5 +1,5 @@
 // Tool parts of UI messages: what a client says in one about a call, and the same part as it truly is.
-import { isObject } from '../core/json.ts';
+import { isObject, sameJson } from '../core/json.ts';
 import { APPROVAL } from './approval.ts';
 import type { AskedCall, ClaimedCall, Known } from './ledger.ts';
 
@@ -67,13 +67,13 @@ export function truePart(part: ToolPart, claimed: ClaimedCall, known: Known, con
         const output = isActedOn ? APPROVAL.NO : `Error: ${known.text}`;
         return { ...base(part, known.call), state: 'output-available', output };
       }
-      const approval = { ...approvalOf(part), approved: false, reason: known.text };
+      const approval = { ...approvalOf(part, known.call), approved: false, reason: known.text };
       return { ...base(part, known.call), state: isActedOn ? 'approval-responded' : 'output-denied', approval };
     }
     case 'done': {
       if (isActedOn) return acceptedPart(part, known.call, confirmed);
       const { outcome } = known;
-      const approval = !confirmed && { approval: { ...approvalOf(part), approved: true } };
+      const approval = !confirmed && { approval: { ...approvalOf(part, known.call), approved: true } };
       return outcome.type === 'output'
         ? { ...base(part, known.call), state: 'output-available', output: outcome.output, ...approval }
         : { ...base(part, known.call), state: 'output-error', errorText: outcome.text, ...approval };
@@ -81,7 +81,7 @@ export function truePart(part: ToolPart, claimed: ClaimedCall, known: Known, con
   }
 }
 
-/** Everything but how the call stands; the tool and its input are those that were asked for. */
+/** Everything but how the call stands; the tool and its input are those on record. */
 function base(part: ToolPart, call: AskedCall): ToolPart {
   const { output: _output, errorText: _error, approval: _approval, preliminary: _preliminary, ...rest } = part;
   const name = part.type === 'dynamic-tool' ? { toolName: call.tool } : { type: `tool-${call.tool}` };
@@ -89,16 +89,21 @@ function base(part: ToolPart, call: AskedCall): ToolPart {
 }
 
 function pending(part: ToolPart, call: AskedCall): ToolPart {
-  const { approved: _approved, reason: _reason, ...approval } = approvalOf(part);
+  const { approved: _approved, reason: _reason, ...approval } = approvalOf(part, call);
   return { ...base(part, call), state: 'approval-requested', approval };
 }
 
 function acceptedPart(part: ToolPart, call: AskedCall, confirmed: boolean): ToolPart {
   if (confirmed) return { ...base(part, call), state: 'output-available', output: APPROVAL.YES };
-  return { ...base(part, call), state: 'approval-responded', approval: { ...approvalOf(part), approved: true } };
+  return { ...base(part, call), state: 'approval-responded', approval: { ...approvalOf(part, call), approved: true } };
 }
 
-function approvalOf(part: ToolPart): Record<string, unknown> {
-  const approval = isObject(part.approval) ? part.approval : {};
-  return { ...approval, id: typeof approval.id === 'string' ? approval.id : part.toolCallId };
+function approvalOf(part: ToolPart, call: AskedCall): Record<string, unknown> {
+  const { inputSchemaInput, ...approval } = isObject(part.approval) ? part.approval : {};
+  return {
+    ...approval,
+    id: typeof approval.id === 'string' ? approval.id : part.toolCallId,
+    // What the schema made the input of; it says nothing of one that a person put in its place.
+    ...(inputSchemaInput !== undefined && sameJson(part.input, call.input) && { inputSchemaInput }),
+  };
 }

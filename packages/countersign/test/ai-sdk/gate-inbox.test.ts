@@ -1,11 +1,12 @@
 // Gated calls that are decided elsewhere than in the chat, and by a later version of the program.
-import { jsonSchema, tool } from 'ai';
+import { convertToModelMessages, generateText, jsonSchema, tool } from 'ai';
 import { type DecisionInput, memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
-import { type Part, userMessage } from './bank.ts';
+import { type ChatMessage, type Part, userMessage } from './bank.ts';
+import { saying } from './model.ts';
 import { inputSchema, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -17,21 +18,23 @@ async function asked(later: object = {}) {
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
   const question = await ask();
   const tools = { pay: { ...toolsOf({ pay }).pay, ...later } };
-  const gated = gate(tools, { ...who, store });
-  const { runs } = gated;
+  const { runs } = gate(tools, { ...who, store });
   const [card] = (await runs.interrupts()).items;
   const decide = async (decision: DecisionInput) => {
     await runs.decide(card?.id ?? '', decision, { by: 'boss' });
     return runs.wait(card?.runId ?? '');
   };
   const part = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, approval: { id: question.approvalId } };
-  /** What the chat is told of the call after the user has spoken. */
-  const told = async (said: object = { state: 'approval-requested' }): Promise<Part> => {
-    const messages = [{ id: 'a', role: 'assistant', parts: [{ ...part, ...said }] }, userMessage('And?')];
-    const [received] = (await gate(tools, { ...who, store }).receive(messages as never[])) as any[];
-    return received.parts[0];
+  /** A request with what the client says of the call: its gate, and what it received. */
+  const post = async (said: object, ...after: ChatMessage[]) => {
+    const gated = gate(tools, { ...who, store });
+    const messages = [{ id: 'a', role: 'assistant', parts: [{ ...part, ...said }] }, ...after];
+    return { gated, messages: (await gated.receive(messages as never[])) as any[] };
   };
-  return { pay, runs, decide, told, again: () => resume(question, true) };
+  /** What the chat is told of the call after the user has spoken. */
+  const told = async (said: object = { state: 'approval-requested' }): Promise<Part> =>
+    (await post(said, userMessage('And?'))).messages[0].parts[0];
+  return { pay, runs, decide, post, told, again: () => resume(question, true) };
 }
 
 const SCHEMAS = {
@@ -85,6 +88,22 @@ describe('a schema that does not take any more what was asked', () => {
     expect(await told(approved)).toMatchObject({ state: 'output-error' });
     expect(pay).not.toHaveBeenCalled();
   });
+});
+
+test('after an edit, the chat and the model are told what ran', async () => {
+  const { pay, decide, told, post } = await asked();
+  await decide({ type: 'approve', edit: { amount: 5 } });
+  expect(await told()).toMatchObject({ state: 'output-available', input: { amount: 5 }, output: 'paid' });
+  // So is who approves in the chat what is done already, also where the schema had made the input of another.
+  const approval = { id: 'call-1', approved: true, inputSchemaInput: { amount: 10, note: '' } };
+  const { gated, messages } = await post({ state: 'approval-responded', approval });
+  const { model, prompts } = saying(() => ({ text: 'Very well.' }));
+  await generateText({ model, messages: await convertToModelMessages(messages), tools: gated.tools });
+  expect(prompts.at(-1)).toMatchObject([
+    { role: 'assistant', content: [{ type: 'tool-call', input: { amount: 5 } }] },
+    { role: 'tool', content: [{ type: 'tool-result', output: { value: 'paid' } }] },
+  ]);
+  expect(pay).toHaveBeenCalledOnce();
 });
 
 describe('a run that was cancelled', () => {
