@@ -164,18 +164,21 @@ test('in SQLite, 50 approvals at once run it once', async () => {
   expect(bank.moved).toHaveLength(1);
 });
 
-test('a question that was not decided in time cannot be approved any more', async () => {
+test.each(['approval', 'recipe'] as const)('a question that was not decided in time is too late (%s)', async (way) => {
   let now = 1_000_000;
   const store = memoryStore({ now: () => now });
   const bank = await open({
-    way: 'approval',
+    way,
     gate: (tools, who) => gate(tools, { ...who, store, expiresIn: 60_000 }),
   });
   const { messages } = await bank.say('pay');
   now += 61_000;
-  await bank.post(bank.decided(messages, true));
+  const late = await bank.post(bank.decided(messages, true));
   expect(bank.moved).toEqual([]);
-  expect(modelWasTold(bank.prompts)).toContain('Nobody decided in time.');
+  const text = expect.stringContaining('its deadline passed. It did not run.');
+  expect(late.chunks).toContainEqual({ type: 'tool-output-error', toolCallId: 'call-1', errorText: text });
+  expect(modelWasTold(bank.prompts)).toEqual(text);
+  expect(modelWasTold(bank.prompts)).not.toContain('denied');
 });
 
 test('another person may decide if the app says so, and the record says who did', async () => {
