@@ -109,6 +109,26 @@ test('a question is answered; a missing answer is no answer, null is one', async
   expect((await ai.runs.wait(run.id, { until: 'end' })).status).toBe('done');
 });
 
+test('a decision that the card does not allow is refused, but rejecting and cancelling are always allowed', async () => {
+  const { as, ai, paid } = await startServer();
+  const ask = await as('ann');
+  for (const last of ['reject', 'cancel']) {
+    const run = await begin(ask, ai, 'pay bob 500');
+    const decide = (decision: object) => ask('POST', `/api/v1/interrupts/${run.interrupts[0].id}/decide`, { decision });
+    for (const decision of [
+      { type: 'restart', resumed: true },
+      { type: 'respond', output: { receipt: 'none' } },
+    ]) {
+      const { status, body } = await decide(decision);
+      expect([status, body.code]).toEqual([422, 'invalid-decision']);
+    }
+    expect((await decide({ type: last })).status).toBe(200);
+    // What was decided already is a conflict, whatever is said now.
+    expect((await decide({ type: 'restart' })).status).toBe(409);
+  }
+  expect(paid).toEqual([]);
+});
+
 test('a start that is repeated with its key starts once, also at the same moment', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');

@@ -5,7 +5,7 @@ import type { Agent } from '../loop/agent.ts';
 import type { ToolDefinition } from '../loop/tool.ts';
 import type { JsonSchema } from '../models/model.ts';
 import { digestOf, type PendingCard, willRun } from '../runs/card.ts';
-import type { Settlement } from '../runs/decision.ts';
+import type { DecisionInput, Settlement } from '../runs/decision.ts';
 import type { RunInterrupt } from '../runs/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
 
@@ -76,6 +76,27 @@ export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined,
   if (interrupt.settledAt === null) return card;
   return { ...card, status: 'decided', mayDecide: false, decision: settledDecision(interrupt) };
 }
+
+/**
+ * Why a decision does not fit a card: it is none that `allows` names. Undefined if it does. To reject and to cancel fit
+ * always. For those who take decisions from others, and let the kind of a question say who may decide it.
+ */
+export function misfitOf(
+  { tool, allows }: Pick<InterruptCard, 'tool' | 'allows'>,
+  decision: DecisionInput,
+): string | undefined {
+  const { type, edit, replaceInput } = (typeof decision === 'string' ? { type: decision } : decision) as Given;
+  if (type === 'reject' || type === 'cancel') return undefined;
+  const asked = edit === undefined && replaceInput === undefined ? [type] : [type, 'edit' as const];
+  const refused = asked.find((verb) => !allows.includes(verb));
+  return refused && `${tool} takes ${allows.join(', ')}, not ${refused}.`;
+}
+
+type Given = {
+  readonly type: Exclude<Allowed, 'edit'>;
+  readonly edit?: unknown;
+  readonly replaceInput?: unknown;
+};
 
 function isExpiry(value: unknown): value is 'reject' | 'cancel' | 'approve' {
   return value === 'reject' || value === 'cancel' || value === 'approve';

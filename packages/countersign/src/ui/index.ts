@@ -2,7 +2,7 @@
 
 export { type BodyLimits, readJson } from './body.ts';
 export type { Allowed, CardDecision, InterruptCard, Problem } from './card.ts';
-export { interruptCard } from './cards.ts';
+export { interruptCard, misfitOf } from './cards.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export { nodeHandler } from './node.ts';
 export { problemsOf } from './posted-decisions.ts';

@@ -10,7 +10,7 @@ import type { ToolDefinition } from '../loop/tool.ts';
 import { type PendingCard, pendingCards } from '../runs/card.ts';
 import { decisionPart } from '../runs/decision.ts';
 import type { InterruptCard, Problem } from './card.ts';
-import { cardOf } from './cards.ts';
+import { cardOf, misfitOf } from './cards.ts';
 import type { Person } from './chat-options.ts';
 import { generationChunks } from './generation.ts';
 import { Picture, sinceSpoken } from './picture.ts';
@@ -77,8 +77,10 @@ export class SealedChat {
           { status: 403, interruptId },
           `${this.#person.id} may not decide ${interruptId}.`,
         );
-      if (digest !== undefined && digest !== shown.digest) {
-        problems.set(interruptId, [{ path: [], message: 'This was decided on another card. Look at it again.' }]);
+      const isOutdated = digest !== undefined && digest !== shown.digest;
+      const problem = isOutdated ? 'This was decided on another card. Look at it again.' : misfitOf(shown, decision);
+      if (problem !== undefined) {
+        problems.set(interruptId, [{ path: [], message: problem }]);
         continue;
       }
       const signed = { by: this.#person.id, channel: 'chat', ...(note !== undefined && { note }) };

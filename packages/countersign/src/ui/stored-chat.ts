@@ -14,7 +14,7 @@ import type { Runs } from '../runs/runs.ts';
 import type { LoadedRun, RunRecord } from '../runs/store.ts';
 import { stateOf } from '../runs/view.ts';
 import type { InterruptCard, Problem } from './card.ts';
-import { cardOf, interruptCard } from './cards.ts';
+import { cardOf, interruptCard, misfitOf } from './cards.ts';
 import { chatMessage } from './chat-messages.ts';
 import type { Person } from './chat-options.ts';
 import { finishReason } from './finish-reason.ts';
@@ -155,6 +155,8 @@ export class StoredChat {
         { status: 403, interruptId, runId: this.#chatId },
         `${by} may not decide ${interruptId}.`,
       );
+    const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
+    if (misfit !== undefined) return [{ path: [], message: misfit }];
     try {
       await runs.decide(interruptId, decision, {
         by,

@@ -105,3 +105,19 @@ test('an answer that was given while the next question came is not taken for one
   expect(told.indexOf('"tool-input-available"')).toBeGreaterThan(0);
   expect(told.indexOf('"tool-input-available"')).toBeLessThan(told.indexOf('For the boss.'));
 });
+
+test('an approval cannot be given the answer to a question that nobody has asked yet', async () => {
+  const mayDecide: ChatRouteOptions['mayDecide'] = ({ kind }) => kind === 'approval';
+  const { runs, paid, post, first } = await asked({ mayDecide });
+  for (const decision of [
+    { type: 'restart', resumed: { boss: true } },
+    { type: 'respond', output: 'paid' },
+  ]) {
+    const answer = await (await post({ decisions: [{ interruptId: first, decision }] })).text();
+    expect(answer).toContain(`pay takes approve, edit, reject, not ${decision.type}.`);
+  }
+  expect((await runs.wait('chat-1')).pending).toEqual([first]);
+  expect(paid).toEqual([]);
+  await (await post({ decisions: [{ interruptId: first, decision: { type: 'cancel' } }] })).text();
+  expect((await runs.wait('chat-1')).status).toBe('done');
+});

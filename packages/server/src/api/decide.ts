@@ -1,6 +1,7 @@
 // POST /interrupts/{id}/decide: records the decision of a person, once and for all.
 import { z } from '@hono/zod-openapi';
 import { type DecisionInput, type Json, UsageError } from 'countersign';
+import { misfitOf } from 'countersign/ui';
 import { endpoint, json } from '../http/endpoint.ts';
 import { DecidedShape, DecideShape } from '../shapes/decision.ts';
 import { interruptIdShape } from '../shapes/interrupt.ts';
@@ -19,7 +20,8 @@ export function decideEndpoints({ ai, access, claims }: Services) {
         summary: 'Decide a question',
         description:
           'The decision is durable before the answer is sent. Deciding the same again gives the recorded decision; deciding ' +
-          'otherwise is a conflict that says who decided what, when.',
+          'otherwise is a conflict that says who decided what, when. What the `allows` of a card does not name does not fit ' +
+          'it, except to reject and to cancel.',
         tag: 'Questions',
         scope: 'decide',
         params: z.object({ interruptId: interruptIdShape }),
@@ -45,6 +47,8 @@ export function decideEndpoints({ ai, access, claims }: Services) {
             { status: 403, interruptId },
             `${person.id} may not decide ${interruptId}.`,
           );
+        const misfit = seen.status === 'pending' ? misfitOf(seen, decision as DecisionInput) : undefined;
+        if (misfit !== undefined) throw new UsageError('invalid-decision', { interruptId }, misfit);
         if (key !== undefined)
           await remember(runs.notes, {
             key,
