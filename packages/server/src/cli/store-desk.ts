@@ -1,6 +1,6 @@
 // The desk on a store: reads and decides directly. It drives nothing; whoever works on the store goes on with the runs.
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Store, tool, z } from 'countersign';
-import { interruptCard } from 'countersign/ui';
+import { interruptCard, misfitOf } from 'countersign/ui';
 import { claimsOf, dropClaim, releaseClaim, takeClaim } from '../api/claims.ts';
 import type { Desk, DeskCard, DeskRunView } from './desk.ts';
 import { CommandFailure, EXIT, usageFailure } from './failure.ts';
@@ -87,9 +87,8 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
  */
 function standIn(card: DeskCard, decision: DecisionInput, store: Store | undefined): Countersign {
   const { agent: name, tool: toolName } = card;
-  const verb = typeof decision === 'string' ? decision : decision.type;
-  if (card.status === 'pending' && !card.allows.includes(verb))
-    throw usageFailure(`${toolName} takes ${card.allows.join(', ')}, not ${verb}.`);
+  const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
+  if (misfit !== undefined) throw usageFailure(misfit);
   if (store === undefined || needsSchema(decision))
     throw new CommandFailure(
       EXIT.failure,

@@ -272,9 +272,9 @@ describe('decide', { timeout: 120_000 }, () => {
     expect(code).toBe(expected);
   });
 
-  test('without the agents a call can be approved or rejected, but nothing unchecked is given to it', async () => {
-    const [one = '', two = ''] = await place.start(PAY, ASK);
-    const [call, question] = [await pendingOf(one), await pendingOf(two)];
+  test('without the agents a call is approved, rejected or cancelled, but nothing unchecked is given to it', async () => {
+    const [one = '', two = '', three = ''] = await place.start(PAY, ASK, PAY);
+    const [call, question, unwanted] = [await pendingOf(one), await pendingOf(two), await pendingOf(three)];
     const bare = createWorkplace();
     try {
       const store = ['--store', `sqlite:${place.path('.countersign/runs.sqlite')}`];
@@ -284,6 +284,7 @@ describe('decide', { timeout: 120_000 }, () => {
       expect(await bare.countersign(['decide', question, '--approve', ...store])).toMatchObject({ code: 2 });
       expect(await bare.countersign(['decide', call, '--approve', ...store])).toMatchObject({ code: 0 });
       expect(await bare.countersign(['decide', question, '--reject', ...store])).toMatchObject({ code: 0 });
+      expect(await bare.countersign(['decide', unwanted, '--cancel', ...store])).toMatchObject({ code: 0 });
     } finally {
       bare.close();
     }

@@ -1,0 +1,33 @@
+// What a card takes, as a table: for each kind of question the decisions that do not fit it.
+import { misfitOf } from 'countersign/ui';
+import { expect, test } from 'vitest';
+import { allowsOf } from '../../src/ui/cards.ts';
+
+const DECISIONS = {
+  approve: { type: 'approve' },
+  edit: { type: 'approve', edit: {} },
+  respond: { type: 'respond', output: null },
+  restart: { type: 'restart' },
+  'restart with another input': { type: 'restart', replaceInput: {} },
+  reject: { type: 'reject' },
+  cancel: { type: 'cancel' },
+} as const;
+
+test.each([
+  ['approval', ['respond', 'restart', 'restart with another input']],
+  ['unavailable', ['respond', 'restart', 'restart with another input']],
+  ['question', ['approve', 'edit', 'restart', 'restart with another input']],
+  ['interrupt', []],
+  ['unknown-outcome', ['edit', 'restart', 'restart with another input']],
+] as const)('%s', (kind, misfits) => {
+  const card = { tool: 'pay', allows: allowsOf(kind) };
+  const found = Object.entries(DECISIONS).filter(([, decision]) => misfitOf(card, decision) !== undefined);
+  expect(found.map(([name]) => name)).toEqual(misfits);
+});
+
+test('a decision that is a word, and one that is none', () => {
+  const card = { tool: 'pay', allows: allowsOf('question') };
+  expect(misfitOf(card, 'cancel')).toBeUndefined();
+  expect(misfitOf(card, 'approve')).toBe('pay takes respond, reject, not approve.');
+  expect(misfitOf(card, { type: 'explode' } as never)).toBe('pay takes respond, reject, not explode.');
+});
