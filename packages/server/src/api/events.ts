@@ -13,7 +13,7 @@ const LastEventHeaders = z.object({
     .string()
     .regex(/^\d{1,9}$/)
     .optional()
-    .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `after`.' }),
+    .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `cursor` and `after`.' }),
 });
 
 export function eventEndpoints(services: Services) {
@@ -41,9 +41,9 @@ export function eventEndpoints(services: Services) {
         },
         problems: [404],
       },
-      async ({ params: { runId }, query: { after = 0, limit = 50, follow }, person, request }) => {
+      async ({ params: { runId }, query: { cursor, after = 0, limit = 50, follow }, person, request }) => {
         await access.readable(runId, person);
-        const from = lastEventId(request) ?? after;
+        const from = lastEventId(request) ?? cursor ?? after;
         if (follow === '1' || wantsStream(request))
           return eventStream((signal) => runEvents.follow(runId, from, signal), request, streams);
         // One more than the page holds: then another page follows.

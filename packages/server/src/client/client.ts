@@ -90,10 +90,7 @@ export type Client = {
       runId: string,
       options?: Waiting,
     ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }>;
-    events(
-      runId: string,
-      options?: Waiting & { readonly after?: number; readonly limit?: number },
-    ): Promise<Page<RunEvent>>;
+    events(runId: string, options?: Waiting & Paging & { readonly after?: number }): Promise<Page<RunEvent>>;
     /** Every event after `after`, as it happens, until the run has ended; comes back after a cut. */
     follow(runId: string, options?: Waiting & { readonly after?: number }): AsyncGenerator<RunEvent>;
   };
@@ -136,8 +133,7 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
         }),
       drive: (runId, ask) => connection.json(`${run(runId)}/drive`, { method: 'POST', ...ask }),
       verify: (runId, ask) => connection.json(`${run(runId)}/verify`, ask),
-      events: (runId, { after, limit, signal } = {}) =>
-        connection.json(`${run(runId)}/events`, { query: { after, limit }, signal }),
+      events: (runId, { signal, ...query } = {}) => connection.json(`${run(runId)}/events`, { query, signal }),
       follow: async function* (runId, { after = 0, signal } = {}) {
         for await (const { data } of connection.events(`${run(runId)}/events`, { signal }, after))
           yield JSON.parse(data) as RunEvent;

@@ -69,6 +69,12 @@ export const EventShape = z
 
 export const EventQueryShape = z.strictObject({
   after: wholeNumber(0, 2_147_483_647, { description: 'The last `seq` that was seen.', default: 0 }).optional(),
+  cursor: z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be the `cursor` of a page')
+    .transform(Number)
+    .optional()
+    .openapi({ type: 'string', description: 'The `cursor` of the page before, in place of `after`.' }),
   limit: pageQuery.limit,
   follow: z.enum(['0', '1']).optional().openapi({ description: '1: server-sent events, as with `Accept`.' }),
 });
