@@ -35,7 +35,7 @@ const NEVER = new AbortController().signal;
 
 function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
   return async () => {
-    run.record(event({ type: 'call-committed', callId: call.id }));
+    note(run, call, event({ type: 'call-committed', callId: call.id }));
     await mustHold(run, call);
   };
 }
@@ -86,13 +86,23 @@ function stepsOf(run: Run, call: Call): ToolContext['step'] {
     const output = toJson(await work());
     if (!output.ok)
       throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
-    run.record(event({ type: 'step-done', callId: call.id, step, output: output.value }));
+    note(run, call, event({ type: 'step-done', callId: call.id, step, output: output.value }));
     await mustHold(run, call);
     return copyOf(output.value) as never;
   };
 }
 
-/** What is done is on record before more is done, and who has lost the run does nothing more. */
+/** A call that has its result takes no more: what still runs of its body comes too late. */
+function note(run: Run, { id, name }: Call, noted: RunEvent): void {
+  const { phase } = callOf(run.state, id) ?? {};
+  if (phase === undefined || phase.at === 'settled') throw new LostSignal(name);
+  run.record(noted);
+}
+
+/**
+ * What is done is on record before more is done. Who has lost the run does nothing more, nor does what still runs of a call
+ * that is over.
+ */
 async function mustHold(run: Run, call: Call): Promise<void> {
-  if (run.isStored && !(await run.isDurable())) throw new LostSignal(call.name);
+  if (run.isStored && (!(await run.isDurable()) || !isGoingOn(run, call.id))) throw new LostSignal(call.name);
 }

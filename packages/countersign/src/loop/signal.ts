@@ -55,12 +55,12 @@ export class HeldSignal extends Error {
   }
 }
 
-/** Thrown inside a tool whose run was taken over by another worker: it must not go on. */
+/** Thrown inside a tool whose run was taken over by another worker or ended, or whose call is over: it must not go on. */
 export class LostSignal extends Error {
   override readonly name = 'LostSignal';
 
   constructor(toolName: string) {
-    super(`The run of the tool ${toolName} was taken over by another worker; it must not go on here.`);
+    super(`The tool ${toolName} must not go on here: its run was taken over or ended, or its call has its result.`);
   }
 }
 

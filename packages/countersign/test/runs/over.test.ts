@@ -1,0 +1,99 @@
+// What still runs of a body when its call has its result, or its run has ended: it is stopped before it acts.
+import { countersign, memoryStore, type ToolContext } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+
+type Act = (ctx: ToolContext, acted: () => void) => Promise<unknown>;
+
+/** Processes in which a body acts only once it is let go, and returns once it has, or `before`. */
+function processes(act: Act, before?: Promise<void>) {
+  const store = memoryStore();
+  const log: string[] = [];
+  const go = Promise.withResolvers<void>();
+  const siblingMayEnd = Promise.withResolvers<void>();
+  const modelMayReply = Promise.withResolvers<void>();
+  const open = () => {
+    const model = scriptedModel(async ({ messages }) => {
+      if (!messages.some(({ role }) => role === 'tool')) return { calls: [{ name: 'pay' }, { name: 'slow' }] };
+      log.push('model asked');
+      await modelMayReply.promise;
+      return 'Done.';
+    });
+    const ai = countersign({ store, model, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', commits: true }, async (_input, ctx) => {
+      log.push('begun');
+      const acting = go.promise.then(() => act(ctx, () => log.push('acted')));
+      const ended = acting.catch((error: Error) => log.push(error.name));
+      await (before ?? ended);
+    });
+    const slow = ai.defineTool({ name: 'slow', description: '' }, () => siblingMayEnd.promise);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, slow] }) };
+  };
+  return { one: open(), two: open(), log, go, siblingMayEnd, modelMayReply };
+}
+
+const AT_ONCE = Promise.resolve();
+
+const committing: Act = ({ commitPoint }, acted) => commitPoint().then(acted);
+
+test('commitPoint() lets nobody act after the run was ended elsewhere', async () => {
+  const { one, two, log, go, siblingMayEnd } = processes(committing);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await eventually(() => expect(log).toEqual(['begun']));
+  await two.runs.cancel('run');
+  go.resolve();
+  await eventually(() => expect(log).toHaveLength(2));
+  siblingMayEnd.resolve();
+  await one.runs.settled();
+  expect(log).toEqual(['begun', 'LostSignal']);
+});
+
+describe.each<[string, Act]>([
+  ['commitPoint()', committing],
+  ['step()', ({ step }, acted) => step('act', acted)],
+])('%s lets nobody act', (_what, act) => {
+  test('after its call has its result, while another runs', async () => {
+    const { one, log, go, siblingMayEnd, modelMayReply } = processes(act, AT_ONCE);
+    await one.clerk.start('Pay.', { runId: 'run' });
+    await eventually(async () => expect(JSON.stringify(await one.runs.recorded('run'))).toContain('call-settled'));
+    go.resolve();
+    await eventually(() => expect(log).toHaveLength(2));
+    siblingMayEnd.resolve();
+    modelMayReply.resolve();
+    await one.runs.settled();
+    expect(log).toEqual(['begun', 'LostSignal', 'model asked']);
+  });
+
+  test('after its turn is over, while the model is asked', async () => {
+    const { one, log, go, siblingMayEnd, modelMayReply } = processes(act, AT_ONCE);
+    siblingMayEnd.resolve();
+    await one.clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(log).toEqual(['begun', 'model asked']));
+    go.resolve();
+    await eventually(() => expect(log).toHaveLength(3));
+    modelMayReply.resolve();
+    await one.runs.settled();
+    expect(log).toEqual(['begun', 'model asked', 'LostSignal']);
+    expect((await one.runs.get('run')).status).toBe('done');
+  });
+});
+
+test('a step that ends after its turn is over is refused as what comes too late', async () => {
+  const working = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const work = () => {
+    working.resolve();
+    return mayEnd.promise;
+  };
+  const { one, log, go, siblingMayEnd, modelMayReply } = processes(({ step }) => step('act', work), working.promise);
+  go.resolve();
+  siblingMayEnd.resolve();
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await eventually(() => expect(log).toEqual(['begun', 'model asked']));
+  mayEnd.resolve();
+  await eventually(() => expect(log).toHaveLength(3));
+  modelMayReply.resolve();
+  await one.runs.settled();
+  expect(log).toEqual(['begun', 'model asked', 'LostSignal']);
+});
