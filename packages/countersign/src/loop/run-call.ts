@@ -136,7 +136,7 @@ async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
   const runsWith = await runsWithOf(tool, call, input.value);
   const approval = await askGate(tool, input.value, approvalContext(driver, call));
   if (approval === false) return false;
-  const options = approval === true ? {} : askOptionsOf(approval);
+  const options = approval === true ? {} : approval;
   pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options, runsWith);
   return true;
 }
@@ -283,9 +283,10 @@ function pause(
   call: Call,
   kind: InterruptKind,
   payload: Json,
-  options: AskOptions = {},
+  given: AskOptions = {},
   { runsWith }: { readonly runsWith?: Json } = call,
 ): void {
+  const options = askOptionsOf(given);
   const problem = askProblem(options);
   if (problem !== undefined)
     return settle(run, call, failed(`What ${call.name} wanted to ask cannot wait like that: ${problem}.`));

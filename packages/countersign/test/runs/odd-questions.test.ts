@@ -103,3 +103,17 @@ test.each(odd)('a tool that is defined so is refused: %s', (_name, asks) => {
     /The questions of tool pay cannot wait like that: /,
   );
 });
+
+test('what a question leaves undefined is as its tool says', async () => {
+  const asks = { expiresIn: 1_000, labels: ['money'], risk: 'high' } as const;
+  const model = scriptedModel([{ calls: [{ name: 'pay' }] }]);
+  const now = () => 5_000;
+  const ai = countersign({ model, store: memoryStore({ now }), clock: now });
+  const pay = ai.defineTool({ name: 'pay', description: '', ...asks }, (_input, { interrupt }) =>
+    interrupt('Well?', { expiresIn: undefined, labels: undefined, risk: undefined } as object),
+  );
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Go.');
+  await ai.runs.settled();
+  const { items } = await ai.runs.interrupts();
+  expect(items).toMatchObject([{ expiresAt: 6_000, labels: ['money'], risk: 'high' }]);
+});
