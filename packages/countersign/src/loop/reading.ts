@@ -10,7 +10,7 @@ export async function validInput(tool: ToolDefinition, call: Call): Promise<Vali
   const invalid = call.metadata?.invalidInput;
   if (invalid !== undefined)
     return { ok: false, text: `The input of ${call.name} was not read: ${String(invalid)}. Send it again as JSON.` };
-  const reading = read(tool, call.runsWith ?? call.input);
+  const reading = read(tool, call.runsWith === undefined ? call.input : call.runsWith);
   const checked = reading instanceof Promise ? await reading : reading;
   if (checked.ok && (call.runsWith === undefined || isMadeOf(checked.value, call.runsWith))) return checked;
   const problem = checked.ok ? 'it makes something else of it now' : checked.problems.join('; ');

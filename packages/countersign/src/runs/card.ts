@@ -60,7 +60,7 @@ function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): Pendin
 
 /** What the body would get: the input, or what the schema of the tool makes of it. */
 export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
-  return (metadata?.runsWith ?? toolRequest.input) as Json;
+  return (metadata?.runsWith === undefined ? toolRequest.input : metadata.runsWith) as Json;
 }
 
 /** A card as the store keeps it. */

@@ -84,6 +84,21 @@ test('a schema that does not take what it makes reads the input again, as it is'
   expect(paid).toEqual([{ amount: 12 }]);
 });
 
+test('null, where that is what the schema makes of the input, is on the card and runs', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const { runs, clerk, ...rest } = deploy(
+    z.any().transform(() => null),
+    { inputJsonSchema: { type: 'object' } },
+  );
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  const card = await cardOf({ runs, ...rest });
+  expect(card.input).toBeNull();
+  await runs.decide(card.id, 'approve', { digest: card.digest });
+  await runs.settled();
+  expect(paid).toEqual([null]);
+});
+
 test('what is no JSON is bound by what it is written as', async () => {
   const { deploy, paid } = versions({});
   const { runs, clerk, ...rest } = deploy(z.object({ on: z.coerce.date().default(new Date(5)) }), {
