@@ -4,7 +4,7 @@ import { UsageError } from './core/errors.ts';
 import { type Agent, type AgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
-import { type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
+import { checkMaxTurns, type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
 import type { Within } from './loop/sink.ts';
@@ -100,12 +100,7 @@ export class Countersign {
     leaseMs = 15_000,
     clock = Date.now,
   }: CountersignOptions) {
-    if (!(Number.isInteger(maxTurns) && maxTurns > 0))
-      throw new UsageError(
-        'invalid-options',
-        { maxTurns },
-        `maxTurns must be a whole number from 1, not ${String(maxTurns)}.`,
-      );
+    checkMaxTurns({ maxTurns });
     this.#promptDir = promptDir;
     this.#settings = {
       ...(model !== undefined && { model }),

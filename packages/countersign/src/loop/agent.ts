@@ -7,7 +7,7 @@ import type { Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import type { GenerateOptions } from './options.ts';
+import { checkMaxTurns, type GenerateOptions } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
@@ -77,6 +77,8 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
       { name },
       `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
     );
+  // A stored run is driven with it as it is, wherever that is.
+  checkMaxTurns(defaults);
   const run: Generate = (options, within) => {
     if (options.runId !== undefined) refuseFixed(name, options);
     return generate({ ...defaults, ...options }, within);

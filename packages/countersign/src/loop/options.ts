@@ -83,14 +83,17 @@ export function checkOptions<O extends SchemaInput>(given: string | GenerateOpti
       { given: typeof given },
       '`generate` takes a prompt or an object of options.',
     );
-  const { maxTurns } = options;
-  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns > 0))
-    throw new UsageError(
-      'invalid-options',
-      { maxTurns },
-      `maxTurns must be a whole number from 1, not ${String(maxTurns)}.`,
-    );
+  checkMaxTurns(options);
   return options as GenerateOptions<O>;
+}
+
+export function checkMaxTurns({ maxTurns }: { readonly maxTurns?: number }): void {
+  if (maxTurns === undefined || (Number.isInteger(maxTurns) && maxTurns > 0)) return;
+  throw new UsageError(
+    'invalid-options',
+    { maxTurns },
+    `maxTurns must be a whole number from 1, not ${String(maxTurns)}.`,
+  );
 }
 
 export function prepareDriver(

@@ -1,6 +1,7 @@
 // Rules 13 and 14, and the abort: whatever cuts a run short, nothing that finished is lost or done again.
 import {
   approve,
+  countersign,
   interrupt,
   type Model,
   NotPerformed,
@@ -350,6 +351,9 @@ describe('rule 14: the turn limit', () => {
     async (maxTurns) => {
       const { ai } = scripted(['done']);
       expect((await failureOf(ai.generate({ prompt: 'go', maxTurns }))).code).toBe('invalid-options');
+      const refused = expect.objectContaining({ code: 'invalid-options' });
+      expect(() => ai.defineAgent({ name: 'clerk', maxTurns })).toThrow(refused);
+      expect(() => countersign({ maxTurns })).toThrow(refused);
     },
   );
 
