@@ -29,8 +29,18 @@ export async function validInput(tool: ToolDefinition, call: Call): Promise<Vali
 export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Promise<{ runsWith?: Json }> {
   const made = toJson(value);
   if (!made.ok || sameJson(made.value, input)) return {};
-  const again = await read(tool, made.value);
-  return again.ok && isMadeOf(again.value, made.value) ? { runsWith: made.value } : {};
+  try {
+    const again = await read(tool, made.value);
+    return again.ok && isMadeOf(again.value, made.value) ? { runsWith: made.value } : {};
+  } catch {
+    // To throw at what it made is not to take it, either.
+    return {};
+  }
+}
+
+/** What a question about a call that has begun binds it to: what was approved, or what the body was given. */
+export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<{ runsWith?: Json }> {
+  return call.runsWith === undefined ? runsWithOf(tool, call, given) : { runsWith: call.runsWith };
 }
 
 /** A copy each time: neither the gate nor the body can change what is on record. */

@@ -4,13 +4,13 @@ import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
 import { event, type InterruptKind, type Result } from '../core/event.ts';
 import { askedAgain } from '../core/inside.ts';
-import { isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
+import { copyOf, isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
 import { hasSettled, isHarmless, passesGate } from './doubt.ts';
 import { approvalContext, bodyContext, insideOf } from './given.ts';
-import { runsWithOf, validInput } from './reading.ts';
+import { boundTo, runsWithOf, validInput } from './reading.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import { type Approval, askGate, requestPayload, type ToolDefinition } from './tool.ts';
@@ -71,8 +71,10 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   const known = driver.tools.get(call.name);
   const tool = known && changedKind(known, call) === undefined ? known : undefined;
   let found = '';
+  let bound: { readonly runsWith?: Json } = call;
   try {
     const input = tool ? await validInput(tool, call) : undefined;
+    if (tool && input?.ok) bound = await boundTo(tool, call, input.value);
     const mayRun = async (tool: ToolDefinition): Promise<boolean> => {
       const passes = await passesGate(tool, call, approvalContext(driver, call));
       if (!passes) found = NEEDS_APPROVAL;
@@ -98,7 +100,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   }
   if (wasOvertaken(run, call)) return;
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
-  pause(run, driver, known, call, 'unknown-outcome', { message }, keptOf(call));
+  pause(run, driver, known, call, 'unknown-outcome', { message }, keptOf(call), bound);
 }
 
 /** What came of it was recorded meanwhile, by who had started it: that stays. */
@@ -161,15 +163,17 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
   if (run.isStored && (!(await run.isDurable()) || run.state.ended)) return;
   // What others decided meanwhile comes with it.
   const call = (run.isStored && callOf(run.state, due.id)) || due;
+  // Before the body, which may change what it is given.
+  const given = copyOf(input);
   try {
     const ctx = bodyContext(run, driver, call, memory.interrupt);
     const output = await tool.body?.(input, ctx, insideOf(run, driver, call));
     const asked = memory.first();
-    if (asked) pauseInBody(run, driver, tool, call, asked);
+    if (asked) await pauseInBody(run, driver, tool, call, given, asked);
     else settle(run, call, await outputResult(tool, call, output));
   } catch (error) {
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
-    if (asked) return pauseInBody(run, driver, tool, call, asked);
+    if (asked) return pauseInBody(run, driver, tool, call, given, asked);
     threw(run, driver, tool, call, error);
   }
 }
@@ -234,17 +238,19 @@ function ranBut(call: Call, problem: string): Result {
   return { type: 'error', text: `The tool ${call.name} ran, but ${problem}. Its effect has taken place.` };
 }
 
-function pauseInBody(
+async function pauseInBody(
   run: Run,
   driver: Driver,
   tool: ToolDefinition,
   call: Call,
+  given: unknown,
   { payload, options }: { readonly payload: unknown; readonly options?: AskOptions },
-): void {
+): Promise<void> {
   const inner = pausedMessages(payload);
   if (inner) return pauseInside(run, tool, call, inner);
   const asked = shown(payload);
-  if (asked.ok) pause(run, driver, tool, call, 'interrupt', asked.value, options);
+  const bound = await boundTo(tool, call, given);
+  if (asked.ok) pause(run, driver, tool, call, 'interrupt', asked.value, options, bound);
   else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${asked.problem}.`));
 }
 

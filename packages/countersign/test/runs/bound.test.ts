@@ -1,5 +1,5 @@
 // What runs is what was shown: also where the schema of the tool fills in, or makes something else of, the input.
-import { type Countersign, countersign, memoryStore, type ToolConfig, z } from 'countersign';
+import { type Countersign, countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { interruptCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
@@ -7,21 +7,23 @@ import { eventually } from '../eventually.ts';
 
 const LEASE_MS = 60_000;
 
+type Body = (ctx: ToolContext) => unknown;
+
 /** Versions of one program on one store: each has another schema for the input of `pay`. */
 function versions(input: unknown) {
   let now = 1_800_000_000_000;
   const store = memoryStore({ now: () => now });
   const paid: unknown[] = [];
-  const deploy = (inputSchema: z.ZodType, config: Partial<ToolConfig> = {}, body: () => unknown = () => 'paid') => {
+  const deploy = (inputSchema: z.ZodType, config: Partial<ToolConfig> = {}, body: Body = () => 'paid') => {
     const model = scriptedModel(({ messages }) =>
       messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input }] },
     );
     const ai: Countersign = countersign({ model, store, clock: () => now, leaseMs: LEASE_MS, retry: false });
     const pay = ai.defineTool(
       { name: 'pay', description: '', inputSchema, needsApproval: true, ...config } as ToolConfig,
-      (given: unknown) => {
+      (given: unknown, ctx: ToolContext) => {
         paid.push(given);
-        return body();
+        return body(ctx);
       },
     );
     return { ai, runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }), pay };
@@ -147,6 +149,35 @@ test('what was approved is still what runs after its tool was away', async () =>
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
 
+test('a body that asks goes on with what it was given, whatever the next version would fill in', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const asks: Body = ({ interrupt, resumed }) => resumed ?? interrupt('Pay?');
+  const old = deploy(withDefault(10), { needsApproval: false }, asks);
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  const card = await cardOf(old);
+  expect(card.input).toEqual({ to: 'ann', amount: 10 });
+  const next = deploy(withDefault(1_000), { needsApproval: false }, asks);
+  await next.runs.decide(card.id, 'approve', { digest: card.digest });
+  await next.runs.settled();
+  expect(paid).toEqual([
+    { to: 'ann', amount: 10 },
+    { to: 'ann', amount: 10 },
+  ]);
+});
+
+test('a body that asks anew with a replaced input shows what was made of that', async () => {
+  const { deploy } = versions({ to: 'ann' });
+  const asks: Body = ({ interrupt }) => interrupt('Pay?');
+  const { runs, clerk, ...rest } = deploy(withDefault(10), { needsApproval: false }, asks);
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  const first = await cardOf({ runs, ...rest });
+  await runs.decide(first.id, { type: 'restart', resumed: true, replaceInput: { to: 'bob' } });
+  await runs.settled();
+  expect((await cardOf({ runs, ...rest })).input).toEqual({ to: 'bob', amount: 10 });
+});
+
 test('an edit is what runs, with what the schema makes of it', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const { runs, clerk, ...rest } = deploy(withDefault(10));
@@ -192,6 +223,23 @@ describe('a call in doubt', () => {
     await next.runs.drive('run');
     await next.runs.settled();
     expect(paid).toEqual([{ lines: [3, 2] }, { lines: [3, 2] }]);
+  });
+
+  test('that nobody had to approve shows what would run, and runs with that', async () => {
+    const { deploy, paid, lapse } = versions({ to: 'ann' });
+    const old = deploy(withDefault(10), { needsApproval: false }, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(paid).toHaveLength(1));
+    lapse();
+    const next = deploy(withDefault(20), { needsApproval: false });
+    await next.runs.drive('run');
+    await next.runs.settled();
+    const card = await cardOf(next);
+    expect(card).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann', amount: 20 } });
+    const last = deploy(withDefault(1_000), { needsApproval: false });
+    await last.runs.decide(card.id, 'approve', { digest: card.digest });
+    await last.runs.settled();
+    expect(paid.at(-1)).toEqual({ to: 'ann', amount: 20 });
   });
 
   test('is as urgent as it was when it was approved', async () => {
