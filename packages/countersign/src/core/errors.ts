@@ -86,11 +86,21 @@ export class CountersignError extends Error {
 /** What can be said of anything that was thrown, even if it cannot be read. */
 export function messageOf(error: unknown): string {
   try {
-    if (error instanceof Error) return error.message || error.name;
-    return String(error);
+    return String(error instanceof Error ? error.message || error.name : error);
   } catch {
     // It refuses to be read; that is all there is to say.
     return 'something that cannot be read was thrown';
+  }
+}
+
+/** What was thrown, or an error in place of what cannot even be looked at. */
+export function readableError(error: unknown): unknown {
+  try {
+    // A proxy may throw at this.
+    Object.getPrototypeOf(Object(error));
+    return error;
+  } catch {
+    return new Error(messageOf(error));
   }
 }
 

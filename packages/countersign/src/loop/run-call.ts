@@ -1,7 +1,7 @@
 // One call, in three stages: may it run (the gate), run it (the body), and say what came of it.
 import { type Call, callOf, interruptId } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
-import { CountersignError, messageOf, NotPerformed } from '../core/errors.ts';
+import { CountersignError, messageOf, NotPerformed, readableError } from '../core/errors.ts';
 import { event, type InterruptKind, type Result } from '../core/event.ts';
 import { askedAgain } from '../core/inside.ts';
 import { copyOf, isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
@@ -171,7 +171,8 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
     const asked = memory.first();
     if (asked) await pauseInBody(run, driver, tool, call, given, asked);
     else settle(run, call, await outputResult(tool, call, output));
-  } catch (error) {
+  } catch (thrown) {
+    const error = readableError(thrown);
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
     if (asked) return pauseInBody(run, driver, tool, call, given, asked);
     threw(run, driver, tool, call, error);
@@ -209,13 +210,14 @@ function threw(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error
     return settle(run, call, failed(`The tool ${call.name} did nothing: ${messageOf(error)}`));
   // Stopped from outside, it may have acted or not: the call stays started, and whoever goes on asks.
   if (driver.signal?.aborted) return;
-  const gated = tool.needsApproval !== false || call.decided !== undefined;
-  settle(run, call, {
-    type: 'error',
-    text: `The tool ${call.name} failed: ${sentence(messageOf(error))}${gated ? MAY_HAVE_ACTED : ''}`,
-    ...(gated && { mayHaveActed: true }),
-  });
+  settle(run, call, ranInVain(tool, call, `The tool ${call.name} failed: ${sentence(messageOf(error))}`));
   if (driver.onToolError === 'throw') run.failures.push({ call, error });
+}
+
+/** The body ran, and nobody knows how far: where a person lets it run, or had a say in it, the model is told. */
+function ranInVain({ needsApproval }: ToolDefinition, { decided }: Call, text: string): Result {
+  if (needsApproval === false && decided === undefined) return failed(text);
+  return { type: 'error', text: `${text}${MAY_HAVE_ACTED}`, mayHaveActed: true };
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
@@ -251,7 +253,7 @@ async function pauseInBody(
   const asked = shown(payload);
   const bound = await boundTo(tool, call, given);
   if (asked.ok) pause(run, driver, tool, call, 'interrupt', asked.value, options, bound);
-  else settle(run, call, failed(`What ${call.name} wanted to ask is not JSON: ${asked.problem}.`));
+  else settle(run, call, ranInVain(tool, call, `What ${call.name} wanted to ask is not JSON: ${asked.problem}.`));
 }
 
 function pauseInside(run: Run, tool: ToolDefinition, call: Call, messages: readonly Message[]): void {
@@ -294,8 +296,10 @@ function pause(
 ): void {
   const options = askOptionsOf(given);
   const problem = askProblem(options);
-  if (problem !== undefined)
-    return settle(run, call, failed(`What ${call.name} wanted to ask cannot wait like that: ${problem}.`));
+  if (problem !== undefined) {
+    const text = `What ${call.name} wanted to ask cannot wait like that: ${problem}.`;
+    return settle(run, call, tool && kind === 'interrupt' ? ranInVain(tool, call, text) : failed(text));
+  }
   const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
   const now = driver.clock?.();
   const interrupt = {

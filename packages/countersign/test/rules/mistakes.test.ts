@@ -122,11 +122,27 @@ describe('rule 10: mistakes are results', () => {
     ['0', 0],
     ['an object that cannot be read', Object.create(null)],
     ['an error whose message cannot be read', Object.defineProperty(new Error(), 'message', { get: () => fail('x') })],
+    ['an error whose message is no text', Object.assign(new Error(), { message: Symbol('x') })],
+    ['what cannot be looked at', new Proxy({}, { getPrototypeOf: () => fail('x') })],
   ])('a gated tool that throws %s may have acted, and the model is told', async (_name, error) => {
     const { model, done } = await approvedFailure(error);
     expect(done.text).toBe('done');
     expect(only(results(done.messages)).metadata).toMatchObject({ outcome: 'error', mayHaveActed: true });
     expect(outputs(nth(model.requests, 1).messages)[0]).toMatch(/may have taken effect/);
+  });
+
+  test.each<[string, unknown, object]>([
+    ['what is no JSON', 5n, {}],
+    ['in a way that cannot be', 'Sure?', { risk: 'huge' }],
+  ])('a gated tool that asks %s may have acted, and the model is told', async (_name, payload, options) => {
+    const asks = tool({ name: 'asks', description: 'Asks.', needsApproval: true }, (_input, { interrupt }) =>
+      interrupt(payload, options),
+    );
+    const { ai } = scripted([calls({ name: 'asks' }), 'done']);
+    const { messages, interrupts } = await ai.generate({ prompt: 'go', tools: [asks] });
+    const done = await ai.generate({ tools: [asks], messages, resume: { approve: interrupts } });
+    expect(only(results(done.messages)).metadata).toMatchObject({ outcome: 'error', mayHaveActed: true });
+    expect(outputs(done.messages)[0]).toMatch(/may have taken effect/);
   });
 
   test('a gated tool that throws NotPerformed did nothing, and the model is told that', async () => {
