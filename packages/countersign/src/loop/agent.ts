@@ -142,6 +142,9 @@ function agentTool(
       if (response.interrupts.length > 0) ctx.interrupt(response);
       if (response.finishReason === 'max-turns')
         throw new Error(`The agent ${name} reached its turn limit without an answer.`);
+      // A reply that was cut short or blocked is no output, and neither is null.
+      if (output && response.finishReason !== 'stop')
+        throw new Error(`The agent ${name} gave no output: its last reply ended with ${response.finishReason}.`);
       return output ? response.output : response.text;
     },
   };

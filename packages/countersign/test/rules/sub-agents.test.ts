@@ -519,6 +519,16 @@ describe('rule 16: sub-agents', () => {
     expect(outputs(done.messages)[0]).toContain('turn limit');
   });
 
+  test.each(['length', 'blocked', 'error', 'other'] as const)(
+    'a sub-agent whose output ends with %s has none, and the model is told so',
+    async (finishReason) => {
+      const output = { schema: z.object({ total: z.number() }) };
+      const { ai, helper } = team([HELP, 'done'], [{ text: '{"total": 1', finishReason }], [], { output });
+      const done = await ai.generate({ prompt: 'go', tools: [helper] });
+      expect(outputs(done.messages)[0]).toContain(`gave no output: its last reply ended with ${finishReason}`);
+    },
+  );
+
   test('a sub-agent handed out by returnToolRequests and restarted by the caller is told what it is asked', async () => {
     const { ai, helper, innerModel } = team([HELP, 'done'], ['helped'], []);
     const out = await ai.generate({ prompt: 'go', tools: [helper], returnToolRequests: true });
