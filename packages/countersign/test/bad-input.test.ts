@@ -134,6 +134,24 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     expect(error.message).toMatch(/respond\[0\].*respond\[2\].*respond\[3\]|respond\[2\].*respond\[3\].*respond\[0\]/);
   });
 
+  test.each(['at once', 'later'])('a schema that throws at an answer, %s: nothing is decided', async (when) => {
+    const validate = () => {
+      if (when === 'at once') throw new TypeError('boom');
+      return Promise.reject(new TypeError('boom'));
+    };
+    const outputSchema = { '~standard': { version: 1 as const, vendor: 'own', validate } };
+    const ai = instance({ calls: [{ name: 'ask', ref: 'a' }] });
+    const ask = ai.defineInterrupt({ name: 'ask', description: '', outputSchema, outputJsonSchema: {} });
+    const { messages, interrupts } = await ai.generate({ prompt: 'go', tools: [ask] });
+    const threw = { message: expect.stringContaining('its schema threw: boom') };
+    const answer = () => interrupts.map((part) => ask.respond(part, 'x'));
+    if (when === 'at once') expect(answer).toThrow(expect.objectContaining({ code: 'invalid-decision', ...threw }));
+    else expect(answer()).toHaveLength(1);
+    const resume = { respond: interrupts.map((part) => respond(part, 'x')) };
+    const error = await failure(ai.generate({ messages, tools: [ask], resume }));
+    expect(error).toMatchObject({ code: 'invalid-resume', ...threw });
+  });
+
   test('agents that call each other in a circle', async () => {
     const ai = instance();
     const first: Agent = ai.defineAgent({ name: 'first', tools: ['second'] });

@@ -1,7 +1,7 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
 import type { Call } from '../core/call.ts';
 import { type DecisionFault, type Leaf, type Matched, matchDecisions, type Resume } from '../core/decide.ts';
-import { ConflictError, UsageError } from '../core/errors.ts';
+import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { DEADLINE, type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
 import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
 import { toJson } from '../core/json.ts';
@@ -133,22 +133,27 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `there is no tool ${call.name} here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
-    return misfits(tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);
+    return misfits(() => tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);
   if (!tool.body)
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
   if (decision.type === 'inside' || decision.input === undefined) return [];
-  return misfits(tool.input.validate(decision.input), where, `the edited input of ${call.name} (${call.ref})`);
+  const { input } = decision;
+  return misfits(() => tool.input.validate(input), where, `the edited input of ${call.name} (${call.ref})`);
 }
 
 async function misfits(
-  checking: ReturnType<ToolDefinition['input']['validate']>,
+  check: () => ReturnType<ToolDefinition['input']['validate']>,
   where: string,
   what: string,
 ): Promise<readonly DecisionFault[]> {
-  const checked = await checking;
-  if (checked.ok) return [];
-  const problem = `${what} does not fit its schema: ${checked.problems.join('; ')}`;
-  return [{ where, problem, issues: checked.issues }];
+  try {
+    const checked = await check();
+    if (checked.ok) return [];
+    const problem = `${what} does not fit its schema: ${checked.problems.join('; ')}`;
+    return [{ where, problem, issues: checked.issues }];
+  } catch (error) {
+    return [{ where, problem: `${what} could not be checked, as its schema threw: ${messageOf(error)}` }];
+  }
 }
 
 function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {

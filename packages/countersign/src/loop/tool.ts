@@ -303,10 +303,17 @@ function own(name: string, part: DecisionPart): void {
 }
 
 function fits(schema: Schema, value: unknown, what: string, part: ToolRequestPart): void {
-  const checked = schema.validate(value);
-  // A schema that validates asynchronously is asked when the decision is passed to `resume`.
-  if (checked instanceof Promise || checked.ok) return;
   const { name, ref } = part.toolRequest;
+  let checked: ReturnType<Schema['validate']>;
+  try {
+    checked = schema.validate(value);
+  } catch (cause) {
+    const message = `${what} (${ref}) could not be checked, as its schema threw: ${messageOf(cause)}.`;
+    throw new UsageError('invalid-decision', { tool: name, ref }, message, { cause });
+  }
+  // A schema that validates asynchronously is asked when the decision is passed to `resume`, and may throw then.
+  if (checked instanceof Promise) return void checked.catch(() => undefined);
+  if (checked.ok) return;
   throw new UsageError(
     'invalid-decision',
     { tool: name, ref, problems: checked.problems },
