@@ -1,6 +1,7 @@
 // A run in progress, and what it is driven with.
 import type { Call } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
+import { copyOf } from '../core/json.ts';
 import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
@@ -77,7 +78,8 @@ export class Run {
     // Before anybody hears of it: whatever they do, what happened is on its way into the record.
     this.#sink?.write(events);
     for (const { event, before, after } of folded) {
-      this.#onEvent?.(event);
+      // A copy: whoever hears of it cannot change what is on record.
+      this.#onEvent?.(copyOf(event));
       if (this.#emit)
         for (const chunk of eventChunks(event, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }

@@ -224,7 +224,8 @@ describe('rule 4: nothing given is changed', () => {
     const log: string[] = [];
     const pay = payTool(log, { needsApproval: () => ({ show: { amount: 5 } }) });
     const { ai } = scripted([calls({ name: 'pay', ref: 'p', input: { amount: 5 } }), 'done'], { store: memoryStore() });
-    const chat = ai.defineAgent({ name: 'clerk', tools: [pay] }).chat(runId === undefined ? {} : { runId });
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay], onEvent: spoil });
+    const chat = clerk.chat(runId === undefined ? {} : { runId });
     const paused = await chat.send({ prompt: 'go', onChunk: spoil });
     expect(JSON.stringify(paused.messages)).not.toContain('spoilt');
     const done = await chat.send({ resume: { approve: paused.interrupts }, onChunk: spoil });
