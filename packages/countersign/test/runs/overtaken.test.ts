@@ -66,33 +66,30 @@ function sleeper(config: Partial<ToolConfig> = {}) {
   return { store, open, paid, fallAsleep, wakeUp, types };
 }
 
-test('a result that is on record is not doubted by one who was about to doubt it', async () => {
-  const { store, open, paid, fallAsleep, wakeUp, types } = sleeper();
+/** The first wakes up, and its result is recorded, when the second is about to write such an event of the same call. */
+async function wakesBefore(type: 'call-interrupted' | 'call-started', config?: Partial<ToolConfig>) {
+  const { store, open, paid, fallAsleep, wakeUp, types } = sleeper(config);
   await fallAsleep();
-  const { held, reached, go } = holding(store, 'call-interrupted');
-  const second = open(held, 'second', async () => undefined);
-  await second.runs.drive('run');
+  const { held, reached, go } = holding(store, type);
+  const { runs } = open(held, 'second', async () => undefined);
+  await runs.drive('run');
   await reached;
   await wakeUp();
   go();
-  await second.runs.settled();
-  expect((await types()).at(-1)).toBe('call-settled');
-  expect((await second.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
+  await runs.settled();
   expect(paid).toEqual(['paid by first']);
+  return { runs, types: await types() };
+}
+
+test('a result that is on record is not doubted by one who was about to doubt it', async () => {
+  const { runs, types } = await wakesBefore('call-interrupted');
+  expect(types.at(-1)).toBe('call-settled');
+  expect((await runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
 
 test('a result that is on record is not made again by one who was about to start the call', async () => {
-  const { store, open, paid, fallAsleep, wakeUp, types } = sleeper({ idempotent: true });
-  await fallAsleep();
-  const { held, reached, go } = holding(store, 'call-started');
-  const second = open(held, 'second', async () => undefined);
-  await second.runs.drive('run');
-  await reached;
-  await wakeUp();
-  go();
-  await second.runs.settled();
-  expect((await types()).filter((type) => type === 'call-started')).toHaveLength(1);
-  expect(paid).toEqual(['paid by first']);
+  const { types } = await wakesBefore('call-started', { idempotent: true });
+  expect(types.filter((type) => type === 'call-started')).toHaveLength(1);
 });
 
 /** A deputy whose payment has a deadline, or a clerk who has it himself. */
