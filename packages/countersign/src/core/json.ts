@@ -38,8 +38,7 @@ export function toJson(value: unknown): JsonCheck {
   function copyObject(value: object, path: string): Json {
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path);
-    // Unlike `map`, it sees the holes: what comes out has none.
-    if (Array.isArray(value)) return Array.from(value, (item, index) => copy(item, `${path}[${index}]`));
+    if (Array.isArray(value)) return copyArray(value, path);
     if (value instanceof Map || value instanceof Set) throw new NotJson(path, 'a Map or Set is not JSON');
     const out: Record<string, Json> = {};
     for (const key of Object.keys(value)) {
@@ -47,6 +46,13 @@ export function toJson(value: unknown): JsonCheck {
       const item = (value as Record<string, unknown>)[key];
       if (item !== undefined) out[key] = copy(item, path === '' ? key : `${path}.${key}`);
     }
+    return out;
+  }
+
+  /** Unlike `map`, it sees the holes: what comes out has none. */
+  function copyArray(value: readonly unknown[], path: string): Json {
+    const out: Json[] = [];
+    for (let index = 0; index < value.length; index++) out.push(copy(value[index], `${path}[${index}]`));
     return out;
   }
 
