@@ -23,7 +23,8 @@ export class StoreTime {
   }
 
   readonly now = (): number => {
-    const { ranMs, passedMs } = this.#since(this.#told);
+    const ranMs = this.#clock() - this.#told.at;
+    const passedMs = performance.now() - this.#told.steadyAt;
     // Time does not go back: the clock was set. One that is ahead may be right, since the steady one stops with a computer
     // that sleeps.
     return this.#told.time + (passedMs - ranMs > OFF_MS ? Math.round(passedMs) : ranMs);
@@ -31,8 +32,9 @@ export class StoreTime {
 
   /** The store was asked lately, and nobody has set the clock since. */
   get isKnown(): boolean {
-    const { ranMs, passedMs } = this.#since(this.#told);
-    return performance.now() < this.#askAgainAt && Math.abs(passedMs - ranMs) <= OFF_MS;
+    const ranMs = this.#clock() - this.#told.at;
+    const steady = performance.now();
+    return steady < this.#askAgainAt && Math.abs(steady - this.#told.steadyAt - ranMs) <= OFF_MS;
   }
 
   /**
@@ -51,18 +53,16 @@ export class StoreTime {
   }
 
   async #ask(): Promise<Told> {
-    const asked = { at: this.#clock(), steadyAt: performance.now() };
+    const at = this.#clock();
+    const steadyAt = performance.now();
     const time = await this.#store.now();
-    const { ranMs, passedMs } = this.#since(asked);
+    const ranMs = this.#clock() - at;
+    const passedMs = performance.now() - steadyAt;
     return {
       time,
-      at: asked.at + Math.round(ranMs / 2),
-      steadyAt: asked.steadyAt + passedMs / 2,
+      at: at + Math.round(ranMs / 2),
+      steadyAt: steadyAt + passedMs / 2,
       tookMs: Math.max(passedMs, Math.abs(ranMs)),
     };
-  }
-
-  #since({ at, steadyAt }: Pick<Told, 'at' | 'steadyAt'>): { readonly ranMs: number; readonly passedMs: number } {
-    return { ranMs: this.#clock() - at, passedMs: performance.now() - steadyAt };
   }
 }
