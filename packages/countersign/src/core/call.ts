@@ -91,6 +91,12 @@ export function callOf({ turn }: State, callId: string): Call | undefined {
   return turn?.calls.find(({ id }) => id === callId);
 }
 
+/** The call has its result, or is of a turn that is over: nothing more can be said of it. */
+export function isOver(state: State, callId: string): boolean {
+  const { phase } = callOf(state, callId) ?? {};
+  return phase === undefined || phase.at === 'settled';
+}
+
 export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
 
 /** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */

@@ -1,5 +1,5 @@
 // What the body of a call, and its gate, are given beside the input: what reaches the run stops once the run is lost.
-import { type Call, callOf } from '../core/call.ts';
+import { type Call, callOf, isOver } from '../core/call.ts';
 import { event, type RunEvent } from '../core/event.ts';
 import { copyOf, toJson } from '../core/json.ts';
 import { requestPart } from '../core/wire.ts';
@@ -94,8 +94,7 @@ function stepsOf(run: Run, call: Call): ToolContext['step'] {
 
 /** A call that has its result takes no more: what still runs of its body comes too late. */
 function note(run: Run, { id, name }: Call, noted: RunEvent): void {
-  const { phase } = callOf(run.state, id) ?? {};
-  if (phase === undefined || phase.at === 'settled') throw new LostSignal(name);
+  if (isOver(run.state, id)) throw new LostSignal(name);
   run.record(noted);
 }
 

@@ -1,5 +1,5 @@
 // One call, in three stages: may it run (the gate), run it (the body), and say what came of it.
-import { type Call, callOf, interruptId } from '../core/call.ts';
+import { type Call, callOf, interruptId, isOver } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed, readableError } from '../core/errors.ts';
 import { event, type InterruptKind, type Result } from '../core/event.ts';
@@ -105,8 +105,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
 
 /** What came of it was recorded meanwhile, by who had started it: that stays. */
 function wasOvertaken({ isStored, state }: Run, { id }: Call): boolean {
-  const { phase } = callOf(state, id) ?? {};
-  return isStored && (phase === undefined || phase.at === 'settled');
+  return isStored && isOver(state, id);
 }
 
 const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which nobody gave.';

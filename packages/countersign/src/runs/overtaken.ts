@@ -9,13 +9,13 @@ export function isOvertaken(event: RunEvent, state: State): boolean {
   if (!('callId' in event)) return false;
   const call = callOf(state, event.callId);
   if (!call) return false;
-  if (call.phase.at === 'settled') return SAYS_ALL.has(event.type);
+  if (call.phase.at === 'settled') return NOT_AFTER_A_RESULT.has(event.type);
   if (event.type !== 'decision-made' || event.decision.type !== 'inside') return false;
   const decided = decidedRefs(call);
   return decided.size > 0 && decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
 }
 
-const SAYS_ALL: ReadonlySet<RunEvent['type']> = new Set([
+const NOT_AFTER_A_RESULT: ReadonlySet<RunEvent['type']> = new Set([
   'call-started',
   'call-interrupted',
   'call-held',

@@ -19,7 +19,8 @@ export class StoreTime {
   constructor(store: Store, clock: () => number) {
     this.#store = store;
     this.#clock = clock;
-    this.#told = { time: clock(), at: clock(), steadyAt: performance.now(), tookMs: 0 };
+    const at = clock();
+    this.#told = { time: at, at, steadyAt: performance.now(), tookMs: 0 };
   }
 
   readonly now = (): number => {

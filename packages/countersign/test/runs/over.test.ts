@@ -49,6 +49,19 @@ test('commitPoint() lets nobody act after the run was ended elsewhere', async ()
   expect(log).toEqual(['begun', 'LostSignal']);
 });
 
+/** What still runs of the body goes on while the model is asked: its turn is over. */
+async function comesTooLate(
+  { one, log, modelMayReply }: Pick<ReturnType<typeof processes>, 'one' | 'log' | 'modelMayReply'>,
+  goOn: () => void,
+): Promise<void> {
+  await eventually(() => expect(log).toEqual(['begun', 'model asked']));
+  goOn();
+  await eventually(() => expect(log).toHaveLength(3));
+  modelMayReply.resolve();
+  await one.runs.settled();
+  expect(log).toEqual(['begun', 'model asked', 'LostSignal']);
+}
+
 describe.each<[string, Act]>([
   ['commitPoint()', committing],
   ['step()', ({ step }, acted) => step('act', acted)],
@@ -69,12 +82,7 @@ describe.each<[string, Act]>([
     const { one, log, go, siblingMayEnd, modelMayReply } = processes(act, AT_ONCE);
     siblingMayEnd.resolve();
     await one.clerk.start('Pay.', { runId: 'run' });
-    await eventually(() => expect(log).toEqual(['begun', 'model asked']));
-    go.resolve();
-    await eventually(() => expect(log).toHaveLength(3));
-    modelMayReply.resolve();
-    await one.runs.settled();
-    expect(log).toEqual(['begun', 'model asked', 'LostSignal']);
+    await comesTooLate({ one, log, modelMayReply }, go.resolve);
     expect((await one.runs.get('run')).status).toBe('done');
   });
 });
@@ -90,10 +98,5 @@ test('a step that ends after its turn is over is refused as what comes too late'
   go.resolve();
   siblingMayEnd.resolve();
   await one.clerk.start('Pay.', { runId: 'run' });
-  await eventually(() => expect(log).toEqual(['begun', 'model asked']));
-  mayEnd.resolve();
-  await eventually(() => expect(log).toHaveLength(3));
-  modelMayReply.resolve();
-  await one.runs.settled();
-  expect(log).toEqual(['begun', 'model asked', 'LostSignal']);
+  await comesTooLate({ one, log, modelMayReply }, mayEnd.resolve);
 });
