@@ -34,6 +34,8 @@ export const ERROR_CODES = {
   'unknown-interrupt': 'The store has no interrupt with this id. Correct the id.',
   'no-store': 'The call needs a store. Pass `store` to `countersign()`.',
   'run-exists': 'A run with this id was started before. Get it by its id, or start another with a new one.',
+  'run-deleted': 'The run with this id was deleted, and its id is not given again. Start another with a new one.',
+  'run-not-ended': 'The run has not ended, or somebody works on it. Cancel it, or wait until it rests.',
   'stale-version': 'Somebody changed the run at the same time. Load it again and look.',
   'claim-lost': 'Another worker has taken the run over. Nothing more was written; leave it to the other.',
   'outdated-card': 'The decision was made on something else than what is pending now. Load the interrupt again.',

@@ -1,5 +1,5 @@
 // What callers are told of ids: what an id may be, and that there is nothing under it.
-import { UsageError } from '../core/errors.ts';
+import { ConflictError, UsageError } from '../core/errors.ts';
 
 /** A run's id is in front of the ids of its questions. */
 export function checkRunId(runId: string): string {
@@ -13,6 +13,13 @@ export function checkRunId(runId: string): string {
 
 export const unknownRun = (runId: string): UsageError =>
   new UsageError('unknown-run', { runId }, `There is no run ${runId} in the store.`);
+
+export const runNotEnded = (runId: string): ConflictError =>
+  new ConflictError(
+    'run-not-ended',
+    { runId },
+    `Run ${runId} was not deleted: it has not ended, or somebody works on it. Cancel it, or wait until it rests.`,
+  );
 
 export const unknownInterrupt = (interruptId: string): UsageError =>
   new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);

@@ -11,6 +11,7 @@ import { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
 import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
+import { type CancelOptions, cancelled } from './cancelling.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
 import { changesOf } from './changes.ts';
@@ -31,7 +32,7 @@ import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import type { Rest } from './rest.ts';
-import { checkRunId, unknownInterrupt, unknownRun } from './run-id.ts';
+import { checkRunId, runNotEnded, unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, WaitOptions } from './run-options.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
@@ -39,7 +40,7 @@ import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { refusalOf } from './store-errors.ts';
-import { interruptView, type RunInterrupt, type RunView, stateOfRun, trustedState, viewOf } from './view.ts';
+import { interruptView, type RunInterrupt, type RunView, trustedState, viewOf } from './view.ts';
 import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
@@ -178,31 +179,21 @@ export class Runs {
   }
 
   /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
-  async cancel(runId: string, options: { readonly by?: string; readonly reason?: string } = {}): Promise<RunView> {
+  async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
     checkSigned(options);
     await this.#drives.tellTime();
-    for (;;) {
-      const loaded = await this.#load(runId);
-      const { run: record } = loaded;
-      const state = stateOfRun(loaded);
-      if (state.ended || (ENDED.has(record.status) && record.status !== 'failed')) return this.get(runId);
-      const agent = this.#drives.agent(record.agent);
-      const { run, journal } = this.#drives.open(record, state, agent, { onStale: 'fail' });
-      const by = options.by === undefined ? '' : ` by ${options.by}`;
-      const reason = options.reason === undefined ? '' : `: ${options.reason}`;
-      for (const key of pendingCards(runId, state).keys())
-        journal.settle(key, {
-          withdrawn: true,
-          by: options.by ?? null,
-          note: options.reason ?? null,
-          at: this.#drives.clock(),
-        });
-      run.record(event({ type: 'run-ended', reason: 'aborted', message: `Cancelled${by}${reason}` }));
-      if (await refusalOf(journal.recorded())) continue;
-      if (journal.holds) await journal.finish();
-      else this.#drives.look(runId);
-      return this.get(runId);
-    }
+    while (!(await cancelled(this.#drives, await this.#load(runId), options)));
+    return this.get(runId);
+  }
+
+  /**
+   * Deletes a run that is `done` or `cancelled`, with everything that was said, asked and decided in it, for good. Its id is
+   * not given again. Throws `run-not-ended` if it has not ended, and `unknown-run` if there is none.
+   */
+  async delete(runId: string): Promise<void> {
+    if (await this.#store.delete(askedId('runId', runId))) return;
+    await this.#load(runId, Number.MAX_SAFE_INTEGER);
+    throw runNotEnded(runId);
   }
 
   /** Drives a run on that stopped with an error, or that nobody drives. */

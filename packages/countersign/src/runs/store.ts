@@ -173,7 +173,7 @@ export type InterruptQuery = {
 /**
  * Where runs live. All methods may be called at once from many processes.
  *
- * Refusals are values of `ConflictError`: `run-exists`, `stale-version` (someone appended since, or there is no such run),
+ * Refusals are values of `ConflictError`: `run-exists`, `run-deleted`, `stale-version` (someone appended since, or there is no such run),
  * `claim-lost` (another worker holds the run, or may). Whoever has lost the claim and is behind as well is told
  * `claim-lost`. Anything else that goes wrong is a `ProviderError` `store-failed` whose `retryable` says whether the
  * store may be back later; after it, nobody can assume that the append happened or not: read to know.
@@ -186,6 +186,12 @@ export interface Store {
    * with the events that are left out. Undefined if there is no such run.
    */
   read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
+  /**
+   * Deletes a run that is `done` or `cancelled` and that nobody holds, with its events and its questions; all of it or
+   * nothing. False if the run is not so, or there is none. Only its id stays, so that nobody starts it again by mistake:
+   * for everything else there is no such run. Whoever watches hears of it.
+   */
+  delete(runId: string): Promise<boolean>;
   /** Takes the claim and reads the run at one moment. Undefined if there is no such run or another token holds it. */
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
   /** False if the claim is no longer held. */

@@ -13,6 +13,7 @@ import type {
   RunCounts,
   RunQuery,
   RunRecord,
+  RunStatus,
   Store,
   StoredEvent,
   TakenReminder,
@@ -23,7 +24,16 @@ import { MemoryNotes } from './memory-notes.ts';
 import { memoryStats } from './memory-stats.ts';
 import { hasOutcome } from './outcomes.ts';
 import { makePage, type Order, type Place, readLimit, readPageRequest } from './page.ts';
-import { checkAppend, claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
+import {
+  checkAppend,
+  claimLost,
+  isLost,
+  notWaiting,
+  openedTwice,
+  runDeleted,
+  runExists,
+  staleVersion,
+} from './refusals.ts';
 import { MOST_DOUBLINGS } from './reminders.ts';
 import { SortedList } from './sorted-list.ts';
 import { readStatsQuery, statsOf } from './stats-query.ts';
@@ -56,11 +66,14 @@ class MemoryStore implements Store {
   readonly #now: () => number;
   readonly #runs = new Map<string, KeptRun>();
   readonly #sortedRuns = new SortedList<KeptRun>();
+  readonly #deleted = new Set<string>();
   readonly #interrupts = new Map<string, KeptInterrupt>();
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
   /** Of the questions that wait and of which nobody was reminded yet. */
   readonly #reminders = new Map<string, KeptReminder>();
+  /** How many runs and questions were made: what is deleted leaves its number to nobody. */
+  #made = 0;
   /** Of those that were searched before. */
   readonly #words = new WeakMap<InterruptRecord, string>();
   readonly #watchers: Watchers = createWatchers();
@@ -87,7 +100,7 @@ class MemoryStore implements Store {
     const record = copy(recordAfter(append, before?.record, now));
 
     const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
-    const place = { createdAt: now, seq: this.#runs.size };
+    const place = { createdAt: now, seq: ++this.#made };
     const run = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
     if (before === undefined) {
       this.#runs.set(runId, run);
@@ -108,6 +121,22 @@ class MemoryStore implements Store {
     const run = this.#runs.get(runId);
     if (limit !== undefined) readLimit(limit);
     return run === undefined ? undefined : load(run, after, limit);
+  }
+
+  async delete(runId: string): Promise<boolean> {
+    const run = this.#runs.get(runId);
+    if (run === undefined || !isOver(run.record.status) || !mayTake(run, '', this.#now())) return false;
+    this.#deleted.add(runId);
+    this.#runs.delete(runId);
+    this.#sortedRuns.remove(run);
+    for (const [id, interrupt] of this.#interrupts) {
+      if (interrupt.record.runId !== runId) continue;
+      this.#interrupts.delete(id);
+      this.#reminders.delete(id);
+      (interrupt.record.settledAt === null ? this.#waiting : this.#settled).remove(interrupt);
+    }
+    this.#watchers.notify(runId);
+    return true;
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
@@ -212,6 +241,7 @@ class MemoryStore implements Store {
     const { runId, claim } = append;
     if (append.create !== undefined) {
       if (run !== undefined) throw runExists(runId);
+      if (this.#deleted.has(runId)) throw runDeleted(runId);
     } else {
       if (run === undefined) throw staleVersion(append, undefined);
       if (claim !== undefined && isLost(claim, run.claim, this.#now())) throw claimLost(runId, claim.token);
@@ -238,7 +268,7 @@ class MemoryStore implements Store {
   }
 
   #open(record: InterruptRecord): void {
-    const interrupt = { createdAt: record.createdAt, seq: this.#interrupts.size, record };
+    const interrupt = { createdAt: record.createdAt, seq: ++this.#made, record };
     this.#interrupts.set(record.id, interrupt);
     this.#waiting.add(interrupt);
     if (record.remindAt !== null) this.#reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
@@ -264,6 +294,10 @@ function recordAfter(append: Append, before: RunRecord | undefined, now: number)
   const { agent = '', startedBy = null, createdAt } = before ?? { ...create, createdAt: now };
   const version = append.expectedVersion + events.length;
   return { id, agent, status, version, hash, startedBy, createdAt, updatedAt: now, wakeAt, outcome };
+}
+
+function isOver(status: RunStatus): boolean {
+  return status === 'done' || status === 'cancelled';
 }
 
 function mayTake({ claim }: KeptRun, token: string, now: number): boolean {

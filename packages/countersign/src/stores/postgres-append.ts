@@ -1,5 +1,5 @@
 // Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
-import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
+import { asOneRow, mayTake, NOW, waitsIn, watchedBy } from './postgres-conditions.ts';
 import {
   type EncodedAppend,
   FIELD_TYPES,
@@ -130,7 +130,7 @@ function appendText(tables: Tables, shape: Shape, given: Given): string {
 
 function watched(tables: Tables, { watcher }: Given): string {
   if (watcher === undefined) return 'NULL::bool';
-  return `EXISTS (SELECT FROM ${tables.watcher} WHERE until > ${NOW} AND id <> ${watcher})`;
+  return watchedBy(tables.watcher, watcher);
 }
 
 /**

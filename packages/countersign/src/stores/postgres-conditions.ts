@@ -7,6 +7,10 @@ export const NOW = "(date_part('epoch', statement_timestamp()) * 1000)::bigint";
 export const mayTake = (token: string): string =>
   `(r.claim_token IS NULL OR r.claim_token = ${token} OR r.claim_until <= ${NOW})`;
 
+/** True when another process than that of the number `me` wants to hear of changes. */
+export const watchedBy = (watcher: string, me: string): string =>
+  `EXISTS (SELECT FROM ${watcher} WHERE until > ${NOW} AND id <> ${me})`;
+
 /**
  * True when the interrupt `i` is one of the run and waits. Said so that the planner finds no other way to `i` than by
  * its id: not through all those that wait, nor through all there are while it believes them to be few.

@@ -6,7 +6,7 @@ import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
-import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
+import { INTERRUPT_COLUMNS, IS_THERE, RUN_COLUMNS } from './rows.ts';
 
 type Name =
   | 'read'
@@ -31,18 +31,18 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
     FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
   ) AS batches`;
   return {
-    read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1`),
+    read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1 AND r.${IS_THERE}`),
     readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
       FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
-      WHERE ${asOneRow('g.after')}`),
+      WHERE ${asOneRow('g.after')} AND r.${IS_THERE}`),
     readPart: statement(`SELECT ${RUN_FIELDS}, p.batches, p.until FROM ${run} r, LATERAL (
         SELECT string_agg(e.events, E'\\n' ORDER BY e.version) AS batches, max(e.version) AS until
         FROM (SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > $2::int
           ORDER BY version LIMIT $3::int) e
-      ) p WHERE r.id = $1`),
+      ) p WHERE r.id = $1 AND r.${IS_THERE}`),
     claim: statement(`WITH r AS (
         UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
-        WHERE r.id = $1 AND ${mayTake('$2')} RETURNING r.*
+        WHERE r.id = $1 AND r.${IS_THERE} AND ${mayTake('$2')} RETURNING r.*
       ) SELECT ${RUN_FIELDS}, ${batches('0')}, ${NEED_NOT_SURVIVE} FROM r`),
     renew: statement(`WITH r AS (
         UPDATE ${run} SET claim_until = ${NOW} + $3::bigint WHERE id = $1 AND claim_token = $2 RETURNING seq
@@ -92,7 +92,7 @@ export function runsSql(query: RunQuery, { run }: Tables): Sql {
   const { after, limit } = readPageRequest(query);
   const values: (string | number)[] = [];
   const value = (given: string | number): string => `$${values.push(given)}`;
-  const conditions = ['TRUE'];
+  const conditions = [`r.${IS_THERE}`];
   const asked = { status: query.status, agent: query.agent, started_by: query.startedBy };
   for (const [column, wanted] of Object.entries(asked)) {
     if (wanted !== undefined) conditions.push(`coalesce(r.${column} = ${value(wanted)}, false)`);

@@ -22,6 +22,7 @@ import type {
 import { interruptsSql, type Sql } from './list-query.ts';
 import { makePage, readLimit } from './page.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './postgres-append.ts';
+import { type DeletedRow, deleteStatement } from './postgres-delete.ts';
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
@@ -36,21 +37,13 @@ import {
   run,
   type Statement,
 } from './postgres-pool.ts';
+import { postgresRefusal, type RefusalRow } from './postgres-refusal.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
 import { postgresSearchSql } from './postgres-search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './postgres-search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './postgres-sql.ts';
 import { PostgresAnnouncer, watchPostgres } from './postgres-watch.ts';
-import {
-  canBeKept,
-  checkAppend,
-  claimLost,
-  isLost,
-  notWaiting,
-  openedTwice,
-  runExists,
-  staleVersion,
-} from './refusals.ts';
+import { canBeKept, checkAppend, openedTwice } from './refusals.ts';
 import { type ReminderRow, remindersOf } from './reminders.ts';
 import {
   type CountRow,
@@ -106,6 +99,7 @@ class PostgresStore implements Store {
   readonly #options: PostgresStoreOptions;
   readonly #tables: Tables;
   readonly #sql: PostgresSql;
+  readonly #delete: Statement;
   readonly #watcherId = randomInt(2 ** 47);
   readonly #append: Together<EncodedAppend, AppendedRow>;
   readonly #read: Together<Reading, LoadedRow>;
@@ -128,6 +122,7 @@ class PostgresStore implements Store {
     if ('pool' in options) hearLosses(options.pool);
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
+    this.#delete = deleteStatement(this.#tables);
     this.notes = new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables);
     const prepareAppend = appendStatements(this.#tables, this.#watcherId);
     // In the order of their ids: that is the order in which every process locks the runs.
@@ -152,14 +147,13 @@ class PostgresStore implements Store {
       row = await this.#append(encodeAppend(append));
     } catch (error) {
       const constraint = violatedConstraint(error);
-      if (constraint === 'countersign_run_pkey') throw runExists(append.runId);
       if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
       // Others wrote at the same moment: what there is now says why this one was refused.
-      if (!isSerializationFailure(error)) throw postgresFailure(error);
+      const isTaken = constraint === 'countersign_run_pkey' || isSerializationFailure(error);
+      if (!isTaken) throw postgresFailure(error);
     }
     if (row === undefined) throw await this.#refusalOf(append);
-    this.#watchers.notify(append.runId);
-    this.#announcer.appended(append.runId, row.watched);
+    this.#changed(append.runId, row);
     return { claimed: row.claimed };
   }
 
@@ -181,6 +175,12 @@ class PostgresStore implements Store {
       throw postgresFailure(error);
     }
     return row === undefined ? undefined : loadedOf(row, after);
+  }
+
+  async delete(runId: string): Promise<boolean> {
+    const [row] = await this.#rows<DeletedRow>(this.#delete, [runId, this.#watcherId]);
+    if (row !== undefined) this.#changed(runId, row);
+    return row !== undefined;
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
@@ -369,17 +369,14 @@ class PostgresStore implements Store {
 
   /** Why an append changed nothing, seen from now: a claim that is lost stays lost, and so does a version. */
   async #refusalOf(append: Append): Promise<Error> {
-    const { runId, claim } = append;
     const ids = append.settled.map(({ id }) => id);
-    const [row] = await this.#rows(this.#sql.refusal, [runId, ids]);
-    if (row === undefined) return staleVersion(append, undefined);
-    const held = row.token === null ? undefined : { token: row.token, until: row.until };
-    if (claim !== undefined && isLost(claim, held, row.now)) return claimLost(runId, claim.token);
-    if (row.version !== append.expectedVersion) return staleVersion(append, row.version);
-    const waiting: readonly string[] = row.waiting;
-    const missing = ids.find((id, index) => !waiting.includes(id) || ids.indexOf(id) !== index);
-    if (missing !== undefined) return notWaiting(runId, missing);
-    return postgresFailure(new Error('others wrote at the same moment'));
+    const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);
+    return postgresRefusal(append, row) ?? postgresFailure(new Error('others wrote at the same moment'));
+  }
+
+  #changed(runId: string, { watched }: { readonly watched: boolean | null }): void {
+    this.#watchers.notify(runId);
+    this.#announcer.appended(runId, watched);
   }
 }
 

@@ -6,6 +6,15 @@ export function runExists(runId: string): ConflictError {
   return new ConflictError('run-exists', { runId }, `Run ${runId} was started before; get it by its id.`);
 }
 
+/** Whoever asks for it again meant a run that was done with: to start anew could do everything a second time. */
+export function runDeleted(runId: string): ConflictError {
+  return new ConflictError(
+    'run-deleted',
+    { runId },
+    `Run ${runId} was deleted, and its id is not given again. Start another run with a new id.`,
+  );
+}
+
 /** `version` is what the run is at now; undefined if there is no such run. */
 export function staleVersion(append: Append, version: number | undefined): ConflictError {
   const { runId, expectedVersion } = append;
@@ -59,6 +68,13 @@ export function checkAppend(append: Append): void {
     throw new UsageError('invalid-options', { runId }, `A run is created at version 0 under its own id, ${runId}.`);
   }
   if (create !== undefined && (claim?.how === 'hold' || claim?.how === 'release')) throw claimLost(runId, claim.token);
+  if (!Number.isSafeInteger(append.expectedVersion) || append.expectedVersion < 0) {
+    throw new UsageError(
+      'invalid-options',
+      { runId },
+      `A version is a count of events, not ${append.expectedVersion}.`,
+    );
+  }
   const [unknown] = create === undefined ? [] : append.settled;
   if (unknown !== undefined) throw notWaiting(runId, unknown.id);
   if (runId === '' || append.events.length === 0) {

@@ -94,12 +94,22 @@ function recordOf(row: RunRow, outcome: Json): RunRecord {
   };
 }
 
+/**
+ * The row of a run that was deleted stays, as all that is left of it, for the sake of its id. It has this version, so that
+ * no append fits, and a status of its own.
+ */
+export const DELETED = { version: -1, status: 'deleted' } as const;
+
+/** True for the rows of runs that were not deleted. */
+export const IS_THERE = 'version >= 0';
+
 /** How many runs have this status. */
 export type CountRow = { readonly status: RunStatus; readonly count: number };
 
 export function countsOf(rows: readonly CountRow[]): RunCounts {
   const none: RunCounts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
-  return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) };
+  const known = rows.filter(({ status }) => status in none);
+  return { ...none, ...Object.fromEntries(known.map(({ status, count }) => [status, count])) };
 }
 
 export function placeOf(row: { readonly created_at: number; readonly seq: number }): Place {

@@ -2,8 +2,8 @@
 import { eventsText } from '../runs/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
-import { claimLost, isLost, notWaiting, openedTwice, runExists, staleVersion } from './refusals.ts';
-import { labelsIn } from './rows.ts';
+import { claimLost, isLost, notWaiting, openedTwice, runDeleted, runExists, staleVersion } from './refusals.ts';
+import { DELETED, labelsIn } from './rows.ts';
 import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
@@ -59,9 +59,9 @@ function beforeOf(row: unknown): Before | undefined {
 function check(append: Append, before: Before | undefined, now: number, prepare: Prepare): readonly Waiting[] {
   const { runId, claim } = append;
   if (append.create !== undefined) {
-    if (before !== undefined) throw runExists(runId);
+    if (before !== undefined) throw before.version === DELETED.version ? runDeleted(runId) : runExists(runId);
   } else {
-    if (before === undefined) throw staleVersion(append, undefined);
+    if (before === undefined || before.version === DELETED.version) throw staleVersion(append, undefined);
     const { token, until } = before.claim;
     const held = token === null || until === null ? undefined : { token, until };
     if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);

@@ -25,6 +25,7 @@ import { remindersOf } from './reminders.ts';
 import {
   INTERRUPT_COLUMNS,
   type InterruptRow,
+  IS_THERE,
   interruptOf,
   type LoadedRow,
   loadedOf,
@@ -41,6 +42,7 @@ import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, type Prepare, SqliteConnection, valuesOf } from './sqlite-connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
+import { sqliteDelete } from './sqlite-delete.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
 import { ifJson, isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
@@ -108,6 +110,13 @@ class SqliteStore implements Store {
       (prepare) => prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined,
     );
     return part && partOf(part, after, limit);
+  }
+
+  async delete(runId: string): Promise<boolean> {
+    if (!canBeKept(runId)) return false;
+    const deleted = await this.#connection.write(sqliteDelete(runId, this.#now));
+    if (deleted) this.#watchers.notify(runId);
+    return deleted;
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
@@ -236,17 +245,17 @@ function runRow(runId: string, after: number, prepare: Prepare): LoadedRow | und
 const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
     SELECT group_concat(events, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
   ) AS batches
-  FROM countersign_run r WHERE id = ?`;
+  FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
 
 const PART = `FROM (SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ?
     ORDER BY version LIMIT ?)`;
 
 const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')},
     (SELECT group_concat(events, char(10) ORDER BY version) ${PART}) AS batches, (SELECT max(version) ${PART}) AS until
-  FROM countersign_run r WHERE id = ?`;
+  FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
 
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
-  WHERE id = ? AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)`;
+  WHERE id = ? AND ${IS_THERE} AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)`;
 
 const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ?';
 
@@ -281,7 +290,7 @@ function runsSql(query: RunQuery): Sql {
   const { after, limit } = readPageRequest(query);
   const oldest = query.order === 'oldest';
   const values: (string | number)[] = [];
-  const conditions = ['TRUE'];
+  const conditions = [IS_THERE];
   const asked = { status: query.status, agent: query.agent, started_by: query.startedBy };
   for (const [column, value] of Object.entries(asked)) {
     if (value === undefined) continue;

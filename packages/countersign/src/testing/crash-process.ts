@@ -78,6 +78,7 @@ export class MortalProcess {
   #mortal(store: Store): Store {
     return {
       append: (append) => this.#write(`append ${typesOf(append.events)}`, () => store.append(append)),
+      delete: (runId) => this.#write('delete', () => store.delete(runId)),
       claim: (...given) => this.#write('claim', () => store.claim(...given)),
       release: (...given) => this.#write('release', () => store.release(...given)),
       // It comes from a timer, so it is no point to come back to. A dead process is told that it has lost its claim.

@@ -8,8 +8,10 @@ import { addition, type Check, countDone, creation, interrupt, LONG_MS, pausedRu
 const PATIENCE_MS = 10_000;
 
 /** Watches, and tells when a run was heard of. */
-function listenTo(store: Store): { readonly heard: (runId: string) => Promise<void>; readonly stop: () => void } & {
-  readonly all: ReadonlySet<string>;
+export function listenTo(store: Store): {
+  readonly heard: (runId: string) => Promise<void>;
+  readonly stop: () => void;
+  readonly all: Set<string>;
 } {
   const all = new Set<string>();
   const stop = store.watch((runId) => void all.add(runId));

@@ -2,6 +2,7 @@
 import { appendContract } from './store-contract-append.ts';
 import type { StoreUnderTest } from './store-contract-check.ts';
 import { claimContract } from './store-contract-claim.ts';
+import { deleteContract } from './store-contract-delete.ts';
 import { jsonContract } from './store-contract-json.ts';
 import { listContract } from './store-contract-list.ts';
 import { notesContract } from './store-contract-notes.ts';
@@ -34,6 +35,7 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('append and read', () => appendContract(check));
   describe('JSON, byte for byte', () => jsonContract(check));
   describe('claims and what is due', () => claimContract(check));
+  describe('deleting', () => deleteContract(check));
   describe('reminders', () => remindersContract(check));
   describe('lists', () => listContract(check));
   describe('searching', () => searchContract(check));

@@ -525,6 +525,7 @@ function bound(store: Store): Store {
     read: (...given) => store.read(...given),
     claim: (...given) => store.claim(...given),
     renew: (...given) => store.renew(...given),
+    delete: (runId) => store.delete(runId),
     release: (...given) => store.release(...given),
     due: (limit) => store.due(limit),
     takeReminders: (...given) => store.takeReminders(...given),

@@ -93,6 +93,7 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     read: (...given) => store.read(...given),
     claim: (...given) => store.claim(...given),
     renew: (...given) => store.renew(...given),
+    delete: (runId) => store.delete(runId),
     release: (...given) => store.release(...given),
     due: (limit) => store.due(limit),
     takeReminders: (...given) => store.takeReminders(...given),

@@ -72,6 +72,7 @@ const store: Store = {
   read: (...given) => send(() => real.read(...given)),
   claim: (...given) => send(() => real.claim(...given)),
   renew: (...given) => send(() => real.renew(...given)),
+  delete: (runId) => send(() => real.delete(runId)),
   release: (...given) => send(() => real.release(...given)),
   due: (limit) => send(() => real.due(limit)),
   takeReminders: (...given) => send(() => real.takeReminders(...given)),
