@@ -13,7 +13,8 @@ export type Job<T> = (prepare: Prepare) => T;
 
 /**
  * Each text is compiled once, always for the same kind of rows: objects, or arrays for `valuesOf`, which cost half.
- * What writes and is not asked what it wrote is cheaper by `get` than by `run`.
+ * What writes goes by `get`, which costs less than `run`, too. `run` is for the number of a row that was just added: it tells
+ * the last one of the connection in any case, and Node 26 fails if that is as large as those of the index of words.
  */
 export type Prepare = (text: string, rows?: 'arrays') => StatementSync;
 

@@ -7,7 +7,7 @@ import type { Job } from './sqlite-connection.ts';
 /** In a transaction, so that no run is left out. */
 export const prepareSqliteCounts: Job<void> = (prepare) => {
   if (isPrepared(prepare)) return;
-  for (const step of [TABLE, COUNT_ALL, ...TRIGGERS]) prepare(step).run();
+  for (const step of [TABLE, COUNT_ALL, ...TRIGGERS]) prepare(step).get();
 };
 
 /** Where nothing was prepared, every run is looked at. */

@@ -41,10 +41,10 @@ export class SqliteNotes implements Notes {
       const now = this.#now();
       const before = prepare(GET).get(collection, key, now) as NoteRow | undefined;
       if (note.version !== null && note.version !== (before?.version ?? 0)) return false;
-      prepare(PUT).run(collection, key, note.value, note.expiresAt);
+      prepare(PUT).get(collection, key, note.value, note.expiresAt);
       if (now >= this.#sweptAt + SWEEP_EVERY_MS) {
         this.#sweptAt = now;
-        prepare(SWEEP).run(now, SWEEP_MOST);
+        prepare(SWEEP).get(now, SWEEP_MOST);
       }
       return true;
     });
@@ -53,7 +53,7 @@ export class SqliteNotes implements Notes {
   async remove(collection: string, key: string): Promise<boolean> {
     checkCollection(collection);
     checkKey(key);
-    return this.#connection.write((prepare) => prepare(REMOVE).run(collection, key, this.#now()).changes > 0);
+    return this.#connection.write((prepare) => prepare(REMOVE).get(collection, key, this.#now()) !== undefined);
   }
 
   async getMany(collection: string, keys: readonly string[]): Promise<readonly Note[]> {
@@ -90,7 +90,7 @@ const LIST = `SELECT ${NOTE} FROM countersign_note WHERE collection = ? AND key 
 /** The row of before goes, and its number is never given again. */
 const PUT = 'INSERT OR REPLACE INTO countersign_note (collection, key, value, expires_at) VALUES (?, ?, ?, ?)';
 
-const REMOVE = `DELETE FROM countersign_note WHERE collection = ? AND key = ? AND ${LIVE}`;
+const REMOVE = `DELETE FROM countersign_note WHERE collection = ? AND key = ? AND ${LIVE} RETURNING version`;
 
 const SWEEP = `DELETE FROM countersign_note WHERE version IN (
     SELECT version FROM countersign_note WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;

@@ -19,7 +19,7 @@ export function takeReminders(limit: number, leaseMs: number, clock: () => numbe
 }
 
 export function strikeReminder(interruptId: string, clock: () => number): Job<void> {
-  return (prepare) => void prepare(STRIKE).run(clock(), interruptId);
+  return (prepare) => void prepare(STRIKE).get(clock(), interruptId);
 }
 
 /** Those that can be taken now, the longest due first. */

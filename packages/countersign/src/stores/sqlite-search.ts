@@ -11,14 +11,14 @@ export const isSearchPrepared: Job<boolean> = (prepare) =>
 
 /** Makes what is not there yet. In a transaction, so that no question is left out. */
 export const prepareSqliteSearch: Job<void> = (prepare) => {
-  for (const index of INDEXES) prepare(`CREATE INDEX IF NOT EXISTS ${index}`).run();
+  for (const index of INDEXES) prepare(`CREATE INDEX IF NOT EXISTS ${index}`).get();
   const made = prepare("SELECT sql FROM sqlite_schema WHERE name = 'countersign_search'").get()?.sql;
   if (typeof made === 'string' && made.includes(TOKENIZER)) return;
   // Those that earlier versions made found words without their accents.
-  if (made !== undefined) for (const undo of UNDO) prepare(undo).run();
-  prepare(TABLE).run();
-  prepare(ADD_WAITING).run();
-  for (const trigger of TRIGGERS) prepare(trigger).run();
+  if (made !== undefined) for (const undo of UNDO) prepare(undo).get();
+  prepare(TABLE).get();
+  prepare(ADD_WAITING).get();
+  for (const trigger of TRIGGERS) prepare(trigger).get();
 };
 
 /** A page of what waits and has all words. It is read in the order of the list, whether few have them or many. */

@@ -123,20 +123,20 @@ class SqliteStore implements Store {
     if (!canBeKept(runId)) return undefined;
     const row = await this.#connection.write((prepare) => {
       const now = this.#now();
-      const { changes } = prepare(CLAIM).run(token, now + Math.ceil(leaseMs), runId, token, now);
-      return changes === 0 ? undefined : runRow(runId, 0, prepare);
+      const claimed = prepare(CLAIM).get(token, now + Math.ceil(leaseMs), runId, token, now);
+      return claimed && runRow(runId, 0, prepare);
     });
     return row && loadedOf(row, 0);
   }
 
   async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
     return this.#connection.write((prepare) => {
-      return prepare(RENEW).run(this.#now() + Math.ceil(leaseMs), runId, token).changes > 0;
+      return prepare(RENEW).get(this.#now() + Math.ceil(leaseMs), runId, token) !== undefined;
     });
   }
 
   async release(runId: string, token: string): Promise<void> {
-    await this.#connection.write((prepare) => prepare(RELEASE).run(runId, token));
+    await this.#connection.write((prepare) => prepare(RELEASE).get(runId, token));
   }
 
   async due(limit: number): Promise<readonly string[]> {
@@ -255,9 +255,10 @@ const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')},
   FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
 
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
-  WHERE id = ? AND ${IS_THERE} AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)`;
+  WHERE id = ? AND ${IS_THERE} AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)
+  RETURNING seq`;
 
-const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ?';
+const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq';
 
 const RELEASE = 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?';
 
