@@ -32,8 +32,12 @@ export class GrowList<T> {
     return new GrowList(items, items.length);
   }
 
+  withoutLast(): GrowList<T> {
+    return new GrowList(this.#items, this.length === 0 ? 0 : this.length - 1);
+  }
+
   withLast(item: T): GrowList<T> {
-    return new GrowList(this.#items, this.length - 1).append(item);
+    return this.withoutLast().append(item);
   }
 
   /** The shared storage when this is the newest version: read it at once, or copy it. */

@@ -137,8 +137,12 @@ function keepInside({ inside, ...call }: Call, inner: readonly Message[] | undef
 /** It goes on from where it stopped, as whoever goes on from messages does. */
 function heldInside({ inside, ...call }: Call): Call {
   if (!inside) return call;
-  const { ended: _ended, reply: _reply, ...state } = inside.state;
-  return { ...call, inside: { ...inside, state } };
+  const { ended: _ended, reply, ...state } = inside.state;
+  // A last word that was of no use, such as an output that does not fit, is asked for anew: no model takes a conversation
+  // that ends with its own reply.
+  const isUseless = reply && !state.turn && state.history.last?.role === 'model';
+  const history = isUseless ? state.history.withoutLast() : state.history;
+  return { ...call, inside: { ...inside, state: { ...state, history } } };
 }
 
 function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {

@@ -61,8 +61,9 @@ test('a sub-agent whose output does not fit is asked for it anew, and nothing el
       effects.push('free');
       return 0;
     });
-    const model = script([[call('free')]], (turn) => {
+    const model = script([[call('free')]], (turn, messages) => {
       if (turn === 0) return undefined;
+      expect(messages.at(-1)?.role).not.toBe('model');
       asked += 1;
       return reply;
     });
