@@ -7,7 +7,7 @@ import { fold, type State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
-import { isOvertaken } from './overtaken.ts';
+import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
 import { claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
@@ -277,6 +277,7 @@ export class Journal implements Sink {
         }
         if (isStale(error) && this.#onStale === 'absorb') {
           await this.#absorb(events);
+          if (events.length === 0) return how === 'hold';
           if (how === 'release') {
             // Somebody decided while this worker was about to stop: it goes on, with the claim it still holds.
             this.#queue.unshift(...events);
@@ -342,7 +343,7 @@ export class Journal implements Sink {
   }
 
   /** Takes in what others recorded since; what waits to be written comes after it. */
-  async #absorb(unwritten: readonly StoredEvent[]): Promise<void> {
+  async #absorb(unwritten: StoredEvent[]): Promise<void> {
     const { store, run } = this.#options;
     const loaded = await store.read(run.id, { after: this.#version });
     if (!loaded)
@@ -354,6 +355,7 @@ export class Journal implements Sink {
     this.#durable = loaded.events.reduce(fold, this.#durable);
     this.#version = loaded.run.version;
     this.#hash = hash;
+    if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);
     // The store has theirs first: the run sees everything in that order.
     if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);
     if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));

@@ -15,6 +15,23 @@ export function isOvertaken(event: RunEvent, state: State): boolean {
   return decided.size > 0 && decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
 }
 
+/**
+ * Leaves in the list what is true although somebody ended the run meanwhile: what a body did that had been started. What
+ * was about to begin, or to be decided, does not any more.
+ */
+export function dropAfterEnd(events: RunEvent[], state: State): void {
+  const isTold = (event: RunEvent): boolean =>
+    TOLD_BY_BODIES.has(event.type) && 'callId' in event && callOf(state, event.callId)?.phase.at === 'started';
+  events.splice(0, events.length, ...events.filter(isTold));
+}
+
+const TOLD_BY_BODIES: ReadonlySet<RunEvent['type']> = new Set([
+  'step-done',
+  'call-committed',
+  'call-went-on',
+  'call-settled',
+]);
+
 const NOT_AFTER_A_RESULT: ReadonlySet<RunEvent['type']> = new Set([
   'call-started',
   'call-interrupted',

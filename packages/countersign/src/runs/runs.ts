@@ -151,7 +151,7 @@ export class Runs {
   async resume(
     runId: string,
     resume: Resume,
-    { say, ...options }: DecideOptions & { readonly say?: (run: Run) => void } = {},
+    { say, ...options }: DecideOptions & { readonly say?: Say } = {},
   ): Promise<boolean> {
     checkSigned(options);
     await this.#drives.tellTime();
@@ -164,9 +164,9 @@ export class Runs {
       if (!open) return false;
       if (state.ended) throw endedRun(runId);
       for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
-      const says = mayBegin && loaded.run.status !== 'running' ? say : undefined;
-      const recorded = await this.#advance(loaded, state, open, decided, options, mayBegin, says);
-      if (typeof recorded === 'number') return says !== undefined;
+      const words = say && { say, now: mayBegin && loaded.run.status !== 'running' };
+      const recorded = await this.#advance(loaded, state, open, decided, options, mayBegin, words);
+      if (typeof recorded === 'number') return words?.now === true;
       mayBegin = recorded !== 'claim-lost';
     }
   }
@@ -174,7 +174,7 @@ export class Runs {
   /**
    * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
    */
-  speak(runId: string, say: (run: Run) => void, options: SpeakOptions = {}): Promise<void> {
+  speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<void> {
     return speak({ store: this.#store, drives: this.#drives }, runId, say, options);
   }
 
@@ -326,30 +326,31 @@ export class Runs {
     decided: Resumption['decided'],
     options: DecideOptions,
     mayBegin: boolean,
-    say?: (run: Run) => void,
+    words?: { readonly say: Say; readonly now: boolean },
   ): Promise<number | 'stale-version' | 'claim-lost'> {
     const agent = this.#drives.agent(record.agent);
     const tools = agent.tools();
     const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
-    if (matched.length === 0 && !say) return this.#drives.clock();
+    if (matched.length === 0 && !words?.now) return this.#drives.clock();
     // Looking at the decision may have taken until after the deadline.
     const at = this.#drives.clock();
     for (const [key, { card }] of decided) refuseExpired(key, card, at);
-    const decideAndSay = (run: Run, settling: Settling): void => {
+    const decideAndSay = (run: Run, settling: Settling, say: Say | undefined): void => {
       // What is said to a deadline that has passed is said after it.
       if (say) expireCards(run, settling, at);
       applyDecisions(run, matched, resume.metadata);
       say?.(run);
     };
-    // If it cannot be said, nothing is decided either.
-    if (say) decideAndSay(new Run(state, { sink: NOWHERE }), { runId: record.id, settle: () => undefined });
-    const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || say !== undefined);
+    // If it cannot be said, also where that comes later, nothing is decided either.
+    const nowhere = { runId: record.id, settle: () => undefined };
+    if (words) decideAndSay(new Run(state, { sink: NOWHERE }), nowhere, words.say);
+    const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
     const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { enter: true }) } as const;
     const { run, journal } = this.#drives.open(record, state, agent, how);
     for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
-    decideAndSay(run, journal);
+    decideAndSay(run, journal, words?.now ? words.say : undefined);
     const refusal = await refusalOf(begins ? this.#drives.begin(agent, run, journal, driving) : journal.recorded());
     if (refusal) return refusal;
     chunks?.release();
@@ -383,6 +384,8 @@ export class Runs {
     return loaded;
   }
 }
+
+type Say = (run: Run) => void;
 
 /** For trying out what would come of it. */
 const NOWHERE: Sink = { write: () => undefined, flushed: async () => undefined };

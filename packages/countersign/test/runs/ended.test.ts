@@ -1,0 +1,117 @@
+// Somebody cancels a run just when whoever drives it is about to write: what has not begun does not begin any more.
+import { approve, countersign, memoryStore, type Store, type ToolConfig, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
+
+/** The store, in which something happens once right before such an event is appended. */
+function justBefore(store: Store, type: string, act: () => Promise<unknown>): Store {
+  let acts = true;
+  return changedStore(store, {
+    append: async (append) => {
+      const comes = acts && append.events.some((event) => event.type === type);
+      if (comes) acts = false;
+      if (comes) await act();
+      return store.append(append);
+    },
+  });
+}
+
+function office(config: Partial<ToolConfig> = {}) {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid: unknown[] = [];
+  const open = (on: Store) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.length > 1 ? 'Done.' : { calls: [{ name: 'pay', ref: 'p', input: {} }] },
+    );
+    const ai = countersign({ store: on, model, clock, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, ...config }, (input) => {
+      paid.push(input);
+      return 'paid';
+    });
+    return { runs: ai.runs, model, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { store, open, paid, pass };
+}
+
+const typesIn = async (store: Store) => (await store.read('run'))?.events.map(({ type }) => type);
+
+test('a call that was to start is not on record as started, nor is the model told of a doubt', async () => {
+  const { store, open, paid } = office();
+  const one = open(store);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await one.runs.wait('run');
+  const [question = ''] = (await one.runs.interrupts()).items.map(({ id }) => id);
+  await one.runs.decide(question, 'approve', { drive: false });
+  const two = open(justBefore(store, 'call-started', () => one.runs.cancel('run', { by: 'boss' })));
+  await two.runs.drive('run');
+  await two.runs.settled();
+  expect(paid).toEqual([]);
+  expect((await typesIn(store))?.at(-1)).toBe('run-ended');
+
+  await one.clerk.chat({ runId: 'run' }).send('What happened?');
+  const told = one.model.requests.at(-1)?.messages.flatMap(({ content }) => content);
+  const response = told?.find((part) => 'toolResponse' in part);
+  expect(JSON.stringify(response)).not.toContain('nobody knows');
+  expect(response).not.toHaveProperty('metadata.mayHaveActed');
+});
+
+test('no deadline decides what was withdrawn', async () => {
+  const { store, open, paid, pass } = office({ expiresIn: 1_000, onExpiry: 'approve' });
+  const one = open(store);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await one.runs.wait('run');
+  pass(5_000);
+  const two = open(justBefore(store, 'decision-made', () => one.runs.cancel('run', { by: 'boss' })));
+  await two.runs.drive('run');
+  await two.runs.settled();
+  expect(paid).toEqual([]);
+  expect((await typesIn(store))?.at(-1)).toBe('run-ended');
+  const [question] = (await one.runs.interrupts({ settled: true })).items;
+  expect(question?.settlement).toMatchObject({ withdrawn: true, by: 'boss' });
+});
+
+test('what a body did that had been started stays on record', async () => {
+  const { store, open, paid } = office({ needsApproval: false });
+  const one = open(store);
+  const two = open(justBefore(store, 'call-settled', () => one.runs.cancel('run')));
+  await two.clerk.start('Pay.', { runId: 'run' });
+  await two.runs.settled();
+  expect(paid).toHaveLength(1);
+  expect(await typesIn(store)).toEqual(['user-spoke', 'model-replied', 'call-started', 'run-ended', 'call-settled']);
+});
+
+test('with `refuse`, nothing is decided where something else is pending, also while somebody works on the run', async () => {
+  const slowly = Promise.withResolvers<void>();
+  const paid: string[] = [];
+  const to = (name: string) => ({ name: 'pay', ref: name, input: { to: name } });
+  const model = scriptedModel(({ messages }) =>
+    messages.length > 1 ? 'Done.' : { calls: [{ name: 'slow', input: {} }, to('ann'), to('bob')] },
+  );
+  const ai = countersign({ model, store: memoryStore() });
+  const slow = ai.defineTool({ name: 'slow', description: '' }, () => slowly.promise);
+  const inputSchema = z.object({ to: z.string() });
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, (input) => {
+    paid.push(input.to);
+    return 'paid';
+  });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [slow, pay] });
+  await clerk.start('Pay both.', { runId: 'run' });
+  await eventually(async () => expect((await ai.runs.interrupts()).items).toHaveLength(2));
+  const [ann] = (await ai.runs.interrupts()).items;
+  if (!ann) throw new Error('Nothing waits.');
+  const sent = clerk
+    .chat({ runId: 'run' })
+    .send({ resume: { approve: approve(ann.part) }, prompt: 'And?', whilePending: 'refuse' });
+  await expect(sent).rejects.toMatchObject({ code: 'decision-pending' });
+  slowly.resolve();
+  await ai.runs.wait('run');
+  expect((await ai.runs.interrupts()).items).toHaveLength(2);
+  expect(paid).toEqual([]);
+});
