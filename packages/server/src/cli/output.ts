@@ -1,7 +1,7 @@
 // Where commands write: results to the output, everything else beside it; colours where they are wanted.
 import { styleText } from 'node:util';
 import { type CommandFailure, EXIT } from './failure.ts';
-import { visibleText } from './visible-text.ts';
+import { visibleJson, visibleText } from './visible-text.ts';
 
 export type Format = Parameters<typeof styleText>[0];
 
@@ -33,19 +33,18 @@ export function createOutput(json: boolean): Output {
     rowWidth: stdout.isTTY ? Math.max(20, stdout.columns || 80) : Number.POSITIVE_INFINITY,
     line: (text = '') => stdout.write(`${text}\n`),
     document: (value, { follow = false } = {}) =>
-      stdout.write(`${follow ? JSON.stringify(value) : JSON.stringify(value, null, 2)}\n`),
+      stdout.write(`${visibleJson(follow ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`),
     note: (text) => {
       if (!json) stderr.write(`${text}\n`);
     },
     failure({ code, message, hint, exitCode, details }) {
       if (json) {
-        stderr.write(
-          `${JSON.stringify({ error: { code, message, exitCode, ...(hint && { hint }), ...plain(details) } }, null, 2)}\n`,
-        );
+        const error = { code, message, exitCode, ...(hint && { hint }), ...plain(details) };
+        stderr.write(`${visibleJson(JSON.stringify({ error }, null, 2))}\n`);
         return;
       }
       stderr.write(`${beside('red', exitCode === EXIT.conflict ? 'conflict' : 'error')}: ${visibleText(message)}\n`);
-      if (hint) stderr.write(`${beside('dim', hint)}\n`);
+      if (hint) stderr.write(`${beside('dim', visibleText(hint))}\n`);
     },
     style: styledFor(stdout),
   };

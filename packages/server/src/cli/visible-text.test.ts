@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visibleLine, visibleText } from './visible-text.ts';
+import { visibleJson, visibleLine, visibleText } from './visible-text.ts';
 
 test.each([
   ['an escape sequence', '\u001b[31mred\u001b[0m', '<U+001B>[31mred<U+001B>[0m'],
@@ -25,6 +25,14 @@ test('ordinary text in any script stays as it is', () => {
 
 test('marks that pile up are not drawn over other lines', () => {
   expect(visibleText(`a${'\u0301'.repeat(6)}`)).toBe(`a${'\u0301'.repeat(4)}<U+0301><U+0301>`);
+});
+
+test('JSON stays the same JSON, with nothing hidden in it', () => {
+  const value = { 'a\u202e': 'b\u009b2J\u200b\u{e0041}\u007f', c: `x${'\u0301'.repeat(9)}`, d: 'Grüße 👍\ud800' };
+  const shown = visibleJson(JSON.stringify(value, null, 2));
+  expect(JSON.parse(shown)).toEqual(value);
+  expect(shown).toContain('"a\\u202e": "b\\u009b2J\\u200b\\udb40\\udc41\\u007f"');
+  expect(shown).toContain('Grüße 👍');
 });
 
 test('line breaks stay in texts and are shown in lines', () => {

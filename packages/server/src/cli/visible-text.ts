@@ -7,12 +7,18 @@ export function visibleLine(text: string): string {
 
 /** Several lines: line breaks stay, and tabs become spaces. */
 export function visibleText(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll('\t', '  ')
-    .replaceAll(HIDDEN, code)
-    .replaceAll(PILED_MARKS, (_all, kept: string, more: string) => kept + [...more].map(code).join(''));
+  return shownBy(code, text.replaceAll('\r\n', '\n').replaceAll('\t', '  '));
 }
+
+/** The same JSON: it may be read by a program, and it may be looked at. */
+export function visibleJson(json: string): string {
+  return shownBy(escaped, json);
+}
+
+const shownBy = (write: (character: string) => string, text: string): string =>
+  text
+    .replaceAll(HIDDEN, write)
+    .replaceAll(PILED_MARKS, (_all, kept: string, more: string) => kept + [...more].map(write).join(''));
 
 /**
  * Controls, lone surrogates, private and unassigned characters, separators of lines, and everything that is made to be
@@ -26,3 +32,9 @@ const PILED_MARKS = /(\p{M}{4})(\p{M}+)/gu;
 
 const code = (character: string): string =>
   `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
+
+const escaped = (character: string): string =>
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');

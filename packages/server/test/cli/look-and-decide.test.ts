@@ -150,7 +150,8 @@ describe('show', { timeout: 120_000 }, () => {
   test('hostile text is shown as codes', async () => {
     const { stdout } = await countersign(['show', hostile]);
     expect(stdout).toContain('evil<U+001B>[2J<U+202E>x<U+200B><U+0007>');
-    for (const hidden of ['\u0007', '\u001b', '\u200b', '\u202e']) expect(stdout).not.toContain(hidden);
+    const { stdout: document } = await countersign(['show', hostile, '--json']);
+    for (const hidden of ['\u0007', '\u001b', '\u200b', '\u202e']) expect(stdout + document).not.toContain(hidden);
   });
 
   test('a run that there is not is not found', async () => {
@@ -159,6 +160,12 @@ describe('show', { timeout: 120_000 }, () => {
     expect(stderr).toContain('There is no run run_none');
     expect(await countersign(['show'])).toMatchObject({ code: 2 });
   });
+});
+
+test('what is wrong with an address is said without what is hidden in it', { timeout: 120_000 }, async () => {
+  const { stderr } = await countersign(['runs', '--url', 'http://127.0.0.1:1/a\u009b2J\u202e']);
+  expect(stderr).toContain('countersign doctor --url');
+  expect(stderr).not.toMatch(/[\u009b\u202e]/);
 });
 
 describe('inbox without a terminal', { timeout: 120_000 }, () => {

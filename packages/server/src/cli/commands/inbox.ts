@@ -88,7 +88,7 @@ function print(
   isTerminal: boolean,
 ): void {
   const now = Date.now();
-  if (cards.length === 0) output.note(`Nothing to show in ${desk.where}.`);
+  if (cards.length === 0) output.note(`Nothing to show in ${visibleLine(desk.where)}.`);
   for (const card of cards) {
     const risk = card.risk === null ? '' : `${card.risk} risk`;
     const [line = ''] = tableLines(
@@ -102,7 +102,7 @@ function print(
       output.line(output.style('magenta', `  ${recordedText({ decision: said, by, at, channel, note })}`));
     }
   }
-  if (cursor !== null) output.note(`There are more: --cursor ${cursor}`);
+  if (cursor !== null) output.note(`There are more: --cursor ${visibleLine(cursor)}`);
   if (cards.some(({ status }) => status === 'pending')) {
     output.note('Decide with: countersign decide <id> --approve | --reject | --respond <answer> | --edit <json>');
     if (!isTerminal) output.note('In a terminal, `countersign inbox` lets you decide with the keyboard.');

@@ -46,7 +46,7 @@ export const runs: Command = {
         output.document(page);
         return undefined;
       }
-      if (page.items.length === 0) output.note(`There are no such runs in ${desk.where}.`);
+      if (page.items.length === 0) output.note(`There are no such runs in ${visibleLine(desk.where)}.`);
       const now = Date.now();
       const rows = page.items.map((run) => [
         { text: run.status, paint: (text: string) => output.style(COLOURS[run.status], text) },
@@ -61,7 +61,7 @@ export const runs: Command = {
         paint: (filled: string) => output.style('dim', filled),
       }));
       if (rows.length > 0) for (const line of tableLines([head, ...rows], output.rowWidth)) output.line(line);
-      if (page.cursor !== null) output.note(`There are more: --cursor ${page.cursor}`);
+      if (page.cursor !== null) output.note(`There are more: --cursor ${visibleLine(page.cursor)}`);
       return undefined;
     } finally {
       await desk.close();

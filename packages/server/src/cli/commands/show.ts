@@ -63,7 +63,9 @@ async function follow(desk: Desk, runId: string, { output }: Invocation): Promis
   let isThere = true;
   const reached = (isNow: boolean) => {
     if (isNow !== isThere)
-      output.note(isNow ? 'Connected again.' : `No connection to ${desk.where}; trying again all the time …`);
+      output.note(
+        isNow ? 'Connected again.' : `No connection to ${visibleLine(desk.where)}; trying again all the time …`,
+      );
     isThere = isNow;
   };
   for await (const event of desk.follow(runId, stop.signal, reached))
