@@ -27,9 +27,13 @@ test.each([
   expect(wrap(text, width)).toEqual(lines);
 });
 
+test('the rest of a line can stand further in than the line', () => {
+  expect(wrap('  one two three\nfour', 8, 2)).toEqual(['  one', '    two', '    thre', '    e', 'four']);
+});
+
 test('no line is ever wider than asked for', () => {
   for (let width = 4; width < 40; width++)
-    for (const line of wrap('  A long text, 你好吗, with supercalifragilistic 🔥🔥🔥 words', width))
+    for (const line of wrap('  A long text, 你好吗, with supercalifragilistic 🔥🔥🔥 words', width, 3))
       expect(widthOf(line)).toBeLessThanOrEqual(width);
 });
 

@@ -42,20 +42,25 @@ export const filled = (text: string, width: number): string => padded(clip(text,
 /** At least so wide. */
 export const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
-/** Lines of at most `width` cells, broken between words where possible; the indentation of a line is kept on its rest. */
-export function wrap(text: string, width: number): readonly string[] {
-  return text.split('\n').flatMap((line) => wrapLine(line, Math.max(1, width)));
+/**
+ * Lines of at most `width` cells, broken between words where possible; the indentation of a line is kept on its rest, which
+ * stands `hang` further in, so that it is not taken for a line of its own.
+ */
+export function wrap(text: string, width: number, hang = 0): readonly string[] {
+  return text.split('\n').flatMap((line) => wrapLine(line, Math.max(1, width), hang));
 }
 
-function wrapLine(line: string, width: number): readonly string[] {
+function wrapLine(line: string, width: number, hang: number): readonly string[] {
   if (line.length <= width && widthOf(line) <= width) return [line];
   const [indent = ''] = /^ */.exec(line) ?? [];
-  const margin = indent.slice(0, Math.floor(width / 2));
+  const half = Math.floor(width / 2);
+  let margin = indent.slice(0, half);
   const lines: string[] = [];
   let current = margin;
   let used = margin.length;
   const flush = () => {
     lines.push(current.trimEnd());
+    margin = ' '.repeat(Math.min(half, indent.length + hang));
     current = margin;
     used = margin.length;
   };

@@ -28,7 +28,7 @@ test('what happens inside a sub-agent is told under its name, once', () => {
     '5 helper › deputy: starts',
     '6 helper › deputy › model: calls pay',
     '6 helper › deputy › pay: starts',
-    '7 helper › deputy › pay: gives paid',
+    '7 helper › deputy › pay: gives "paid"',
   ]);
   expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
 });

@@ -1,35 +1,71 @@
-// JSON as people read it in a terminal.
-import { padded, widthOf } from './text-width.ts';
-import { visibleLine, visibleText } from './visible-text.ts';
+// JSON as people read it in a terminal. No text may look like a value of another type, or like a field of its own.
+import { padded, widthOf, wrap } from './text-width.ts';
+import { visibleJson, visibleLine, visibleText } from './visible-text.ts';
 
 /** On one line: `amount 950, toAccount "DE02"`. */
 export function valueLine(value: unknown): string {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return visibleLine(
-      Object.entries(value)
-        .map(([key, inner]) => `${key} ${typeof inner === 'string' ? inner : JSON.stringify(inner)}`)
-        .join(', '),
-    );
-  return visibleLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+    return Object.entries(value)
+      .map(([name, inner]) => `${nameText(name)} ${jsonText(inner)}`)
+      .join(', ');
+  return jsonText(value);
 }
 
-/** On several lines, with names in front. */
-export function valueLines(value: unknown): readonly string[] {
-  if (typeof value === 'string') return visibleText(value).split('\n');
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return jsonLines(value);
-  const names = Object.keys(value).map(visibleLine);
-  const width = Math.min(20, Math.max(0, ...names.map(widthOf)));
-  return Object.values(value).flatMap((inner, index) => {
-    const [first = '', ...rest] = typeof inner === 'string' ? visibleText(inner).split('\n') : jsonLines(inner);
-    const margin = ' '.repeat(width + 2);
-    return [`${padded(names[index] ?? '', width)}  ${first}`, ...rest.map((line) => `${margin}${line}`)];
+/** On several lines of at most `width` cells, with names in front. */
+export function valueLines(value: unknown, width: number): readonly string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return innerLines(value, width);
+  const fields = Object.entries(value).map(([name, inner]) => [nameText(name), inner] as const);
+  const longest = Math.max(0, ...fields.map(([name]) => widthOf(name)));
+  const column = Math.min(20, Math.floor(width / 3), longest);
+  const [room, margin] = [width - column - 2, ' '.repeat(column + 2)];
+  return fields.flatMap(([name, inner]) => {
+    const [first = '', ...rest] = innerLines(inner, room);
+    const below = rest.map((line) => `${margin}${line}`);
+    if (widthOf(name) <= column) return [`${padded(name, column)}  ${first}`, ...below];
+    return [...wrap(name, width, column + 2), `${margin}${first}`, ...below];
   });
+}
+
+/** A text that takes several rows has a bar before each, so that none of them looks like a row of what is around it. */
+export function barred(text: string, width: number): readonly string[] {
+  const rows = wrap(visibleText(text), width - BAR.length);
+  return rows.length === 1 ? rows : rows.map((row) => `${BAR}${row}`.trimEnd());
+}
+
+/** As it is if nothing else is written so. */
+export const nameText = (name: string): string => (/^[^\s"',.:]+$/.test(name) ? visibleLine(name) : jsonText(name));
+
+/** On one line. */
+export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value) ?? '');
+
+const BAR = '│ ';
+
+function innerLines(value: unknown, width: number): readonly string[] {
+  if (typeof value !== 'string') return jsonLines(value, width);
+  return barred(isPlain(value) ? value : jsonText(value), width);
+}
+
+/** Texts of several lines have bars; the others must not look like JSON, nor hide how many spaces there are. */
+const isPlain = (text: string): boolean =>
+  text.includes('\n') || !(/^$|^[\s{["│]|\s$|\s\s|\t/.test(text) || isJson(text));
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // It is a text like any other.
+    return false;
+  }
 }
 
 /** What is short stays on one line. */
 const SHORT = 60;
 
-function jsonLines(value: unknown): readonly string[] {
-  const short = JSON.stringify(value) ?? '';
-  return visibleText(short.length <= SHORT ? short : JSON.stringify(value, null, 2)).split('\n');
+function jsonLines(value: unknown, width: number): readonly string[] {
+  const short = jsonText(value);
+  if (short.length <= SHORT) return wrap(short, width, HANG);
+  return wrap(visibleJson(JSON.stringify(value, null, 2)), width, HANG);
 }
+
+const HANG = 4;

@@ -20,7 +20,7 @@ test('who sets about to decide has the card until they go back; who looks does n
   await ann.shows('t take');
   expect(await claims()).toEqual([null]);
   ann.press('a');
-  await ben.shows('[ann] toAccount DE02');
+  await ben.shows('[ann] toAccount "DE02"');
   await ann.shows('you work on it');
   expect(await claims()).toEqual(['ann']);
   ann.press('n');

@@ -149,7 +149,7 @@ describe('show', { timeout: 120_000 }, () => {
 
   test('hostile text is shown as codes', async () => {
     const { stdout } = await countersign(['show', hostile]);
-    expect(stdout).toContain('evil<U+001B>[2J<U+202E>x<U+200B><U+0007>');
+    expect(stdout).toContain('"evil\\u001b[2J\\u202ex\\u200b\\u0007"');
     const { stdout: document } = await countersign(['show', hostile, '--json']);
     for (const hidden of ['\u0007', '\u001b', '\u200b', '\u202e']) expect(stdout + document).not.toContain(hidden);
   });
@@ -222,7 +222,7 @@ describe('decide', { timeout: 120_000 }, () => {
     const first = await countersign(['decide', id, '--edit', '-', '--digest', digest, '--note', 'half'], {}, edit);
     expect(first).toMatchObject({ code: 0 });
     expect(first.stdout).toMatch(
-      /^Recorded: transferMoney, ben \(cli\) at .*approved with edited input: toAccount DE02, amount 90, note: half/,
+      /^Recorded: transferMoney, ben \(cli\) at .*approved with edited input: toAccount "DE02", amount 90, note: half/,
     );
     const again = await json('decide', id, '--edit', edit, '--by', 'cem');
     expect(again).toMatchObject({

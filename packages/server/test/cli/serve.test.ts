@@ -93,7 +93,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
     terminal.press('w');
     await terminal.shows('› 1. Gas');
     terminal.press(KEYS.enter);
-    await terminal.shows(/ann \(cli\).*answered: Gas/);
+    await terminal.shows(/ann \(cli\).*answered: "Gas"/);
     terminal.press('q');
     expect(await terminal.ended).toBe(0);
   });

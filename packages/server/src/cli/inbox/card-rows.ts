@@ -4,8 +4,8 @@ import { recordedText } from '../decision-text.ts';
 import type { DeskCard } from '../desk.ts';
 import { durationText, roughDuration, timeText } from '../moment.ts';
 import { wrap } from '../text-width.ts';
-import { valueLine, valueLines } from '../value-text.ts';
-import { visibleLine, visibleText } from '../visible-text.ts';
+import { barred, valueLine, valueLines } from '../value-text.ts';
+import { visibleLine } from '../visible-text.ts';
 import type { Row } from './frame.ts';
 import { claimOn, othersClaim } from './holding.ts';
 
@@ -36,12 +36,13 @@ function contentRows(card: DeskCard, columns: number): readonly Row[] {
   if (last && isSame && last.card.kind === card.kind) return last.rows;
   const { message, rest } = payloadOf(card.payload);
   const text = (lines: readonly string[], format?: Row['format']) => textRows(lines, columns, format);
+  const values = (value: Json) => valueLines(value, columns - 4).map((line) => `  ${line}`);
   const rows = [
-    ...(message === undefined ? [] : [GAP, ...text(message)]),
+    ...(message === undefined ? [] : [GAP, ...text(barred(message, columns - 2))]),
     GAP,
     ...text([HEADINGS[card.kind]], 'underline'),
-    ...text(indented(valueLines(card.input))),
-    ...(rest === undefined ? [] : [GAP, ...text(['With it'], 'underline'), ...text(indented(valueLines(rest)))]),
+    ...text(values(card.input)),
+    ...(rest === undefined ? [] : [GAP, ...text(['With it'], 'underline'), ...text(values(rest))]),
   ];
   last = { card, columns, rows };
   return rows;
@@ -49,7 +50,7 @@ function contentRows(card: DeskCard, columns: number): readonly Row[] {
 
 const textRows = (lines: readonly string[], columns: number, format?: Row['format']): readonly Row[] =>
   lines
-    .flatMap((line) => wrap(line, columns - 2))
+    .flatMap((line) => wrap(line, columns - 2, 2))
     .map((line) => ({ text: ` ${line}`, ...(format !== undefined && { format }) }));
 
 /** What a card is about, on one line of a list. */
@@ -58,7 +59,7 @@ export function cardSummary(card: DeskCard): string {
   const { question } = (card.input ?? {}) as { readonly question?: unknown };
   if (card.kind === 'question' && typeof question === 'string') return visibleLine(question);
   const input = valueLine(card.input);
-  return message === undefined ? input : `${input}  ${visibleLine(message.join(' '))}`;
+  return message === undefined ? input : `${input}  ${visibleLine(message)}`;
 }
 
 /** As in `4 min`. */
@@ -99,9 +100,9 @@ function claimText(card: DeskCard, person: string | undefined, now: number): rea
 /** A card has these for itself. */
 const SAID_ELSEWHERE: ReadonlySet<string> = new Set(['risk', 'labels', 'expiresIn', 'onExpiry', 'remindAfter']);
 
-function payloadOf(payload: Json): { readonly message?: readonly string[]; readonly rest?: Json } {
+function payloadOf(payload: Json): { readonly message?: string; readonly rest?: Json } {
   if (payload === true || payload === null) return {};
-  if (typeof payload === 'string') return { message: visibleText(payload).split('\n') };
+  if (typeof payload === 'string') return { message: payload };
   if (typeof payload !== 'object' || Array.isArray(payload)) return { rest: payload };
   const shown = Object.entries(payload).filter(([key]) => !(key === 'message' || SAID_ELSEWHERE.has(key)));
   const message = (payload as { readonly [key: string]: Json }).message ?? null;
@@ -110,7 +111,7 @@ function payloadOf(payload: Json): { readonly message?: readonly string[]; reado
     ...Object.fromEntries(shown),
   };
   return {
-    ...(typeof message === 'string' && { message: visibleText(message).split('\n') }),
+    ...(typeof message === 'string' && { message }),
     ...(Object.keys(others).length > 0 && { rest: others }),
   };
 }
@@ -120,5 +121,3 @@ function decidedText({ decision }: DeskCard): string {
   const { by, at, channel, note, ...said } = decision;
   return `Decided. ${recordedText({ decision: said, by, at, channel, note })}`;
 }
-
-const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`);
