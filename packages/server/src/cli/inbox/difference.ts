@@ -1,27 +1,27 @@
 // What an edit changes, value by value.
-
-import { visibleLine } from '../visible-text.ts';
+import { jsonText, nameText } from '../value-text.ts';
 import type { Row } from './frame.ts';
 
 /** One row for each value that is gone, and one for each that is new. */
-export function differenceRows(before: unknown, after: unknown): readonly Row[] {
-  const [old, fresh] = [leaves(before), leaves(after)];
-  const paths = [...new Set([...old.keys(), ...fresh.keys()])];
-  return paths.flatMap((path): readonly Row[] => {
-    const [was, is] = [old.get(path), fresh.get(path)];
-    if (was === is) return [];
-    const name = path === '' ? '' : `${visibleLine(path)}  `;
-    return [
-      ...(was === undefined ? [] : [{ text: ` - ${name}${visibleLine(was)}`, format: 'red' as const }]),
-      ...(is === undefined ? [] : [{ text: ` + ${name}${visibleLine(is)}`, format: 'green' as const }]),
-    ];
-  });
+export function differenceRows(before: unknown, after: unknown, path: readonly string[] = []): readonly Row[] {
+  const [old, fresh] = [partsOf(before), partsOf(after)];
+  // A list that became a map is another value, also with the same in it.
+  if (old && fresh && Array.isArray(before) === Array.isArray(after))
+    return [...new Set([...old.keys(), ...fresh.keys()])].flatMap((name) => {
+      const below = [...path, name];
+      if (!fresh.has(name)) return [row('-', below, old.get(name))];
+      if (!old.has(name)) return [row('+', below, fresh.get(name))];
+      return differenceRows(old.get(name), fresh.get(name), below);
+    });
+  if (jsonText(before) === jsonText(after)) return [];
+  return [row('-', path, before), row('+', path, after)];
 }
 
-/** Every value that holds no others, by the path that leads to it. */
-function leaves(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {
-  const inner = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  if (inner.length === 0) found.set(path, JSON.stringify(value) ?? 'nothing');
-  for (const [key, below] of inner) leaves(below, path === '' ? key : `${path}.${key}`, found);
-  return found;
+/** What a list or a map holds; undefined for any other value. */
+const partsOf = (value: unknown): ReadonlyMap<string, unknown> | undefined =>
+  typeof value === 'object' && value !== null ? new Map(Object.entries(value)) : undefined;
+
+function row(sign: '-' | '+', path: readonly string[], value: unknown): Row {
+  const name = path.length === 0 ? '' : `${path.map(nameText).join('.')}  `;
+  return { text: ` ${sign} ${name}${jsonText(value)}`, format: sign === '-' ? 'red' : 'green' };
 }

@@ -256,9 +256,9 @@ function below(size: Size, style: Terminal['style'], backdrop: Backdrop, asked: 
 const warningRows = (backdrop: Backdrop): readonly Row[] =>
   backdrop.warnings().map((text) => ({ text: ` ${text}`, format: 'yellow' }));
 
-/** A panel must leave room for what it is about. */
+/** A panel must leave room for what it is about; the rest of a long row does not look like another one. */
 function within(rows: readonly Row[], { rows: height, columns }: Size): readonly Row[] {
-  const wrapped = rows.flatMap((row) => wrap(row.text, columns - 1).map((text) => ({ ...row, text })));
+  const wrapped = rows.flatMap((row) => wrap(row.text, columns - 1, 4).map((text) => ({ ...row, text })));
   const room = Math.max(2, height - 6);
   if (wrapped.length <= room) return wrapped;
   return [...wrapped.slice(0, room - 1), { text: ` … ${wrapped.length - room + 1} more lines` }];
