@@ -23,11 +23,14 @@ export function createInbox(directory: string | false | undefined, basePath: str
     const name = decoded(path);
     const file = name === '/index.html' ? undefined : name && files?.answer(name, request);
     if (file) return file;
-    if (name === undefined || (/\.\w+$/.test(name) && name !== '/index.html'))
+    if (name === undefined || (name !== '/index.html' && WOULD_BE_A_FILE.test(name)))
       throw new UsageError('not-found', { status: 404 }, 'There is nothing at this address.');
     return htmlResponse(index ?? NOT_BUILT);
   };
 }
+
+/** What the build makes stands at the top or below `assets`; anywhere else a dot belongs to an id. */
+const WOULD_BE_A_FILE = /^\/(assets\/.*|[^/]*\.\w+)$/s;
 
 /** Beside the code once the package is built; in the sources there is none. */
 function builtInbox(): string | undefined {

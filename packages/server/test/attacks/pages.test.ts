@@ -72,13 +72,23 @@ test('no path leads out of the folder of the inbox', async () => {
 
 test('every address of the app is its page, whose files are found from everywhere', async () => {
   const { url } = await startServer({ inboxDir: builtInbox() });
-  for (const path of ['/', '/runs/run_1', '/interrupts/run_1:call_2', '/index.html', '/login']) {
+  for (const path of [
+    '/',
+    '/runs/run_1',
+    '/runs/2026.11.16',
+    '/interrupts/run_1:call_2',
+    '/interrupts/run_1%3Acall_2.call_3',
+    '/chat/clerk.v2/chat.1',
+    '/index.html',
+    '/login',
+  ]) {
     const response = await fetch(`${url}${path}`);
     expect(response.status).toBe(200);
     expect(await response.text(), path).toContain('src="/assets/app-1.js"');
     expect(response.headers.get('cache-control')).toBe('no-cache');
   }
-  expect((await fetch(`${url}/missing.js`)).status).toBe(404);
+  for (const path of ['/missing.js', '/assets/missing.js', '/assets/missing'])
+    expect((await fetch(`${url}${path}`)).status, path).toBe(404);
   const etag = (await fetch(`${url}/assets/app-1.js`)).headers.get('etag') ?? '';
   expect((await fetch(`${url}/assets/app-1.js`, { headers: { 'if-none-match': etag } })).status).toBe(304);
 });
