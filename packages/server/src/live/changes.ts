@@ -5,6 +5,9 @@ import type { ClaimWatch } from './claim-watch.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
 
+/** Beyond so many that a client has not read yet, it looks at everything again: what is kept for it has an end. */
+const MANY = 1_000;
+
 /** `{ runId }` for each run that has changed; null: look at everything again. */
 export async function* changesFor(
   { hub, claims, access }: { readonly hub: Hub; readonly claims: ClaimWatch; readonly access: Access },
@@ -16,7 +19,11 @@ export async function* changesFor(
   let waiting = new Set<string>() as Set<string> | 'all';
   let wake: (() => void) | undefined;
   const stop = hub.listen((changed) => {
-    waiting = changed === 'all' || waiting === 'all' ? 'all' : new Set([...waiting, ...changed]);
+    if (changed === 'all') waiting = 'all';
+    else if (waiting !== 'all') {
+      for (const runId of changed) waiting.add(runId);
+      if (waiting.size > MANY) waiting = 'all';
+    }
     wake?.();
   });
   const stopClaims = claims.follow();

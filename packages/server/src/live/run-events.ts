@@ -5,7 +5,10 @@ import type { Hub } from './hub.ts';
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
-type Tail = { readonly from: number; readonly events: readonly StoredEvent[]; readonly ended: boolean };
+/** A client that does not read holds no more of a long run than this. */
+const PAGE = 100;
+
+type Tail = { readonly events: readonly StoredEvent[]; readonly hasMore: boolean; readonly ended: boolean };
 
 export class RunEvents {
   readonly #runs: Runs;
@@ -45,7 +48,8 @@ export class RunEvents {
           seen += 1;
           yield { event: 'event', id: seen, data: { ...event, seq: seen } };
         }
-        if (tail.ended) {
+        if (tail.hasMore) changed = true;
+        else if (tail.ended) {
           yield { event: 'end', data: {} };
           return;
         }
@@ -60,9 +64,13 @@ export class RunEvents {
     const key = `${this.#hub.news}:${from}:${runId}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
-    const reading = this.#runs
-      .find(runId, { after: from })
-      .then((loaded) => loaded && { from, events: loaded.events, ended: ENDED.has(loaded.run.status) })
+    const reading = this.#runs.store
+      .read(runId, { after: from, limit: PAGE })
+      .then((loaded) => {
+        if (!loaded) return undefined;
+        const { run, events } = loaded;
+        return { events, hasMore: events.length === PAGE, ended: ENDED.has(run.status) };
+      })
       .finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;

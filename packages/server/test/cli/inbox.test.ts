@@ -14,9 +14,7 @@ test('at 80×24: the list, a card with everything on it, an approval', { timeout
   const { shows, press, ended, screen, output } = place.terminal(['inbox']);
   const list = await shows(LIST);
   expect(list.split('\n')[0]).toMatch(/^ Countersign inbox · sqlite:\.\/\.countersign\/runs\.sqlite +2 waiting$/);
-  expect(list.split('\n')[1]).toMatch(
-    /^ › HIGH {2}transferMoney .*toAccount "DE02", amount 950 {2}More than 500: 9…$/,
-  );
+  expect(list.split('\n')[1]).toMatch(/^ › HIGH {2}transferMoney .*toAccount "DE02", amount 950 {2}More than 500: 9…$/);
   expect(list.split('\n')[2]).toMatch(/^ {9}askQuestion .*Which grill\?$/);
   expect(list.split('\n')).toHaveLength(24);
   press(KEYS.enter);
