@@ -34,6 +34,10 @@ export function decisionText(decision: Json): string {
   }
 }
 
+/** For whoever leaves while a decision is on its way. */
+export const onItsWayText = ({ tool, runId }: { readonly tool: string; readonly runId: string }): string =>
+  `${visibleLine(tool)}: the decision is on its way. Whether it was recorded shows: countersign show ${runId}`;
+
 /** As in `ann approved it through the inbox at 2026-11-15 07:00:01`. */
 export function recordedText({ decision, by, channel, note, at }: Recorded): string {
   const through = channel === null ? '' : ` (${visibleLine(channel)})`;

@@ -17,6 +17,22 @@ export function notHeard(url: string, error: unknown): CommandFailure | undefine
   });
 }
 
+/** A decision that nobody answered may have been recorded all the same, unless there was no connection at all. */
+export function unansweredDecision(error: unknown): unknown {
+  if (!(error instanceof CommandFailure) || !(error.code === 'unreachable' || error.code === 'no-server')) return error;
+  if (NEVER_SENT.has(codeOf(error.cause))) return error;
+  const { exitCode, code, message, hint, cause } = error;
+  const unknown = 'It is not known whether the decision was recorded. Decide the same again: it is recorded once.';
+  return new CommandFailure(exitCode, code, `${message} ${unknown}`, { ...(hint !== undefined && { hint }), cause });
+}
+
+const NEVER_SENT: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+
+function codeOf(error: unknown): unknown {
+  const { cause, code } = (error ?? {}) as { cause?: unknown; code?: unknown };
+  return cause === undefined ? code : codeOf(cause);
+}
+
 /** The innermost reason: what is around it only says that fetching failed. */
 export function reasonOf(error: unknown): string {
   const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };

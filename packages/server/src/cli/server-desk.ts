@@ -3,7 +3,7 @@ import type { Decided, DecisionInput, Json } from 'countersign';
 import { type Client, createClient, type Decision } from '../client/index.ts';
 import type { Desk, DeskEvent } from './desk.ts';
 import { CommandFailure, EXIT, failureOf } from './failure.ts';
-import { notHeard } from './server-away.ts';
+import { notHeard, unansweredDecision } from './server-away.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
 /** How often it is looked whether something changed, if the server cannot tell. */
@@ -41,7 +41,10 @@ export async function serverDesk(url: string, token: string | undefined): Promis
       ),
     card: (interruptId) => told(client.interrupts.get(interruptId)),
     decide: async (interruptId, decision, how = {}) => {
-      const decided = await told(client.interrupts.decide(interruptId, { decision: spelledOut(decision), ...how }));
+      const asked = told(client.interrupts.decide(interruptId, { decision: spelledOut(decision), ...how }));
+      const decided = await asked.catch((error: unknown) => {
+        throw unansweredDecision(error);
+      });
       return { ...decided, decision: decided.decision as Json } satisfies Decided;
     },
     claim: (interruptId) => told(client.interrupts.claim(interruptId)),

@@ -51,6 +51,14 @@ test('a server that takes a request and never answers is given up', async () => 
   expect(told).toEqual([false]);
 });
 
+test('an answer that stops in the middle is given up', async () => {
+  const url = await listening((_request, response) => response.writeHead(200).write('{'));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const cut = expect((await watchedFetch(() => {})(url)).text()).rejects.toThrow('does not answer any more');
+  await vi.advanceTimersByTimeAsync(30_000);
+  await cut;
+});
+
 test('a stream that falls silent is cut, and one that gives signs of life is not', async () => {
   const alive: (() => void)[] = [];
   const url = await listening((_request, response) => {

@@ -2,7 +2,7 @@
 
 /** A stream gives a sign of life every fifteen seconds. One that is silent for so long is cut, though nobody said so. */
 const SILENCE_MS = 60_000;
-/** For an answer to begin. */
+/** For an answer to begin, and to go on. */
 const PATIENCE_MS = 30_000;
 /** What a proxy answers that cannot reach the server, and a server that is about to stop. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -24,13 +24,15 @@ export function watchedFetch(tell: (isThere: boolean) => void): typeof fetch {
       clearTimeout(timer);
       tell(!AWAY.has(response.status));
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
-      if (!isStream || !response.body) return response;
-      wait(SILENCE_MS);
+      if (!response.body) return response;
+      const patienceMs = isStream ? SILENCE_MS : PATIENCE_MS;
+      wait(patienceMs);
       const alive = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
-          wait(SILENCE_MS);
+          wait(patienceMs);
           controller.enqueue(chunk);
         },
+        flush: () => clearTimeout(timer),
       });
       return new Response(response.body.pipeThrough(alive), response);
     } catch (error) {

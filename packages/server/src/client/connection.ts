@@ -38,7 +38,11 @@ export class Connection {
 
   async json<T>(path: string, ask: Ask = {}): Promise<T> {
     const response = await this.#send(path, ask, { accept: 'application/json' });
-    return (await response.json()) as T;
+    const text = await response.text().catch((cause: unknown) => {
+      if (ask.signal?.aborted) throw cause;
+      throw new ApiError(0, 'unreachable', 'The answer of the server broke off.', undefined, { cause });
+    });
+    return JSON.parse(text) as T;
   }
 
   /**

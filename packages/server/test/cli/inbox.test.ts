@@ -249,21 +249,28 @@ test('what others do is seen: new cards come, and a decided one says who was fir
   expect(await settled(run)).toMatchObject({ type: 'reject', by: 'cem' });
 });
 
-test('somebody who was first while the question was on the screen is named, and nothing is recorded', {
-  timeout: 120_000,
-}, async () => {
-  const [run = ''] = await place.start(PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  press('a');
-  await shows('Approve?');
-  const [id] = (await place.json('show', run)).pending;
-  await place.json('decide', id, '--reject', '--by', 'cem');
-  press('y');
-  await shows(/Somebody was first, and nothing of yours was recorded\. cem/);
-  press('q');
-  expect(await ended).toBe(0);
-});
+test.each([
+  ['somebody', 'cem', /Somebody was first, and nothing of yours was recorded\. cem/],
+  ['oneself, elsewhere,', 'ben', /You had decided before: this was not recorded\. ben/],
+])(
+  '%s who was first while the question was on the screen is named, and nothing is recorded',
+  {
+    timeout: 120_000,
+  },
+  async (_who, by, told) => {
+    const [run = ''] = await place.start(PAY);
+    const { shows, press, ended } = place.terminal(['inbox']);
+    await shows(LIST);
+    press('a');
+    await shows('Approve?');
+    const [id] = (await place.json('show', run)).pending;
+    await place.json('decide', id, '--reject', '--by', by);
+    press('y');
+    await shows(told);
+    press('q');
+    expect(await ended).toBe(0);
+  },
+);
 
 test('hostile text never reaches the terminal, and 40×12 is enough', { timeout: 120_000 }, async () => {
   await place.start(HOSTILE);

@@ -1,7 +1,7 @@
 // `countersign decide <interrupt>`: records one decision, once and for all.
 import type { Decided, DecisionInput } from 'countersign';
 import type { Command, Invocation } from '../command.ts';
-import { recordedText } from '../decision-text.ts';
+import { onItsWayText, recordedText } from '../decision-text.ts';
 import type { Desk, DeskCard } from '../desk.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import { answerFrom, jsonFrom, readGiven } from '../given-value.ts';
@@ -113,6 +113,11 @@ function decisionOf(verb: Verb, given: string | undefined, card: DeskCard, invoc
 
 async function record(desk: Desk, card: DeskCard, decision: DecisionInput, invocation: Invocation): Promise<Decided> {
   const [digest, note] = [invocation.text('digest'), invocation.text('note')];
+  const leave = () => {
+    invocation.output.note(onItsWayText(card));
+    process.exit(130);
+  };
+  process.once('SIGINT', leave);
   try {
     return await desk.decide(card.id, decision, {
       ...(digest !== undefined && { digest }),
@@ -138,6 +143,8 @@ async function record(desk: Desk, card: DeskCard, decision: DecisionInput, invoc
         },
       },
     );
+  } finally {
+    process.off('SIGINT', leave);
   }
 }
 

@@ -1,6 +1,6 @@
 // The inbox as a person meets it: a list, a card, a decision, and what others do meanwhile.
 import type { DecisionInput } from 'countersign';
-import { recordedText } from '../decision-text.ts';
+import { onItsWayText, recordedText } from '../decision-text.ts';
 import type { CardQuery, Desk, DeskCard } from '../desk.ts';
 import { failureOf } from '../failure.ts';
 import { timeText } from '../moment.ts';
@@ -259,24 +259,30 @@ class Session {
   /** What is sent is bound to the card that was shown. */
   async #send(card: DeskCard, decision: DecisionInput): Promise<boolean> {
     const { title, aside, body } = this.#backdrop();
-    this.#terminal.show((size) =>
-      this.#frame(size, { title, aside, body: body(size.columns), top: 0, keys: ['sending …'] }),
+    let known = onItsWayText(card);
+    this.#terminal.show(
+      (size) => this.#frame(size, { title, aside, body: body(size.columns), top: 0, keys: ['sending …'] }),
+      () => known,
     );
     try {
       const decided = await this.#desk.decide(card.id, decision, { digest: card.digest });
-      this.#notice = { tone: 'good', text: `${visibleLine(card.tool)}: ${recordedText(decided)}` };
+      known = `${visibleLine(card.tool)}: ${recordedText(decided)}`;
+      this.#notice = { tone: 'good', text: known };
       await this.#refresh();
       return true;
     } catch (error) {
       const { code, message } = failureOf(error);
-      this.#notice = { tone: 'bad', text: visibleLine(message) };
+      known = visibleLine(message);
+      this.#notice = { tone: 'bad', text: known };
       if (code !== 'already-decided' && code !== 'outdated-card') return false;
       await this.#refresh();
       const { decision: recorded } = await this.#desk.card(card.id).catch(() => card);
       if (recorded) {
         const { by, at, channel, note, ...said } = recorded;
         const text = recordedText({ decision: said, by, at, channel, note });
-        this.#notice = { tone: 'bad', text: `Somebody was first, and nothing of yours was recorded. ${text}` };
+        const isOwn = by !== null && by === this.#desk.person;
+        const who = isOwn ? 'You had decided before: this was not' : 'Somebody was first, and nothing of yours was';
+        this.#notice = { tone: 'bad', text: `${who} recorded. ${text}` };
       }
       return true;
     }

@@ -24,8 +24,8 @@ export type Terminal = {
   ): Promise<T>;
   /** Draws again what is asked now. */
   redraw(): void;
-  /** Draws once, while something is being done. */
-  show(draw: (size: Size) => Frame): void;
+  /** Draws once, while something is being done. `left` says what to know of it, for whoever leaves meanwhile. */
+  show(draw: (size: Size) => Frame, left?: () => string): void;
   /** Gives the terminal to another program meanwhile. */
   lend<T>(work: () => T): T;
   style(format: Format, text: string): string;
@@ -64,6 +64,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
   /** What is being pasted, which comes as keys between two marks. */
   let pasted: string | undefined;
   let current: Asked | undefined;
+  let left: (() => string) | undefined;
   let isEnding = false;
   const size = (): Size => ({ rows: output.rows || 24, columns: output.columns || 80 });
   /** What cannot be shown cannot be decided. */
@@ -124,7 +125,10 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     const isSecond = isEnding;
     isEnding = true;
     leave();
-    if (isSecond || !current) process.exit(exitCode);
+    if (isSecond || !current) {
+      if (left) process.stderr.write(`${left()}\n`);
+      process.exit(exitCode);
+    }
     current.fail(new Interrupted(exitCode));
   };
   const onSignal = (signal: NodeJS.Signals) => end(signal === 'SIGTERM' ? 143 : 130);
@@ -155,6 +159,7 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
 
   return {
     async ask(draw, press, paste = () => {}) {
+      left = undefined;
       try {
         return await new Promise((resolve, reject) => {
           current = {
@@ -177,7 +182,10 @@ export function openTerminal(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
       }
     },
     redraw,
-    show: draw,
+    show(wanted, whenLeft) {
+      left = whenLeft;
+      draw(wanted);
+    },
     lend(work) {
       leave();
       try {
