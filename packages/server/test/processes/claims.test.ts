@@ -1,23 +1,9 @@
 // Two servers on one store: who works on a question is seen through both.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
 import { serverProcess } from './children.ts';
+import { freshPlaces } from './places.ts';
 
-const postgres = await testServer();
-
-const PLACES: Readonly<Record<string, () => Promise<string>>> = {
-  SQLite: async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'countersign-two-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    return `sqlite:${join(folder, 'runs.sqlite')}`;
-  },
-  ...(postgres && { PostgreSQL: postgres.freshDatabase }),
-};
-
-for (const [name, freshPlace] of Object.entries(PLACES))
+for (const [name, freshPlace] of await freshPlaces())
   test(`a claim that is taken, given up or lapses is told by the other server as well: ${name}`, async () => {
     const place = await freshPlace();
     const here = await serverProcess(place);
