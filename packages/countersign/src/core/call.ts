@@ -12,9 +12,15 @@ export type Phase =
   | { readonly at: 'cleared' }
   /**
    * The body was started, at `since`. Seen by `next`, it means that nobody knows how it ended; with `inside`, the record
-   * of the conversation inside says how far it came.
+   * of the conversation inside says how far it came, and with `commits`, `committed` says whether it may have acted.
    */
-  | { readonly at: 'started'; readonly since?: number; readonly committed?: true; readonly inside?: true }
+  | {
+      readonly at: 'started';
+      readonly since?: number;
+      readonly commits?: true;
+      readonly committed?: true;
+      readonly inside?: true;
+    }
   | { readonly at: 'waiting'; readonly interrupt: Interrupt; readonly inner?: readonly Message[] }
   | { readonly at: 'settled'; readonly result: Result };
 

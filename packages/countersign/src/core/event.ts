@@ -75,8 +75,11 @@ type Fact =
       readonly finishReason: FinishReason;
       readonly finishMessage?: string;
     }
-  /** `inside`: what happens in the conversation inside the call is recorded as it happens, with `call-went-on`. */
-  | { readonly type: 'call-started'; readonly callId: string; readonly inside?: true }
+  /**
+   * `inside`: what happens in the conversation inside the call is recorded as it happens, with `call-went-on`.
+   * `commits`: the body says with `call-committed` when it is about to act, and does nothing before.
+   */
+  | { readonly type: 'call-started'; readonly callId: string; readonly inside?: true; readonly commits?: true }
   /** What happened in the conversation inside the call since it was begun, or was last interrupted or held. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {

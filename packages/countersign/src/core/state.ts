@@ -94,7 +94,7 @@ function newCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   return request.metadata ? { ...call, metadata: request.metadata } : call;
 }
 
-function startCall(call: Call, { at, inside }: RunEvent & { type: 'call-started' }): Call {
+function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {
   const { phase } = call;
   // Where a conversation inside goes on from is kept: it may have to go on from there again.
   const held = phase.at === 'open' && phase.inner ? ({ messages: phase.inner } as unknown as Json) : undefined;
@@ -103,7 +103,12 @@ function startCall(call: Call, { at, inside }: RunEvent & { type: 'call-started'
     ...(held && { resumed: { value: held } }),
     ...takeUp(call),
     starts: (call.starts ?? 0) + 1,
-    phase: { at: 'started', ...(at !== undefined && { since: at }), ...(inside && { inside }) },
+    phase: {
+      at: 'started',
+      ...(at !== undefined && { since: at }),
+      ...(inside && { inside }),
+      ...(commits && { commits }),
+    },
   };
 }
 

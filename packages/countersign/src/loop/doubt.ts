@@ -8,7 +8,9 @@ import { type ApprovalContext, askGate, type ToolDefinition } from './tool.ts';
 /** What it may have done can be done again, has not been done, or is on record. */
 export function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
   if (idempotent || phase.at !== 'started') return idempotent;
-  return (commits && !phase.committed) || (innerTools !== undefined && phase.inside === true);
+  // That no commit point is on record says something only of a body that had one, and a new version may have added it.
+  const isUncommitted = commits && phase.commits === true && !phase.committed;
+  return isUncommitted || (innerTools !== undefined && phase.inside === true);
 }
 
 /** The tool says that by now its effect would be there: it did not happen. */

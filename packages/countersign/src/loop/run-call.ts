@@ -157,7 +157,11 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
 async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call, input: unknown): Promise<void> {
   if (wasOvertaken(run, due)) return;
   const memory = rememberInterrupts(due.name);
-  run.record(event({ type: 'call-started', callId: due.id, ...(recordsInside(run, tool) && { inside: true }) }));
+  const said = {
+    ...(recordsInside(run, tool) && { inside: true as const }),
+    ...(tool.commits && { commits: true as const }),
+  };
+  run.record(event({ type: 'call-started', callId: due.id, ...said }));
   // Nobody may act on a start that is not on record, or after an end that is.
   if (run.isStored && (!(await run.isDurable()) || run.state.ended)) return;
   // What others decided meanwhile comes with it.

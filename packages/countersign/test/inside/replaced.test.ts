@@ -287,3 +287,26 @@ test.each(HOW_AGAIN)('a call in doubt ($how) that its gate lets run is run again
   expect(effects).toEqual(['pay 1', 'pay 2']);
   expect((await two.runs.get(id)).status).toBe('done');
 });
+
+test.each(EVERYWHERE)(
+  'a commit point that a new version added says nothing of a call that an older one started, %s',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const define: Define = (ai, nth) => {
+      const body = () => {
+        effects.push('paid');
+        return STUCK;
+      };
+      const pay = tool(ai, 'pay', body, { needsApproval: true, commits: nth > 1 });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    const one = open(define);
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+    await eventually(async () => expect(effects).toEqual(['paid']));
+    const two = await takeOver(id, define);
+    expect(effects).toEqual(['paid']);
+    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+  },
+);

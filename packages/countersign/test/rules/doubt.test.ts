@@ -146,6 +146,12 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual(['sent 5']);
   });
 
+  test('messages do not say whether a tool that commits had done so: a person is asked', async () => {
+    const { log, part } = await asked({ commits: true });
+    expect(part.metadata).toMatchObject({ interruptKind: 'unknown-outcome' });
+    expect(log).toEqual(['sent 5']);
+  });
+
   test('an idempotent tool runs again, with the same key', async () => {
     const { log, keys, ai, tools, messages } = await stopped({ idempotent: true });
     const done = await ai.generate({ tools, messages });
