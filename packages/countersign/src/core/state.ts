@@ -1,7 +1,7 @@
 // The state of a run, and how each event changes it.
 import { type Call, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
-import { InvariantError } from './errors.ts';
-import type { CallIds, Decision, Interrupt, RunEvent } from './event.ts';
+import { InvariantError, UsageError } from './errors.ts';
+import { type CallIds, type Decision, type Interrupt, isKnown, type RunEvent } from './event.ts';
 import { messagesOf } from './history.ts';
 import { insideState, waitingParts } from './inside.ts';
 import type { Json } from './json.ts';
@@ -10,7 +10,9 @@ import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './wire.ts';
 
 export type { State } from './call.ts';
 
+/** Whoever reads what a later release wrote, here or inside a call, hears that this one does not know it. */
 export function fold(state: State, event: RunEvent): State {
+  if (!isKnown(event)) throw unknownEvent(event);
   switch (event.type) {
     case 'user-spoke': {
       if (state.turn) return { ...state, queued: [...state.queued, ...event.messages] };
@@ -59,6 +61,14 @@ export function fold(state: State, event: RunEvent): State {
       return { ...state, ended, history: state.history.withLast(marked), turnsUsed: 0 };
     }
   }
+}
+
+function unknownEvent({ v: version, type }: { readonly v: unknown; readonly type: unknown }): UsageError {
+  return new UsageError(
+    'invalid-history',
+    { version, type },
+    `The run has an event ${String(type)} of version ${String(version)}, which this release does not know. Update the library.`,
+  );
 }
 
 const KEEPS_RESUMED: ReadonlySet<string> = new Set(['approval', 'unknown-outcome', 'unavailable']);

@@ -1,6 +1,5 @@
 // A run as callers see it: folded from its events.
 import { UsageError } from '../core/errors.ts';
-import { isKnown } from '../core/event.ts';
 import { messagesOf, newState } from '../core/history.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
@@ -51,18 +50,7 @@ export type RunView = RunRecord & {
 };
 
 export function stateOf(events: readonly StoredEvent[]): State {
-  return events.map(raise).reduce(fold, newState());
-}
-
-/** Old shapes are raised to new ones here; there is one shape so far. */
-function raise(event: StoredEvent): StoredEvent {
-  if (isKnown(event)) return event;
-  const { v: version, type } = event as { readonly v: unknown; readonly type: unknown };
-  throw new UsageError(
-    'invalid-history',
-    { version, type },
-    `The run has an event ${String(type)} of version ${String(version)}, which this release does not know. Update the library.`,
-  );
+  return events.reduce(fold, newState());
 }
 
 /** The state that may be acted on: that of a past which nobody changed. */
