@@ -1,5 +1,5 @@
 // What is known of a run: its history, the turn that is open, and where each of its calls stands.
-import type { CallIds, Decision, FinishReason, Interrupt, Result } from './event.ts';
+import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
@@ -52,6 +52,8 @@ export type Call = CallIds & {
   readonly decidedInside?: { readonly now?: Json; readonly later: readonly Json[] };
   /** What is kept of the decisions before that. */
   readonly earlierDecisions?: readonly Metadata[];
+  /** The kinds of the questions after which a person let the body run. */
+  readonly passed?: readonly InterruptKind[];
   /**
    * The conversation inside, where it is on record as it happens. Once it has `begun`, what it was to begin or go on with
    * is part of it.

@@ -1,7 +1,7 @@
 // The state of a run, and how each event changes it.
 import { type Call, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
-import { type CallIds, type Decision, type Interrupt, isKnown, type RunEvent } from './event.ts';
+import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
 import { messagesOf } from './history.ts';
 import { insideState, waitingParts } from './inside.ts';
 import type { Json } from './json.ts';
@@ -223,6 +223,7 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
     case 'restart':
       return {
         ...edited(decided, decision, interrupt),
+        passed: withKind(call.passed, interrupt.kind),
         // A conversation inside goes on with what was decided in it.
         ...(!call.inside && { resumed: { value: decision.resumed } }),
         phase: { at: 'cleared' },
@@ -230,6 +231,7 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
     case 'approve':
       return {
         ...edited(decided, decision, interrupt),
+        passed: withKind(call.passed, interrupt.kind),
         // At the gate, and for a second try, the body starts as it would have. A question that it asked itself is
         // answered with `true`.
         ...(interrupt.kind === 'interrupt' && { resumed: { value: true } }),
@@ -238,6 +240,10 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
     case 'inside':
       return goOnWith(decided, inner ?? [], decision.resume);
   }
+}
+
+function withKind(passed: readonly InterruptKind[] = [], kind: InterruptKind): readonly InterruptKind[] {
+  return passed.includes(kind) ? passed : [...passed, kind];
 }
 
 /** The call with the input that the person made of it, or as it was on their card. */

@@ -44,6 +44,7 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'resolvedInterrupt',
   'decision',
   'earlierDecisions',
+  'passed',
   'pendingOutput',
   'pendingOutcome',
   'pendingMetadata',
@@ -63,7 +64,7 @@ export function openMessage(turn: Turn): Message {
   const metadata = { ...turn.metadata, ...(turn.resumed !== undefined && { resumed: turn.resumed }) };
   return {
     role: 'model',
-    content: withRequests(turn, openMetadata),
+    content: withRequests(turn, messageMetadata),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
 }
@@ -107,6 +108,12 @@ function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly 
     const call = turn.calls[index++];
     return call ? requestPart(call, metadata) : part;
   });
+}
+
+/** What whoever goes on from the messages has to know, and nobody is shown on a card. */
+function messageMetadata(call: Call): Metadata {
+  const { passed, phase } = call;
+  return { ...openMetadata(call), ...(phase.at !== 'settled' && passed && { passed }) };
 }
 
 function openMetadata(call: Call): Metadata {
@@ -258,6 +265,7 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     ...(Array.isArray(metadata.earlierDecisions) && {
       earlierDecisions: metadata.earlierDecisions as readonly Metadata[],
     }),
+    ...(Array.isArray(metadata.passed) && { passed: metadata.passed as readonly InterruptKind[] }),
     steps: isObject(metadata.steps) ? new Map(Object.entries(metadata.steps as Record<string, Json>)) : NO_STEPS,
     ...(answer ? { phase: answered(answer) } : readPhase(metadata, id, pauses)),
   };

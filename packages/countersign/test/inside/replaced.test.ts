@@ -1,5 +1,5 @@
 // A tool that is another one of the same name in the next version of the program: nothing runs that nobody was asked about.
-import { approve, type Countersign, countersign } from 'countersign';
+import { approve, type Countersign, countersign, restart, type ToolContext } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
@@ -310,3 +310,52 @@ test.each(EVERYWHERE)(
     expect(only(await waiting(two.runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
   },
 );
+
+/** A tool that asks from which account it shall pay, and pays. */
+const asking =
+  (effects: string[], where: Where, needsApproval: boolean): Define =>
+  (ai) => {
+    const body = ({ interrupt, resumed }: ToolContext) => {
+      if (resumed === undefined) interrupt({ message: 'From which account?' });
+      effects.push(`from ${resumed}`);
+      return 'paid';
+    };
+    return placed(ai, where, { tools: [tool(ai, 'pay', body, { needsApproval })], model: script([[call('pay')]]) });
+  };
+
+test.each(EVERYWHERE)('what a tool asked itself does not pass the gate that it has now, %s', async (where) => {
+  const { open, effects } = world();
+  const one = open(asking(effects, where, false));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const two = open(asking(effects, where, true));
+  await two.runs.decide(only(await waiting(two.runs)).id, { type: 'restart', resumed: 'savings' });
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+  const gate = only(await waiting(two.runs));
+  expect(gate).toMatchObject({ tool: 'pay', kind: 'approval' });
+  await two.runs.decide(gate.id, 'approve');
+  await two.runs.settled();
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['from savings']);
+});
+
+test('without a store, what a tool asks itself does not pass its new gate, but its old one is passed', async () => {
+  const { effects } = world();
+  const root = (gated: boolean) => asking(effects, 'root', gated)(countersign({ retry: false }), 1);
+  const { messages, interrupts } = await root(false).generate('Go');
+  const resume = { restart: restart(only(interrupts), 'savings') };
+  const gate = await root(true).generate({ messages, resume });
+  expect(only(gate.interrupts).metadata?.interruptKind).toBe('approval');
+  const first = await root(true).generate('Go');
+  const second = await root(true).generate({
+    messages: first.messages,
+    resume: { approve: approve(only(first.interrupts)) },
+  });
+  expect(effects).toEqual([]);
+  await root(true).generate({
+    messages: JSON.parse(JSON.stringify(second.messages)),
+    resume: { restart: restart(only(second.interrupts), 'cash') },
+  });
+  expect(effects).toEqual(['from cash']);
+});
