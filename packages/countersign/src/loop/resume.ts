@@ -109,6 +109,8 @@ const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question'
 
 const isInDoubt = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
 
+const isQuestion = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'question';
+
 const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
   approval: 'It did not run.',
   question: 'There is no answer.',
@@ -134,7 +136,8 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   if (!tool) return [{ where, problem: `there is no tool ${call.name} here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
     return misfits(() => tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);
-  if (!tool.body)
+  // Also where a tool has taken the place of the question since.
+  if (!tool.body || isQuestion(call))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
   if (decision.type === 'inside' || decision.input === undefined) return [];
   const { input } = decision;

@@ -1,5 +1,5 @@
 // A tool that is another one of the same name in the next version of the program: nothing runs that nobody was asked about.
-import { approve, type Countersign, countersign, restart, type ToolContext } from 'countersign';
+import { approve, type Countersign, countersign, restart, type ToolContext, z } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
@@ -358,4 +358,50 @@ test('without a store, what a tool asks itself does not pass its new gate, but i
     resume: { restart: restart(only(second.interrupts), 'cash') },
   });
   expect(effects).toEqual(['from cash']);
+});
+
+/** The tool is a sub-agent now, which transfers without asking. */
+const transfers =
+  (effects: string[], where: Where): Define =>
+  (ai) => {
+    const transfer = tool(ai, 'transfer', () => effects.push('transfer'));
+    const model = script([[call('transfer')]]);
+    const inputSchema = z.looseObject({});
+    const pay = ai.defineAgent({ name: 'pay', inputSchema, toPrompt: () => 'Go', tools: [transfer], model });
+    return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+  };
+
+test.each(
+  EVERYWHERE.flatMap((where) => [
+    { where, what: 'an approval', gated: true, decision: 'approve' as const },
+    { where, what: 'an answer', gated: false, decision: { type: 'restart', resumed: 'savings' } as const },
+  ]),
+)('$what does not run the sub-agent that took the place of the tool, $where', async ({ where, gated, decision }) => {
+  const { open, effects, takeOver } = world();
+  const one = open(asking(effects, where, gated));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, decision, { drive: false });
+  const two = await takeOver(id, transfers(effects, where));
+  const changed = only(await waiting(two.runs));
+  expect(changed).toMatchObject({ tool: 'pay', kind: 'unavailable' });
+  // Nor does it if that is approved.
+  await two.runs.decide(changed.id, 'approve');
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+});
+
+test.each(EVERYWHERE)('a question lets nothing run that took its place, %s', async (where) => {
+  const { open, effects } = world();
+  const one = open((ai) => placed(ai, where, { tools: [question(ai, 'pay')], model: script([[call('pay')]]) }));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const { id: asked } = only(await waiting(one.runs));
+  const two = open((ai) => placed(ai, where, { tools: [paying(ai, effects)], model: script([[call('pay')]]) }));
+  for (const decision of ['approve', { type: 'restart', resumed: true }] as const)
+    await expect(two.runs.decide(asked, decision)).rejects.toMatchObject({ code: 'invalid-resume' });
+  await two.runs.decide(asked, { type: 'respond', output: 'yes' });
+  await two.runs.settled();
+  expect((await two.runs.get(id)).text).toContain('yes');
+  expect(effects).toEqual([]);
 });
