@@ -2,6 +2,7 @@
 import type { Drives } from './drives.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
 import type { Store } from './store.ts';
+import { isAway } from './store-errors.ts';
 
 /** How much a worker takes on, and how eagerly it looks. */
 export type WorkerOptions = {
@@ -83,21 +84,29 @@ class Search {
   }
 
   async once(): Promise<void> {
-    const room = this.#concurrency - this.#drives.active;
-    if (room <= 0) return;
     const now = performance.now();
     for (const [runId, at] of this.#seen) if (now - at > this.#patienceMs) this.#seen.delete(runId);
+    let failed: PromiseRejectedResult | undefined;
+    for (;;) {
+      const found = await this.#takeSome(now);
+      failed ??= found.find((outcome) => outcome.status === 'rejected');
+      // What cannot be taken up here, such as a damaged run, keeps nobody waiting: the next ones are looked at. A store that
+      // is away is not asked again and again.
+      const isTaken = found.some((outcome) => outcome.status === 'fulfilled' && outcome.value);
+      if (found.length === 0 || isTaken || (failed && isAway(failed.reason))) break;
+    }
+    if (failed) throw failed.reason;
+  }
+
+  async #takeSome(now: number): Promise<readonly PromiseSettledResult<boolean>[]> {
+    const room = this.#concurrency - this.#drives.active;
+    if (room <= 0) return [];
     const due = await this.#store.due(room + this.#seen.size + this.#drives.active);
-    if (this.#drives.isStopping) return;
+    if (this.#drives.isStopping) return [];
     // A claim may lapse while the store is away. What came of the calls in the run waits here to be written, and nobody is
     // to be asked about them.
     const fresh = due.filter((runId) => !this.#seen.has(runId) && !this.#drives.holds(runId)).slice(0, room);
     for (const runId of fresh) this.#seen.set(runId, now);
-    const found = await Promise.allSettled(fresh.map((runId) => this.#drives.take(runId, undefined, true)));
-    // What cannot be taken up here is not asked for again so soon, so that it keeps nobody waiting.
-    const failed = found.find((outcome) => outcome.status === 'rejected');
-    if (failed) throw failed.reason;
-    if (fresh.length > 0 && found.every((outcome) => outcome.status === 'fulfilled' && !outcome.value))
-      return this.once();
+    return Promise.allSettled(fresh.map((runId) => this.#drives.take(runId, undefined, true)));
   }
 }

@@ -155,3 +155,21 @@ test.each(['the run itself', 'a sub-agent'])(
     expect((await kept.listInterrupts({ settled: true, limit: 10 })).items).toEqual([]);
   },
 );
+
+test('more damaged runs than a worker drives at once keep it from no other', async () => {
+  let now = 1_000;
+  const kept = memoryStore({ now: () => now++ });
+  for (const runId of ['bad-1', 'bad-2', 'bad-3', 'bad-4', 'bad-5', 'good']) await leftRun(kept, runId);
+  const store = changedStore(kept, {
+    claim: async (id, token, leaseMs) => {
+      const loaded = await kept.claim(id, token, leaseMs);
+      return loaded && id !== 'good' ? { ...loaded, run: { ...loaded.run, hash: 'x' } } : loaded;
+    },
+  });
+  const { runs } = desk(store);
+  const onError = vi.fn();
+  const worker = runs.work({ concurrency: 2, pollMs: 5, onError });
+  await eventually(async () => expect(await runs.get('good')).toMatchObject({ status: 'done' }));
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'tampered-run' }));
+  await worker.stop();
+});
