@@ -86,7 +86,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     const looked = tool?.verify && input?.ok ? await validInput(tool, call) : undefined;
     if (tool?.verify && input?.ok && looked?.ok) {
       const verified = await tool.verify(looked.value, { idempotencyKey: call.id, context: driver.context });
-      if (isObject(verified) && 'output' in verified) {
+      // A look-up that found nothing and wraps that all the same has not found the call.
+      if (isObject(verified) && verified.output !== undefined) {
         const result = await outputResult(tool, call, verified.output);
         return wasOvertaken(run, call) ? undefined : settle(run, call, result);
       }

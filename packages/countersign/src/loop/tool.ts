@@ -55,7 +55,7 @@ export type Approval = AskOptions & { readonly message?: string; readonly [key: 
 export type ApprovalContext = Pick<ToolContext, 'context' | 'callId' | 'metadata' | 'signal'>;
 
 /** What `verify` found out: `{ output }` when the call took effect, undefined when it found nothing. */
-export type Verified = { readonly output: unknown } | undefined;
+export type Verified = { readonly output: NonNullable<unknown> | null } | undefined;
 
 type MaybePromise<T> = T | Promise<T>;
 

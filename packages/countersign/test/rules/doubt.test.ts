@@ -186,6 +186,7 @@ describe('rule 12: doubt', () => {
     ['finds nothing', () => undefined],
     ['finds nothing, later', async () => undefined],
     ['gives null', () => null],
+    ['wraps what it did not find', () => ({ output: undefined })],
     [
       'throws',
       () => {
