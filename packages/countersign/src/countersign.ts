@@ -4,7 +4,7 @@ import { UsageError } from './core/errors.ts';
 import { type Agent, type AgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
-import { checkMaxTurns, type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
+import { checkMaxTurns, checkTimes, type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
 import type { Within } from './loop/sink.ts';
@@ -101,6 +101,7 @@ export class Countersign {
     clock = Date.now,
   }: CountersignOptions) {
     checkMaxTurns({ maxTurns });
+    checkTimes({ leaseMs });
     this.#promptDir = promptDir;
     this.#settings = {
       ...(model !== undefined && { model }),

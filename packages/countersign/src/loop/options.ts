@@ -88,12 +88,24 @@ export function checkOptions<O extends SchemaInput>(given: string | GenerateOpti
 }
 
 export function checkMaxTurns({ maxTurns }: { readonly maxTurns?: number }): void {
-  if (maxTurns === undefined || (Number.isInteger(maxTurns) && maxTurns > 0)) return;
-  throw new UsageError(
-    'invalid-options',
-    { maxTurns },
-    `maxTurns must be a whole number from 1, not ${String(maxTurns)}.`,
-  );
+  checkWhole({ maxTurns });
+}
+
+/** Timers take no longer time, and fire at once if they are given one. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+export function checkWhole(given: { readonly [name: string]: number | undefined }, most = Number.MAX_VALUE): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || (Number.isInteger(value) && value > 0 && value <= most)) continue;
+    const range = most === Number.MAX_VALUE ? 'from 1' : `from 1 to ${most}`;
+    const message = `${name} must be a whole number ${range}, not ${String(value)}.`;
+    throw new UsageError('invalid-options', { [name]: value }, message);
+  }
+}
+
+/** Times that a timer waits for, in milliseconds. */
+export function checkTimes(given: { readonly [name: string]: number }): void {
+  checkWhole(given, LONGEST_TIMER_MS);
 }
 
 export function prepareDriver(

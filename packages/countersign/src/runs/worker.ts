@@ -1,4 +1,5 @@
 // A worker: takes up runs that nobody drives, those whose deadline has come, and reminders.
+import { checkTimes, checkWhole } from '../loop/options.ts';
 import type { Drives } from './drives.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
 import type { Store } from './store.ts';
@@ -28,6 +29,8 @@ export function startWorker(
   reminding?: RemindersOptions,
 ): Worker {
   const { concurrency = 8, pollMs = 1_000 } = options;
+  checkWhole({ concurrency });
+  checkTimes({ pollMs });
   // Whoever listens may fail as well, at once or later: the worker goes on.
   const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
   const search = new Search(store, drives, concurrency, pollMs);

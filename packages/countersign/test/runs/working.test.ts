@@ -173,3 +173,17 @@ test('more damaged runs than a worker drives at once keep it from no other', asy
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'tampered-run' }));
   await worker.stop();
 });
+
+const ODD = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '8', null] as readonly unknown[] as readonly number[];
+
+test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refused', (odd) => {
+  const refusal = expect.objectContaining({ code: 'invalid-options' });
+  expect(() => countersign({ leaseMs: odd })).toThrow(refusal);
+  const { runs } = desk(memoryStore());
+  expect(() => runs.work({ concurrency: odd })).toThrow(refusal);
+  expect(() => runs.work({ pollMs: odd })).toThrow(refusal);
+});
+
+test('a time that no timer waits for is refused', () => {
+  expect(() => countersign({ leaseMs: 2 ** 31 })).toThrow('leaseMs must be a whole number from 1 to 2147483647');
+});
