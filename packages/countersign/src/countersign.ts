@@ -52,7 +52,7 @@ export type CountersignOptions = {
   /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
   readonly store?: Store;
   /** The context of stored runs that a worker takes up, where no caller gives one. */
-  readonly contextFor?: (run: StartedRun) => Context | undefined;
+  readonly contextFor?: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
   /**
    * Called by whoever works on the store (`ai.runs.work()`, the server) when a question with `remindAfter` still waits
    * after that time: by one of them, at least once and usually exactly once.

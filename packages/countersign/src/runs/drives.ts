@@ -41,7 +41,7 @@ export type DrivesOptions = {
   readonly store: Store;
   readonly agents: ReadonlyMap<string, AgentPort>;
   /** The context of runs that are taken up without a caller. */
-  readonly contextFor: (run: StartedRun) => Context | undefined;
+  readonly contextFor: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
   readonly newId: () => string;
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -151,8 +151,11 @@ export class Drives {
       return false;
     }
     let state: State;
+    let given = context;
     try {
       state = trustedState(loaded);
+      // Before it is driven: a context that cannot be had now may be there later.
+      given ??= await this.#options.contextFor(startedOf(loaded.run));
     } catch (error) {
       await store.release(runId, token);
       throw error;
@@ -166,7 +169,7 @@ export class Drives {
       }
     }
     goOn(run, loaded.run.status);
-    this.go(agent, run, journal, context ? { context } : {});
+    this.go(agent, run, journal, given ? { context: given } : {});
     return true;
   }
 
@@ -256,8 +259,10 @@ export class Drives {
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
     );
     try {
+      const given = context ?? this.#options.contextFor(startedOf(journal.started));
       const driver: Driver = {
-        ...agent.driver(context ?? this.#options.contextFor(journal.started)),
+        // Without a pause where there is none: what happens at once is written together.
+        ...agent.driver(given instanceof Promise ? await given : given),
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
@@ -383,4 +388,8 @@ export class Drives {
     while (this.#active.size + this.#beginning.size > 0)
       await Promise.all([...Array.from(this.#active.values(), ({ rest }) => rest), ...this.#beginning]);
   }
+}
+
+function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
+  return { id, agent, startedBy };
 }

@@ -187,3 +187,23 @@ test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refu
 test('a time that no timer waits for is refused', () => {
   expect(() => countersign({ leaseMs: 2 ** 31 })).toThrow('leaseMs must be a whole number from 1 to 2147483647');
 });
+
+test('a context that is looked up is waited for; while it cannot be had, a worker tries again', async () => {
+  const store = memoryStore();
+  await leftRun(store, 'left');
+  const asked: unknown[] = [];
+  const contextFor = async ({ id }: { readonly id: string }) => {
+    if (asked.push(id) < 3) throw new Error('no database');
+    return { limit: 100 };
+  };
+  const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }]);
+  const ai = countersign({ model, store, contextFor, retry: false });
+  const config = { name: 'pay', description: '' };
+  const pay = ai.defineTool({ ...config, needsApproval: (_, { context }) => 184 > context.limit }, () => 'paid');
+  ai.defineAgent({ name: 'clerk', tools: [pay] });
+  const onError = vi.fn();
+  const worker = ai.runs.work({ pollMs: 5, onError });
+  await eventually(async () => expect(await ai.runs.get('left')).toMatchObject({ status: 'waiting' }));
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'no database' }));
+  await worker.stop();
+});
