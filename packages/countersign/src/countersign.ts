@@ -1,7 +1,8 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
-import { type Agent, type AgentConfig, makeAgent } from './loop/agent.ts';
+import { keysOf, refuseUnknownKeys } from './core/known-keys.ts';
+import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
 import { checkMaxTurns, checkTimes, type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
@@ -86,22 +87,25 @@ export class Countersign {
   readonly #runs: Runs | undefined;
   #folder: Promise<PromptFolder> | undefined;
 
-  constructor({
-    model,
-    providers = {},
-    promptDir,
-    context,
-    maxTurns = 20,
-    retry = {},
-    newId = randomId,
-    store,
-    contextFor = () => undefined,
-    onReminder,
-    leaseMs = 15_000,
-    clock = Date.now,
-  }: CountersignOptions) {
+  constructor(options: CountersignOptions) {
+    refuseUnknownKeys('`countersign`', options, SETTINGS);
+    const {
+      model,
+      providers = {},
+      promptDir,
+      context,
+      maxTurns = 20,
+      retry = {},
+      newId = randomId,
+      store,
+      contextFor = () => undefined,
+      onReminder,
+      leaseMs = 15_000,
+      clock = Date.now,
+    } = options;
     checkMaxTurns({ maxTurns });
     checkTimes({ leaseMs });
+    if (retry !== false) refuseUnknownKeys('`retry`', retry, RETRY_KEYS);
     this.#promptDir = promptDir;
     this.#settings = {
       ...(model !== undefined && { model }),
@@ -160,6 +164,7 @@ export class Countersign {
   defineAgent<I extends SchemaInput = any, O extends SchemaInput = any>(
     config: AgentConfig<I, O>,
   ): Agent<InferOutput<O>> {
+    checkAgentConfig(config);
     const starting = this.#makePort(config, 'refuse');
     const agent = this.#define(
       makeAgent(
@@ -276,6 +281,22 @@ export class Countersign {
     return (await this.#folder).load(name, options);
   }
 }
+
+const SETTINGS = keysOf<CountersignOptions>({
+  model: true,
+  providers: true,
+  promptDir: true,
+  context: true,
+  maxTurns: true,
+  retry: true,
+  newId: true,
+  store: true,
+  contextFor: true,
+  onReminder: true,
+  leaseMs: true,
+  clock: true,
+});
+const RETRY_KEYS = keysOf<RetryPolicy>({ attempts: true, initialDelayMs: true, maxDelayMs: true });
 
 const promptId = (name: string, variant: string | undefined): string =>
   variant === undefined ? name : `${name}.${variant}`;

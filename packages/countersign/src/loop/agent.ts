@@ -3,11 +3,12 @@
 import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { checkMaxTurns, type GenerateOptions } from './options.ts';
+import { checkValues, type GenerateOptions, optionsBut } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
@@ -71,16 +72,8 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   start: Starter,
 ): Agent<InferOutput<O>> {
   const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
-  if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
-    );
-  // A stored run is driven with it as it is, wherever that is.
-  checkMaxTurns(defaults);
   const run: Generate = (options, within) => {
-    if (options.runId !== undefined) refuseFixed(name, options);
+    if (options?.runId !== undefined) refuseFixed(name, options);
     return generate({ ...defaults, ...options }, within);
   };
   const definition = agentTool(config as AgentConfig, run, (unknown = 'leave-out') => findTools(config.tools, unknown));
@@ -90,9 +83,34 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
     generate: (options) => run(typeof options === 'string' ? { prompt: options } : options),
     generateStream: (options) => streamed(options, run),
     chat: (options) => new Chat(run, options),
-    start: (input, options = {}) => start(defaults, input, options),
+    async start(input, options = {}) {
+      refuseUnknownKeys('`start`', options, START_KEYS);
+      return start(defaults, input, options);
+    },
   };
 }
+
+/** A stored run is driven with it as it is, wherever that is: what is wrong with it is said where it is defined. */
+export function checkAgentConfig(config: AgentConfig): void {
+  const { name } = config ?? {};
+  if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
+    );
+  refuseUnknownKeys(`The agent ${name}`, config, AGENT_KEYS);
+  checkValues(config);
+}
+
+const AGENT_KEYS = keysOf<AgentConfig>({
+  ...optionsBut('prompt', 'messages', 'resume', 'toolResponses', 'abortSignal', 'onChunk', 'returnToolRequests'),
+  name: true,
+  description: true,
+  inputSchema: true,
+  toPrompt: true,
+});
+const START_KEYS = keysOf<StartOptions>({ runId: true, context: true, by: true });
 
 /** A stored run goes on wherever it is driven, so what it is driven with belongs to its agent. */
 function refuseFixed(agent: string, options: GenerateOptions): void {
@@ -189,7 +207,9 @@ function fromInside(chunk: Chunk, ref: string): Chunk {
 
 /** What a person gave to an agent that is merely run again is no conversation. */
 function continuationOf(resumed: unknown): { messages: readonly Message[]; resume?: Resume } | undefined {
-  return isObject(resumed) && Array.isArray(resumed.messages) ? (resumed as never) : undefined;
+  if (!isObject(resumed) || !Array.isArray(resumed.messages)) return undefined;
+  const { messages, resume } = resumed;
+  return { messages, ...(resume !== undefined && { resume }) } as never;
 }
 
 function defaultPrompt(input: unknown): string {

@@ -1,9 +1,10 @@
 // A chat: a conversation that remembers its messages and resumes itself.
 import { pendingParts, type Resume } from '../core/decide.ts';
 import { CountersignError } from '../core/errors.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import type { Content, GenerateOptions } from './options.ts';
+import { type Content, type GenerateOptions, optionsBut } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 
 /** What is fixed for the whole chat; `messages` are where it begins. */
@@ -24,6 +25,7 @@ export class Chat {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(generate: (options: GenerateOptions) => Promise<GenerateResponse>, options: ChatOptions = {}) {
+    refuseUnknownKeys('A chat', options, CHAT_KEYS);
     const { messages = [], ...rest } = options;
     this.#generate = generate;
     this.#options = rest;
@@ -64,6 +66,8 @@ export class Chat {
     }
   }
 }
+
+const CHAT_KEYS = keysOf<ChatOptions>(optionsBut('prompt', 'resume', 'toolResponses', 'onChunk', 'abortSignal'));
 
 function sendOptions(given: Content | SendOptions): SendOptions {
   const isContent = typeof given === 'string' || Array.isArray(given) || PART_KEYS.some((key) => key in given);

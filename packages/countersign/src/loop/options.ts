@@ -3,7 +3,9 @@ import { type DecisionPart, type Resume, VERBS } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import { isObject } from '../core/json.ts';
+import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { type Message, type Part, textOf } from '../core/message.ts';
+import { checkSignal } from '../models/abort.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
@@ -83,8 +85,17 @@ export function checkOptions<O extends SchemaInput>(given: string | GenerateOpti
       { given: typeof given },
       '`generate` takes a prompt or an object of options.',
     );
-  checkMaxTurns(options);
+  refuseUnknownKeys('`generate`', options, ALL_OPTIONS);
+  checkValues(options);
   return options as GenerateOptions<O>;
+}
+
+/** Those of the options that say how a run is driven, wherever they are given. */
+export function checkValues(options: GenerateOptions): void {
+  checkMaxTurns(options);
+  checkChoice('onToolError', options.onToolError, ['tell', 'throw']);
+  checkChoice('whilePending', options.whilePending, ['cancel', 'queue', 'refuse']);
+  checkSignal('abortSignal', options.abortSignal);
 }
 
 export function checkMaxTurns({ maxTurns }: { readonly maxTurns?: number }): void {
@@ -106,6 +117,38 @@ export function checkWhole(given: { readonly [name: string]: number | undefined 
 /** Times that a timer waits for, in milliseconds. */
 export function checkTimes(given: { readonly [name: string]: number }): void {
   checkWhole(given, LONGEST_TIMER_MS);
+}
+
+const OPTIONS: Readonly<Record<keyof GenerateOptions, true>> = {
+  model: true,
+  system: true,
+  prompt: true,
+  messages: true,
+  tools: true,
+  toolChoice: true,
+  resume: true,
+  toolResponses: true,
+  output: true,
+  config: true,
+  context: true,
+  maxTurns: true,
+  abortSignal: true,
+  runId: true,
+  by: true,
+  onChunk: true,
+  onEvent: true,
+  returnToolRequests: true,
+  onToolError: true,
+  whilePending: true,
+};
+const ALL_OPTIONS = keysOf<GenerateOptions>(OPTIONS);
+
+/** The names of the options without some, for those who take the others beside their own. */
+export function optionsBut<Left extends keyof GenerateOptions>(
+  ...left: readonly Left[]
+): Readonly<Record<Exclude<keyof GenerateOptions, Left>, true>> {
+  const names = Object.entries(OPTIONS).filter(([name]) => !(left as readonly string[]).includes(name));
+  return Object.fromEntries(names) as never;
 }
 
 export function prepareDriver(

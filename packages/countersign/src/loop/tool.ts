@@ -2,9 +2,10 @@
 
 import type { DecisionPart } from '../core/decide.ts';
 import { messageOf, UsageError } from '../core/errors.ts';
+import { keysOf } from '../core/known-keys.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../models/model.ts';
-import { askOptionsOf, askProblem, isDuration } from './ask-options.ts';
+import { askOptionsOf } from './ask-options.ts';
 import type { Chunk } from './chunk.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from './decisions.ts';
 import {
@@ -18,6 +19,7 @@ import {
 } from './schema.ts';
 import { type Asked, type AskOptions, type InterruptFunction, InterruptSignal, rememberInterrupts } from './signal.ts';
 import type { Within } from './sink.ts';
+import { checkToolConfig } from './tool-config.ts';
 
 /** Who is asking, which tenant: given per request and never stored in messages. */
 export type Context = { readonly [key: string]: any };
@@ -175,55 +177,49 @@ export function tool<I extends SchemaInput, O extends SchemaInput>(
   config: ToolConfig<I, O>,
   body?: ToolBody<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {
-  return makeTool(define(config, body));
+  return makeTool(define(config, body, TOOL_KEYS));
 }
 
 /** A question for use without an instance: the model asks, a person answers. */
 export function interrupt<I extends SchemaInput, O extends SchemaInput>(
   config: InterruptConfig<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {
-  const { requestMetadata, ...rest } = config;
-  return makeTool({ ...define(rest as ToolConfig<I, O>), ...(requestMetadata !== undefined && { requestMetadata }) });
+  const definition = define(config as ToolConfig<I, O>, undefined, QUESTION_KEYS);
+  const { requestMetadata } = config;
+  return makeTool({ ...definition, ...(requestMetadata !== undefined && { requestMetadata }) });
 }
+
+const COMMON_KEYS = {
+  name: true,
+  description: true,
+  inputSchema: true,
+  outputSchema: true,
+  inputJsonSchema: true,
+  outputJsonSchema: true,
+  expiresIn: true,
+  onExpiry: true,
+  remindAfter: true,
+  labels: true,
+  risk: true,
+  metadata: true,
+} as const;
+const TOOL_KEYS = keysOf<ToolConfig>({
+  ...COMMON_KEYS,
+  needsApproval: true,
+  idempotent: true,
+  commits: true,
+  verify: true,
+  settlesWithin: true,
+});
+const QUESTION_KEYS = keysOf<InterruptConfig>({ ...COMMON_KEYS, requestMetadata: true });
 
 function define<I extends SchemaInput, O extends SchemaInput>(
   config: ToolConfig<I, O>,
-  body?: ToolBody<I, O>,
+  body: ToolBody<I, O> | undefined,
+  known: readonly string[],
 ): ToolDefinition {
-  const { name, description } = config ?? {};
-  if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `A tool's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
-    );
-  if (body !== undefined && typeof body !== 'function')
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `The body of tool ${name} must be a function, not a ${typeof body}.`,
-    );
-  const asks = askOptionsOf(config);
-  const problem = askProblem(asks);
-  if (problem !== undefined)
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `The questions of tool ${name} cannot wait like that: ${problem}.`,
-    );
-  const { needsApproval = false, settlesWithin } = config;
-  if (typeof needsApproval !== 'boolean' && typeof needsApproval !== 'function')
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `needsApproval of tool ${name} must be true, false or a function, not ${String(needsApproval)}.`,
-    );
-  if (!isDuration(settlesWithin))
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `settlesWithin of tool ${name} must be a number of milliseconds, not ${String(settlesWithin)}.`,
-    );
+  checkToolConfig(config, body, known);
+  const { name, description, needsApproval = false, settlesWithin } = config;
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;
   return {
@@ -240,7 +236,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
     commits: config.commits === true,
     ...(config.verify && { verify: config.verify }),
     ...(settlesWithin !== undefined && { settlesWithin }),
-    asks,
+    asks: askOptionsOf(config),
     metadata: config.metadata ?? {},
   };
 }

@@ -1,8 +1,9 @@
 // Prompts that can be called: they render themselves, generate, and resume themselves.
 import { UsageError } from '../core/errors.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message } from '../core/message.ts';
 import type { GenerateStream } from '../loop/generate.ts';
-import type { GenerateOptions } from '../loop/options.ts';
+import { checkValues, type GenerateOptions, optionsBut } from '../loop/options.ts';
 import type { GenerateResponse } from '../loop/response.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/schema.ts';
 import type { PromptDefinition, PromptTemplate } from './definition.ts';
@@ -99,7 +100,11 @@ async function renderMessages(
 
 /** From what `definePrompt` is given to a definition. */
 export function promptDefinition(config: PromptConfig, template: PromptTemplate | undefined): PromptDefinition {
-  const { name, variant, description, input, system, messages, prompt, ...defaults } = config;
+  const { name, variant, description, input, system, messages, prompt, ...defaults } = config ?? {};
+  if (typeof name !== 'string' || name === '')
+    throw new UsageError('invalid-options', { name }, `A prompt's name must be a text, not ${JSON.stringify(name)}.`);
+  refuseUnknownKeys(`The prompt ${name}`, config, PROMPT_KEYS);
+  checkValues(defaults);
   const body = template ?? prompt;
   return {
     name,
@@ -113,3 +118,11 @@ export function promptDefinition(config: PromptConfig, template: PromptTemplate 
     defaults,
   };
 }
+
+const PROMPT_KEYS = keysOf<PromptConfig>({
+  ...optionsBut('resume', 'toolResponses', 'abortSignal', 'onChunk'),
+  name: true,
+  variant: true,
+  description: true,
+  input: true,
+});

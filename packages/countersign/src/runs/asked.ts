@@ -1,5 +1,8 @@
 // What callers ask of the runs, checked once, so that every store answers the same.
 import { UsageError } from '../core/errors.ts';
+import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkSignal } from '../models/abort.ts';
+import type { WaitOptions } from './run-options.ts';
 import type { InterruptQuery, RunQuery } from './store.ts';
 
 export function askedRuns(query: RunQuery): RunQuery {
@@ -32,6 +35,15 @@ export function askedId(field: 'runId' | 'interruptId', id: string): string {
   throw notText(field, id);
 }
 
+export function askedWait(options: WaitOptions): WaitOptions {
+  refuseUnknownKeys('`wait`', options, WAIT_KEYS);
+  checkChoice('until', options.until, ['pause', 'end']);
+  checkSignal('signal', options.signal);
+  return options;
+}
+
+const WAIT_KEYS = keysOf<WaitOptions>({ until: true, signal: true });
+
 /** Who says something and what they add, if they do. */
 export function checkSigned(said: {
   readonly by?: string;
@@ -55,10 +67,4 @@ function notText(field: string, value: unknown): UsageError {
 function checkTime(field: string, value: number | undefined): void {
   if (value === undefined || Number.isSafeInteger(value)) return;
   throw new UsageError('invalid-options', { field }, `\`${field}\` is a time in whole milliseconds, not ${value}.`);
-}
-
-function checkChoice(field: string, value: string | undefined, choices: readonly string[]): void {
-  if (value === undefined || choices.includes(value)) return;
-  const given = typeof value === 'string' ? JSON.stringify(value) : typeof value;
-  throw new UsageError('invalid-options', { field }, `\`${field}\` is one of ${choices.join(', ')}, not ${given}.`);
 }

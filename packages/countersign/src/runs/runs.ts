@@ -10,7 +10,7 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
-import { askedAfter, askedId, askedInterrupts, askedRuns, checkSigned } from './asked.ts';
+import { askedAfter, askedId, askedInterrupts, askedRuns, askedWait, checkSigned } from './asked.ts';
 import { type CancelOptions, cancelled } from './cancelling.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
@@ -302,8 +302,8 @@ export class Runs {
   }
 
   /** As `wait`, but gives the run and its events. */
-  waited(runId: string, options: WaitOptions = {}): Promise<LoadedRun> {
-    return untilRests(this.#store, this.#drives, askedId('runId', runId), options);
+  async waited(runId: string, options: WaitOptions = {}): Promise<LoadedRun> {
+    return untilRests(this.#store, this.#drives, askedId('runId', runId), askedWait(options));
   }
 
   /** Whether the record of a run is what was recorded, by the hash chain over its events. */

@@ -2,9 +2,10 @@
 import { type Resume, VERBS } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { messagesOf } from '../core/history.ts';
+import { refuseUnknownKeys } from '../core/known-keys.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
-import { type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
+import { checkOptions, type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
 import { readOutput } from '../loop/output.ts';
 import { GenerateResponse } from '../loop/response.ts';
 import type { Run } from '../loop/run.ts';
@@ -18,7 +19,7 @@ import type { Runs } from './runs.ts';
 import { errorIn, stateOfRun } from './view.ts';
 
 /** Starts a run of the agent; it is driven in this process. */
-export function startRun(
+export async function startRun(
   runs: Runs,
   agent: AgentPort,
   options: GenerateOptions,
@@ -26,6 +27,7 @@ export function startRun(
   start: StartOptions,
 ): Promise<{ readonly id: string }> {
   const given = typeof input === 'string' ? { prompt: input } : input;
+  refuseUnknownKeys('What a run starts with', given, INPUT_KEYS);
   const says = given.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(given.prompt, 'prompt') }];
   const before = withSystem({ ...options, messages: given.messages ?? [] });
   const messages = Array.isArray(before) ? [...before, ...says] : before;
@@ -34,12 +36,15 @@ export function startRun(
   return runs.start(agent, messages, start);
 }
 
+const INPUT_KEYS = ['prompt', 'messages'];
+
 /** Says or decides something in a stored conversation, begins it if need be, and gives the response once it rests. */
 export async function converse(
   runs: Runs,
   agent: AgentPort,
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
+  checkOptions(options);
   const { runId, prompt, context, by, onChunk, whilePending = 'cancel', abortSignal } = options;
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };

@@ -1,0 +1,103 @@
+// An option that is misspelt, or of the wrong kind, is refused where it is given: what it was to protect is not dropped.
+import { countersign, interrupt, memoryStore, tool, UsageError, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+
+const ai = () => countersign({ model: scriptedModel(() => 'Hello.'), store: memoryStore() });
+const pay = { name: 'pay', description: 'Pays.', inputSchema: z.object({ amount: z.number() }) };
+
+/** As from JavaScript: whatever it is. */
+const any = (value: unknown): any => value;
+
+/** What calling it throws, at once or later. */
+async function refusal(call: () => unknown): Promise<UsageError> {
+  const error = await (async () => call())().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(error).toBeInstanceOf(UsageError);
+  return error as UsageError;
+}
+
+describe('a name that nobody reads is refused, with the nearest that is read', () => {
+  test.each([
+    [{ needApproval: true }, 'takes no needApproval. The nearest it takes: needsApproval'],
+    [{ requiresApproval: true }, 'needsApproval'],
+    [{ needs_approval: true }, 'needsApproval'],
+    [{ approval: undefined }, 'needsApproval'],
+    [{ expireIn: 5 }, 'expiresIn'],
+    [{ settleWithin: 5 }, 'settlesWithin'],
+    [{ execute: () => 1 }, 'takes no execute'],
+  ])('on a tool: %o', (config, message) => {
+    expect(() => tool(any({ ...pay, ...config }), () => 1)).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test.each<readonly [string, () => unknown]>([
+    ['defineTool', () => ai().defineTool(any({ ...pay, needApproval: true }), () => 1)],
+    ['interrupt', () => interrupt(any({ ...pay, needsApproval: true }))],
+    ['defineAgent', () => ai().defineAgent(any({ name: 'clerk', needsApproval: true }))],
+    ['defineAgent, of what generate takes', () => ai().defineAgent(any({ name: 'clerk', returnToolRequests: true }))],
+    ['definePrompt', () => ai().definePrompt(any({ name: 'p', prompt: 'x', maxTurn: 1 }))],
+    ['countersign', () => countersign(any({ lease: 1 }))],
+    ['retry', () => countersign({ retry: any({ retries: 1 }) })],
+    ['generate', () => ai().generate(any({ prompt: 'x', whilePendin: 'refuse' }))],
+    ['generateStream', () => ai().generateStream(any({ prompt: 'x', maxTurn: 1 })).response],
+    ['chat', () => ai().chat(any({ whilePendin: 'refuse' }))],
+    [
+      'send',
+      () =>
+        ai()
+          .chat()
+          .send(any({ prompt: 'x', resumes: {} })),
+    ],
+    [
+      'a stored chat',
+      () =>
+        ai()
+          .defineAgent({ name: 'a' })
+          .chat({ runId: 'r' })
+          .send(any({ prompt: 'x', bye: 'ann' })),
+    ],
+    [
+      'start',
+      () =>
+        ai()
+          .defineAgent({ name: 'a' })
+          .start('x', any({ runid: 'r' })),
+    ],
+    [
+      'what is started',
+      () =>
+        ai()
+          .defineAgent({ name: 'a' })
+          .start(any({ prompt: 'x', tools: [] })),
+    ],
+  ])('of %s', async (_of, call) => {
+    expect(await refusal(call)).toMatchObject({ code: 'invalid-options', message: expect.stringMatching(/takes no/) });
+  });
+
+  test('symbols are nobody’s spelling, and metadata is free', () => {
+    expect(tool({ ...pay, metadata: { anything: 1 }, ...{ [Symbol('own')]: 1 } }, () => 1).name).toBe('pay');
+  });
+});
+
+describe('a value of the wrong kind is refused', () => {
+  test.each<readonly [string, () => unknown]>([
+    ['needsApproval: undefined', () => tool(any({ ...pay, needsApproval: undefined }), () => 1)],
+    ['verify: true', () => tool(any({ ...pay, verify: true }), () => 1)],
+    ['idempotent: "yes"', () => tool(any({ ...pay, idempotent: 'yes' }), () => 1)],
+    ['commits: 1', () => tool(any({ ...pay, commits: 1 }), () => 1)],
+    ['whilePending', () => ai().generate(any({ prompt: 'x', whilePending: 'refuze' }))],
+    ['onToolError', () => ai().generate(any({ prompt: 'x', onToolError: 'throws' }))],
+    ['whilePending of an agent', () => ai().defineAgent(any({ name: 'clerk', whilePending: 'refuze' }))],
+    ['onToolError of a prompt', () => ai().definePrompt(any({ name: 'p', onToolError: 'throws' }))],
+    ['a controller', () => ai().generate(any({ prompt: 'x', abortSignal: new AbortController() }))],
+    ['a controller to wait with', () => ai().runs.wait('r', any({ signal: new AbortController() }))],
+    ['until', () => ai().runs.wait('r', any({ until: 'done' }))],
+    ['a prompt without a name', () => ai().definePrompt(any({ prompt: 'x' }))],
+  ])('%s', async (_what, call) => {
+    expect(await refusal(call)).toMatchObject({ code: 'invalid-options' });
+  });
+});
