@@ -101,3 +101,27 @@ describe('a value of the wrong kind is refused', () => {
     expect(await refusal(call)).toMatchObject({ code: 'invalid-options' });
   });
 });
+
+describe('nothing where something must be is refused', () => {
+  test.each<readonly [string, () => unknown]>([
+    ['countersign', () => countersign(any(null))],
+    ['defineTool', () => ai().defineTool(any(undefined), () => 1)],
+    ['defineInterrupt', () => ai().defineInterrupt(any(undefined))],
+    ['defineAgent', () => ai().defineAgent(any(undefined))],
+    ['definePrompt', () => ai().definePrompt(any(undefined))],
+    ['start', () => ai().defineAgent({ name: 'a' }).start(any(undefined))],
+    ['options of start', () => ai().defineAgent({ name: 'a' }).start('x', any(null))],
+    ['generate', () => ai().generate(any(undefined))],
+    ['generate of an agent', () => ai().defineAgent({ name: 'a' }).generate(any(undefined))],
+    ['generateStream', () => ai().generateStream(any(undefined)).response],
+    ['send', () => ai().chat().send(any(undefined))],
+  ])('%s', async (_what, call) => {
+    expect(await refusal(call)).toMatchObject({ code: 'invalid-options' });
+  });
+
+  test.each(['respond', 'restart', 'approve', 'reject', 'cancel'] as const)('%s', (verb) => {
+    expect(() => any(tool(pay, () => 1))[verb](undefined, { edit: { amount: 1 } })).toThrow(
+      expect.objectContaining({ code: 'invalid-decision', message: expect.stringContaining('not on undefined') }),
+    );
+  });
+});

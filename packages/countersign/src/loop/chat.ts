@@ -1,6 +1,6 @@
 // A chat: a conversation that remembers its messages and resumes itself.
 import { pendingParts, type Resume } from '../core/decide.ts';
-import { CountersignError } from '../core/errors.ts';
+import { CountersignError, UsageError } from '../core/errors.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type GenerateStream, streamed } from './generate.ts';
@@ -70,6 +70,12 @@ export class Chat {
 const CHAT_KEYS = keysOf<ChatOptions>(optionsBut('prompt', 'resume', 'toolResponses', 'onChunk', 'abortSignal'));
 
 function sendOptions(given: Content | SendOptions): SendOptions {
+  if (typeof given !== 'string' && (typeof given !== 'object' || given === null))
+    throw new UsageError(
+      'invalid-options',
+      { given: typeof given },
+      '`send` takes a text, parts or an object of options.',
+    );
   const isContent = typeof given === 'string' || Array.isArray(given) || PART_KEYS.some((key) => key in given);
   return isContent ? { prompt: given as Content } : (given as SendOptions);
 }

@@ -119,11 +119,14 @@ function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, re
   };
 }
 
-function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest'] {
+export function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest'] {
   if (isObject(interrupt) && isToolRequest(interrupt)) return interrupt.toolRequest;
+  const given = typeof interrupt;
+  const indexes = `the text ${JSON.stringify(interrupt)} (a loop with "for … in" gives indexes: use "for … of")`;
+  const found = given === 'string' ? indexes : given === 'undefined' ? given : `a ${given}`;
   throw new UsageError(
     'invalid-decision',
-    { given: typeof interrupt },
-    `A decision is made on an interrupt of response.interrupts, not on ${typeof interrupt === 'string' ? `the text ${JSON.stringify(interrupt)} (a loop with "for … in" gives indexes: use "for … of")` : `a ${typeof interrupt}`}.`,
+    { given },
+    `A decision is made on an interrupt of response.interrupts, not on ${found}.`,
   );
 }

@@ -112,7 +112,8 @@ export function streamed<Options extends { readonly onChunk?: (chunk: Chunk) => 
 ): GenerateStream<Output> {
   const options = (typeof given === 'string' ? { prompt: given } : given) as Options;
   const stream = new ChunkStream();
-  const { onChunk } = options;
+  // What is no object of options is refused where it is looked at.
+  const onChunk = options?.onChunk;
   const hear = (chunk: Chunk): void => {
     stream.push(chunk);
     onChunk?.(chunk);

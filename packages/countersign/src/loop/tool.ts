@@ -1,13 +1,12 @@
 // Tools: what the model may call, and the questions that pause its loop.
 
-import type { DecisionPart } from '../core/decide.ts';
 import { messageOf, UsageError } from '../core/errors.ts';
 import { keysOf } from '../core/known-keys.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../models/model.ts';
 import { askOptionsOf } from './ask-options.ts';
 import type { Chunk } from './chunk.ts';
-import { approve, cancel, type DecisionOptions, reject, respond, restart } from './decisions.ts';
+import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
 import {
   ANYTHING,
   asSchema,
@@ -288,9 +287,9 @@ export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input,
   }) as unknown as Tool<Input, Output>;
 }
 
-function own(name: string, part: DecisionPart): void {
-  const asked = (part as Partial<ToolRequestPart> | undefined)?.toolRequest;
-  if (asked && asked.name !== name)
+function own(name: string, part: ToolRequestPart): void {
+  const asked = requestOf(part);
+  if (asked.name !== name)
     throw new UsageError(
       'invalid-decision',
       { tool: name, asked: asked.name, ref: asked.ref },
