@@ -125,3 +125,50 @@ describe('nothing where something must be is refused', () => {
     );
   });
 });
+
+describe('a change of the input that is lost on the way decides nothing', () => {
+  async function asked() {
+    const paid: number[] = [];
+    const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: { amount: 184 } }] }, 'Done.']);
+    const ai = countersign({ model, store: memoryStore() });
+    const gated = ai.defineTool({ ...pay, needsApproval: true }, ({ amount }) => paid.push(amount));
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [gated] });
+    const { id } = await clerk.start('Pay.');
+    const [card = ''] = (await ai.runs.wait(id)).pending;
+    return { runs: ai.runs, id, card, paid };
+  }
+
+  test.each<readonly [string, unknown, object?]>([
+    ['edits', { type: 'approve', edits: { amount: 1 } }],
+    ['edits that are undefined', { type: 'approve', edits: undefined }],
+    ['an edit that is undefined', { type: 'approve', edit: undefined }],
+    ['a new input that is undefined', { type: 'restart', replaceInput: undefined }],
+    ['no answer', { type: 'respond' }],
+    ['an answer that is undefined', { type: 'respond', output: undefined }],
+    ['a misspelt digest', 'approve', { digests: 'of another card' }],
+  ])('stored: %s', async (_what, decision, options) => {
+    const { runs, id, card, paid } = await asked();
+    const code = options ? 'invalid-options' : 'invalid-decision';
+    expect(await refusal(() => runs.decide(card, any(decision), any(options)))).toMatchObject({ code });
+    expect({ status: (await runs.get(id)).status, paid }).toEqual({ status: 'waiting', paid: [] });
+  });
+
+  const question = { toolRequest: { name: 'pay', ref: 'p', input: { amount: 184 } } };
+  const gated = tool(pay, () => 1);
+  test.each<readonly [string, () => unknown]>([
+    ['edits', () => gated.approve(question, any({ edits: { amount: 1 } }))],
+    ['no options', () => gated.approve(question, any(null))],
+    ['an input to restart with', () => gated.restart(question, true, any({ input: { amount: 1 } }))],
+    ['a misspelt note', () => gated.reject(question, 'No.', any({ notes: 'x' }))],
+    ['a misspelt signature', () => gated.respond(question, 1, any({ bye: 'ann' }))],
+  ])('of a tool: %s', async (_what, call) => {
+    expect(await refusal(call)).toMatchObject({ code: 'invalid-options' });
+  });
+
+  test.each<readonly [string, () => unknown]>([
+    ['edit', () => gated.approve(question, any({ edit: undefined }))],
+    ['replaceInput', () => gated.restart(question, true, any({ replaceInput: undefined }))],
+  ])('of a tool: %s that is undefined', async (_what, call) => {
+    expect(await refusal(call)).toMatchObject({ code: 'invalid-decision' });
+  });
+});

@@ -2,6 +2,7 @@
 import { type DecisionPart, interruptIdOf, type Verb } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../core/message.ts';
 
 /** Who decides, through which channel, and what is noted beside the decision. */
@@ -19,6 +20,7 @@ export function respond<Output>(
   options: DecisionOptions = {},
 ): ToolResponsePart<Output> {
   const { name, ref } = requestOf(interrupt);
+  refuseUnknownKeys('`respond`', options, SIGNED);
   const metadata = {
     interruptResponse: options.metadata ?? true,
     ...address(interrupt),
@@ -42,6 +44,7 @@ export function restart<Input>(
   resumed: unknown = true,
   options: DecisionOptions & { readonly replaceInput?: Input } = {},
 ): ToolRequestPart<Input> {
+  refuseLost('restart', options, 'replaceInput');
   return rerun(interrupt, options.replaceInput, { resumed, ...signed('restart', options) });
 }
 
@@ -50,6 +53,7 @@ export function approve<Input>(
   interrupt: ToolRequestPart<Input>,
   options: DecisionOptions & { readonly edit?: Input } = {},
 ): ToolRequestPart<Input> {
+  refuseLost('approve', options, 'edit');
   return rerun(interrupt, options.edit, signed('approve', options));
 }
 
@@ -70,6 +74,7 @@ function refusal(
   options: DecisionOptions,
 ): ToolResponsePart {
   const { name, ref } = requestOf(interrupt);
+  refuseUnknownKeys(`\`${verb}\``, options, SIGNED);
   if (reason !== undefined && typeof reason !== 'string')
     throw new UsageError(
       'invalid-decision',
@@ -80,6 +85,15 @@ function refusal(
     toolResponse: { name, ref, output: reason ?? null },
     metadata: { ...address(interrupt), ...signed(verb, options, reason) },
   };
+}
+
+const SIGNED = keysOf<DecisionOptions>({ by: true, channel: true, note: true, metadata: true });
+
+/** Whoever meant to change the input, and has lost the change on the way, does not let it run as it was. */
+function refuseLost(verb: 'approve' | 'restart', options: object, change: 'edit' | 'replaceInput'): void {
+  refuseUnknownKeys(`\`${verb}\``, options, [...SIGNED, change]);
+  if (change in options && (options as Record<string, unknown>)[change] === undefined)
+    throw new UsageError('invalid-decision', { verb }, `\`${change}\` is undefined. Leave it out to change nothing.`);
 }
 
 /** Keys of the pause that stay on a decision: they say which question it was made on. */

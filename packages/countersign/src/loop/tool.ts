@@ -263,13 +263,13 @@ export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input,
     },
     restart(part: ToolRequestPart, resumed?: unknown, options: DecisionOptions & { replaceInput?: Input } = {}) {
       own(name, part);
-      if (options.replaceInput !== undefined)
+      if (options?.replaceInput !== undefined)
         fits(definition.input, options.replaceInput, `The new input of ${name}`, part);
       return restart(part, resumed, options);
     },
     approve(part: ToolRequestPart, options: DecisionOptions & { edit?: Input } = {}) {
       own(name, part);
-      if (options.edit !== undefined) fits(definition.input, options.edit, `The edited input of ${name}`, part);
+      if (options?.edit !== undefined) fits(definition.input, options.edit, `The edited input of ${name}`, part);
       return approve(part, options);
     },
     reject(part: ToolRequestPart, reason?: string, options?: DecisionOptions) {

@@ -2,7 +2,7 @@
 import { UsageError } from '../core/errors.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { checkSignal } from '../models/abort.ts';
-import type { WaitOptions } from './run-options.ts';
+import type { DecideOptions, WaitOptions } from './run-options.ts';
 import type { InterruptQuery, RunQuery } from './store.ts';
 
 export function askedRuns(query: RunQuery): RunQuery {
@@ -43,6 +43,22 @@ export function askedWait(options: WaitOptions): WaitOptions {
 }
 
 const WAIT_KEYS = keysOf<WaitOptions>({ until: true, signal: true });
+
+/** Who decides, on which card, and what comes with it. */
+export function askedDecide(what: string, options: DecideOptions): void {
+  refuseUnknownKeys(what, options, DECIDE_KEYS);
+  checkSigned(options);
+}
+
+const DECIDE_KEYS = keysOf<DecideOptions>({
+  by: true,
+  channel: true,
+  note: true,
+  digest: true,
+  context: true,
+  onChunk: true,
+  drive: true,
+});
 
 /** Who says something and what they add, if they do. */
 export function checkSigned(said: {

@@ -53,7 +53,7 @@ export function decisionPart(
   };
   switch (decision.type) {
     case 'approve': {
-      const edit = 'edit' in decision && decision.edit !== undefined ? { edit: decision.edit } : {};
+      const edit = 'edit' in decision ? { edit: decision.edit } : {};
       return { verb: 'approve', part: approve(part, { ...signed, ...edit }) };
     }
     case 'reject':
@@ -64,7 +64,7 @@ export function decisionPart(
     case 'respond':
       return { verb: 'respond', part: respond(part, decision.output, signed) };
     case 'restart': {
-      const replaceInput = decision.replaceInput === undefined ? {} : { replaceInput: decision.replaceInput };
+      const replaceInput = 'replaceInput' in decision ? { replaceInput: decision.replaceInput } : {};
       return { verb: 'restart', part: restart(part, decision.resumed, { ...signed, ...replaceInput }) };
     }
   }
@@ -81,11 +81,20 @@ function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
       "A decision has the type approve, reject, cancel, respond or restart: write 'approve', or { type: 'respond', output }.",
     );
   const verb = type as Verb;
-  const odd = Object.keys(decision).filter((key) => decision[key] !== undefined && !FIELDS[verb].includes(key));
-  if (odd.length === 0) return decision as Exclude<DecisionInput, string>;
+  const odd = Object.keys(decision).filter((key) => !FIELDS[verb].includes(key));
   // Whoever writes `input` for `edit` would let run what they meant to change.
   const message = `A decision of the type ${verb} has no ${odd.join(', ')}: only ${FIELDS[verb].join(', ')}.`;
-  throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
+  if (odd.length > 0) throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
+  const lost = verb === 'respond' ? 'output' : verb === 'restart' ? 'replaceInput' : 'edit';
+  if (decision[lost] === undefined && (verb === 'respond' || lost in decision)) throw lostIn(verb, lost);
+  return decision as Exclude<DecisionInput, string>;
+}
+
+/** Whoever has lost on the way what they meant decides nothing. */
+function lostIn(verb: Verb, field: string): UsageError {
+  const instead = verb === 'respond' ? 'To answer with nothing, say null' : 'Leave it out to change nothing';
+  const message = `The ${field} of a decision of the type ${verb} is undefined. ${instead}.`;
+  return new UsageError('invalid-decision', { decision: verb, fields: [field] }, message);
 }
 
 const FIELDS: Readonly<Record<Verb, readonly string[]>> = {
@@ -205,15 +214,15 @@ function saidOf({ verb, part }: Entry): Json {
   const edited = 'toolRequest' in part && part.metadata !== undefined && 'replacedInput' in part.metadata;
   switch (verb) {
     case 'respond':
-      return decisionOf({ type: verb, output: 'toolResponse' in part ? part.toolResponse.output : null });
+      return decisionOf({ type: verb, output: 'toolResponse' in part ? (part.toolResponse.output ?? null) : null });
     case 'restart':
       return decisionOf({
         type: verb,
         resumed: part.metadata?.resumed,
-        ...(edited && { replaceInput: part.toolRequest.input }),
+        ...(edited && { replaceInput: part.toolRequest.input ?? null }),
       });
     case 'approve':
-      return decisionOf({ type: verb, ...(edited && { edit: part.toolRequest.input }) });
+      return decisionOf({ type: verb, ...(edited && { edit: part.toolRequest.input ?? null }) });
     case 'reject':
     case 'cancel':
       return decisionOf({ type: verb, ...(typeof said.reason === 'string' && { reason: said.reason }) });

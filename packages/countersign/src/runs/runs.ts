@@ -10,7 +10,7 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
-import { askedAfter, askedId, askedInterrupts, askedRuns, askedWait, checkSigned } from './asked.ts';
+import { askedAfter, askedDecide, askedId, askedInterrupts, askedRuns, askedWait, checkSigned } from './asked.ts';
 import { type CancelOptions, cancelled } from './cancelling.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
@@ -118,7 +118,7 @@ export class Runs {
    * the recorded outcome; whoever decides otherwise gets a `ConflictError` that says who was first.
    */
   async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
-    checkSigned(options);
+    askedDecide('`decide`', options);
     const runId = runIdOf(askedId('interruptId', interruptId));
     await this.#drives.tellTime();
     for (let mayBegin = true; ; ) {
@@ -153,7 +153,7 @@ export class Runs {
     resume: Resume,
     { say, ...options }: DecideOptions & { readonly say?: Say } = {},
   ): Promise<boolean> {
-    checkSigned(options);
+    askedDecide('`resume`', options);
     await this.#drives.tellTime();
     const signed = signedResume(resume, options);
     for (let mayBegin = true; ; ) {

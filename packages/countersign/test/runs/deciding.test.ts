@@ -228,7 +228,7 @@ test.each([
   const deciding = runs.decide(interruptId, decision as never);
   await expect(deciding).rejects.toMatchObject({ code: 'invalid-decision', details: { fields: [field] } });
   expect({ paid, pending: (await runs.get(id)).pending }).toEqual({ paid: [], pending: [interruptId] });
-  await runs.decide(interruptId, { type: 'approve', edit: undefined });
+  await runs.decide(interruptId, 'approve');
   await runs.wait(id);
   expect(paid).toEqual([5]);
 });
