@@ -35,6 +35,28 @@ describe.each(vendors)('a schema of %s', (_vendor, given, beside) => {
 });
 
 describe('schemas that cannot be used', () => {
+  test.each<readonly [string, object, string]>([
+    ['a shape of zod', { amount: z.number() }, 'z.object({ … })'],
+    ['a shape of valibot, with names of keywords', { type: v.string(), title: v.string() }, 'not JSON Schema'],
+    ['a schema of zod among the properties', { type: 'object', properties: { amount: z.number() } }, 'not JSON Schema'],
+    ['a wrapper that has functions', { jsonSchema: {}, validate: () => true }, 'a function is not JSON'],
+    ['properties alone', { amount: { type: 'number' }, to: { type: 'string' } }, 'among amount, to'],
+    ['properties with names of keywords', { title: { type: 'string' } }, 'among title'],
+  ])('%s would check nothing', (_what, given, problem) => {
+    const refused = { code: 'unusable-schema', message: expect.stringContaining(problem) };
+    expect(() => asSchema(given as SchemaInput, 'the schema')).toThrow(expect.objectContaining(refused));
+  });
+
+  test.each([
+    {},
+    { description: 'Anything.' },
+    { $ref: '#/$defs/a', $defs: { a: true } },
+    { enum: [1, 2], 'x-own': { any: 1 } },
+    { properties: { amount: true } },
+  ])('%o is JSON Schema', (given) => {
+    expect(asSchema(given, 'the schema').json()).toBe(given);
+  });
+
   test('a vendor that has no JSON Schema asks for it beside the schema', () => {
     const schema = asSchema(v.object({}), 'the inputSchema of tool pay');
     expect(() => schema.json()).toThrow('Pass it beside the schema as inputJsonSchema');

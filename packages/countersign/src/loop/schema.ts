@@ -3,6 +3,7 @@ import { Validator } from '@cfworker/json-schema';
 import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { JsonSchema } from '../models/model.ts';
+import { silentSchema } from './json-keywords.ts';
 
 /** The part of the Standard Schema interface that we use; zod, valibot, arktype and others have it. */
 export type StandardSchema<Input = any, Output = any> = {
@@ -57,8 +58,19 @@ export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: 
 /** `json` is what models are told, for schemas that cannot say it themselves. */
 export function asSchema(schema: SchemaInput, where: string, json?: JsonSchema): Schema {
   if (isStandard(schema)) return standardSchema(schema, where, json);
-  if (isObject(schema)) return jsonSchema(schema, where);
-  throw new UsageError('unusable-schema', { where }, `${where} is ${String(schema)}, which is no schema.`);
+  if (!isObject(schema))
+    throw new UsageError('unusable-schema', { where }, `${where} is ${String(schema)}, which is no schema.`);
+  const problem = holdsStandard(schema, new Set()) ? SHAPE : silentSchema(schema);
+  if (problem === undefined) return jsonSchema(schema, where);
+  throw new UsageError('unusable-schema', { where }, `${where} would check nothing: ${problem}.`);
+}
+
+const SHAPE = 'there are schemas in it that are not JSON Schema. Make one of them, as with z.object({ … })';
+
+function holdsStandard(value: unknown, seen: Set<unknown>): boolean {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return false;
+  seen.add(value);
+  return Object.values(value).some((inner) => isStandard(inner) || holdsStandard(inner, seen));
 }
 
 function isStandard(schema: unknown): schema is StandardSchema {
