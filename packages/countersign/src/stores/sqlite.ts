@@ -43,9 +43,10 @@ import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, type Prepare, SqliteConnection, valuesOf } from './sqlite-connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
 import { sqliteDelete } from './sqlite-delete.ts';
+import { SQLITE_DIALECT } from './sqlite-dialect.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
-import { ifJson, isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
+import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
 import { searchWords } from './words.ts';
@@ -269,23 +270,6 @@ const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_inter
 
 const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
   WHERE e.seq > ? ORDER BY e.seq`;
-
-/** How the lists of interrupts are written for SQLite. */
-export const SQLITE_DIALECT = {
-  columns: INTERRUPT_COLUMNS.map((column) => `i.${column}`).join(', '),
-  interrupts: 'countersign_interrupt',
-  labels: 'countersign_label',
-  value: () => '?',
-  waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
-  ofRun: (runId: string) => `i.run_id = ${runId}`,
-  hasLabel: (label: string) => `EXISTS (SELECT 1 FROM json_each(${ifJson('i.labels')}) WHERE value = ${label})`,
-  mayHave: (word: string) =>
-    `instr(lower(i.agent || ' ' || i.tool || ' ' || coalesce(i.labels, '') || ' ' || i.card), ${word}) > 0`,
-  decision: `${ifJson('i.settlement')} ->> '$.decision.type'`,
-  settled: (name: string) => `${ifJson('i.settlement')} ->> '$.${name}'`,
-  isSettledWith: (...path: readonly string[]) =>
-    `json_type(${ifJson('i.settlement')}, '$.${path.join('.')}') IS NOT NULL`,
-};
 
 function runsSql(query: RunQuery): Sql {
   const { after, limit } = readPageRequest(query);

@@ -7,7 +7,7 @@ import type { InterruptQuery, RunStatus } from '../../src/runs/store.ts';
 import { interruptsSql } from '../../src/stores/list-query.ts';
 import { tablesIn } from '../../src/stores/postgres-schema.ts';
 import { postgresSql, runsSql } from '../../src/stores/postgres-sql.ts';
-import { SQLITE_DIALECT } from '../../src/stores/sqlite.ts';
+import { SQLITE_DIALECT } from '../../src/stores/sqlite-dialect.ts';
 import { DUE_REMINDERS } from '../../src/stores/sqlite-reminders.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';

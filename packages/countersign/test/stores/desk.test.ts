@@ -5,7 +5,7 @@ import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { InterruptQuery, Store } from '../../src/runs/store.ts';
 import { interruptsSql } from '../../src/stores/list-query.ts';
-import { SQLITE_DIALECT } from '../../src/stores/sqlite.ts';
+import { SQLITE_DIALECT } from '../../src/stores/sqlite-dialect.ts';
 import { sqliteSearchSql } from '../../src/stores/sqlite-search.ts';
 import { searchWords } from '../../src/stores/words.ts';
 import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
