@@ -57,7 +57,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     const opening = events && openingIn(events);
     if (!events || opening?.chatId !== chatId) return undefined;
     const { call, askedBy } = opening;
-    if (askedBy !== person && !(await mayDecide(person, { tool: call.tool, input: call.input, askedBy })))
+    if (askedBy !== person && (await mayDecide(person, { tool: call.tool, input: call.input, askedBy })) !== true)
       return undefined;
     return { call, edited: editedIn(events, call), standing: standingOf(events) };
   }

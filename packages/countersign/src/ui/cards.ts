@@ -11,20 +11,14 @@ import type { Allowed, CardDecision, InterruptCard } from './card.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** The card of a question that waits. `mayDecide` says whether the reader may decide it. */
-export function cardOf(
-  key: string,
-  pending: PendingCard,
-  at: number | undefined,
-  tools: Tools,
-  mayDecide: (card: InterruptCard) => boolean,
-): InterruptCard {
+/** The card of a question that waits, for somebody who may not decide it until that is known. */
+export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): InterruptCard {
   const { part, interrupt, kind } = pending;
   const { ref } = part.toolRequest;
   const path = pathOf(part.metadata?.path);
   const tool = toolAt(tools, path.length)?.get(pending.tool);
   const allows = allowsOf(kind);
-  const card: InterruptCard = {
+  return {
     id: key,
     toolCallId: [...path, ref].join('/'),
     tool: pending.tool,
@@ -45,7 +39,6 @@ export function cardOf(
     decision: null,
     problems: [],
   };
-  return { ...card, mayDecide: mayDecide(card) };
 }
 
 /**
@@ -72,9 +65,9 @@ export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined,
     },
   };
   const tools = agent?.definition.innerTools?.() ?? new Map();
-  const card = cardOf(interrupt.id, pending, interrupt.createdAt, tools, () => mayDecide);
-  if (interrupt.settledAt === null) return card;
-  return { ...card, status: 'decided', mayDecide: false, decision: settledDecision(interrupt) };
+  const card = cardOf(interrupt.id, pending, interrupt.createdAt, tools);
+  if (interrupt.settledAt === null) return { ...card, mayDecide };
+  return { ...card, status: 'decided', decision: settledDecision(interrupt) };
 }
 
 /**

@@ -21,9 +21,9 @@ export type ChatRouteOptions = {
   /** Everybody is the same person, called `demo`. For demonstrations only. */
   readonly demo?: boolean;
   /** Who may read a stored chat, and speak in it: the one who began it, unless given. */
-  readonly mayRead?: (run: RunRecord, person: Person) => boolean;
+  readonly mayRead?: (run: RunRecord, person: Person) => boolean | Promise<boolean>;
   /** Who may decide a question: whoever may read the chat, unless given. */
-  readonly mayDecide?: (card: InterruptCard, person: Person) => boolean;
+  readonly mayDecide?: (card: InterruptCard, person: Person) => boolean | Promise<boolean>;
   /** For agents without a store: seals everything that leaves. One secret of at least 32 bytes, or several with names. */
   readonly secret?: SealKeys;
   /** How long a sealed question can be decided; an hour unless given. */
@@ -44,7 +44,7 @@ export type ChatRouteOptions = {
   readonly clock?: () => number;
   /** 15 seconds unless given. */
   readonly keepAliveMs?: number;
-  /** Hears of what went wrong here before an answer began, and is told to nobody else: for a log. */
+  /** Hears of what went wrong here before an answer began, and of policies that threw; nobody else does: for a log. */
   readonly onFault?: (error: unknown, request: Request) => void;
   /** What the browser is told when the model or the network failed. */
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;

@@ -43,6 +43,7 @@ export async function* generationChunks(options: GenerationOptions): AsyncGenera
   const left = new AbortController();
   const news = generate && follow(generate, AbortSignal.any([signal, left.signal]));
   try {
+    await picture.admit();
     yield writer.begin();
     yield* writer.news();
     if (!news) yield* writer.end('stop');
@@ -53,11 +54,13 @@ export async function* generationChunks(options: GenerationOptions): AsyncGenera
         if (item.type === 'heard') picture.say(item.chunk);
         else if (item.type === 'event') picture.apply(item.event);
         else {
+          await picture.admit();
           yield* writer.news();
           yield* end(item, options);
           return;
         }
       }
+      await picture.admit();
       yield* writer.news();
     }
   } finally {

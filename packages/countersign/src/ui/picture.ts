@@ -29,6 +29,8 @@ export type PictureOptions = {
   readonly messageId: (seq: number) => string;
   /** Makes the card that a person is shown. */
   readonly card: (key: string, card: PendingCard, at: number | undefined) => InterruptCard;
+  /** Whether that person may decide it. */
+  readonly mayDecide: (card: InterruptCard) => Promise<boolean>;
 };
 
 /** In the metadata of what the user says: the id that the browser gave it. */
@@ -45,6 +47,8 @@ export class Picture {
   /** The `ref` of each call, under which the browser knows it. */
   readonly #refs = new Map<string, string>();
   readonly #decisions = new Map<string, RunEvent>();
+  /** The cards of which nobody knows yet whether they may be decided. */
+  readonly #asked = new Map<string, ToolPiece>();
   #state: State;
   #seq = 0;
   #current: AssistantMessage | undefined;
@@ -129,6 +133,20 @@ export class Picture {
     this.#note(piece);
   }
 
+  /** Finds out who may decide what was asked since; to be awaited before anybody looks. */
+  async admit(): Promise<void> {
+    const asked = [...this.#asked];
+    this.#asked.clear();
+    await Promise.all(
+      asked.map(async ([key, piece]) => {
+        const card = piece.cards.get(key);
+        if (card?.status !== 'pending' || !(await this.#options.mayDecide(card))) return;
+        piece.cards.set(key, { ...card, mayDecide: true });
+        this.#note(piece);
+      }),
+    );
+  }
+
   /** Why decisions of this client were refused. */
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
     for (const piece of this.#tools.values())
@@ -204,6 +222,7 @@ export class Picture {
     const piece =
       this.#tools.get(card.toolCallId) ?? this.#add(toolPiece(card.toolCallId, card.tool, pending.input, 'input'));
     piece.cards.set(key, card);
+    this.#asked.set(key, piece);
     const { callId } = pending.part.metadata ?? {};
     if (typeof callId === 'string') this.#refs.set(callId, card.toolCallId);
     const isQuestion = pending.kind === 'question';
@@ -220,7 +239,7 @@ export class Picture {
     if (!piece || !card) return;
     const inside = settledInside(event).find(({ callId }) => callId === pending.part.metadata?.callId);
     const decision = decisionOn(pending, this.#decisions.get(key) ?? inside ?? event);
-    piece.cards.set(key, { ...card, status: 'decided', decision, problems: [] });
+    piece.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, problems: [] });
     if (event.type === 'run-ended')
       this.#change(piece, { at: { state: 'error', text: 'The run was ended before this was decided.' } });
     else if (!isEnded(piece.at) && this.#isEndedBy(pending, decision))

@@ -47,7 +47,8 @@ export function streamResponse(
     chatId: messageId,
     state: loadMessages(messages).state,
     messageId: () => messageId,
-    card: (key, pending, at) => cardOf(key, pending, at, new Map(), () => true),
+    card: (key, pending, at) => cardOf(key, pending, at, new Map()),
+    mayDecide: async () => true,
   });
   if (known) picture.restore(sinceSpoken(messages));
   const writer = new ChatWriter(picture, { client, approvals }, known);
@@ -78,8 +79,8 @@ export async function runResponse(
       runs,
       tools: () => port.tools(),
       writer: { client, approvals },
-      mayRead: () => true,
-      mayDecide: () => true,
+      mayRead: async () => true,
+      mayDecide: async () => true,
       whilePending: 'cancel',
       errorText,
     },

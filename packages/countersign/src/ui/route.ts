@@ -11,7 +11,6 @@ import { createSealer } from './seal.ts';
 import { SealedChat, type SealedChatOptions } from './sealed-chat.ts';
 import { sseResponse } from './sse.ts';
 import { StoredChat, type StoredChatOptions } from './stored-chat.ts';
-import type { ChatChunk } from './ui-message.ts';
 
 /** The handlers of a route, as Next.js takes them; anything that has a `Request` can call them. */
 export type ChatRoute = {
@@ -38,6 +37,23 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   const uiStream = { ...stream, ...UI_STREAM };
   const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
 
+  /** Only a plain yes is one, and a policy that throws has not said yes. */
+  function asking<About>(policy: Policy<About>, request: Request): (about: About, person: Person) => Promise<boolean> {
+    return async (about, person) => {
+      try {
+        return (await policy(about, person)) === true;
+      } catch (error) {
+        options.onFault?.(error, request);
+        return false;
+      }
+    };
+  }
+
+  const policiesFor = (request: Request): Pick<StoredChatOptions, 'mayRead' | 'mayDecide'> => ({
+    mayRead: asking(options.mayRead ?? ((run, person) => run.startedBy === person.id), request),
+    mayDecide: asking(options.mayDecide ?? (() => true), request),
+  });
+
   async function personOf(request: Request, chatId: string): Promise<Person> {
     if (!authorize) return DEMO;
     const found = await authorize(request, { chatId });
@@ -51,7 +67,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       const { chatId, what } = readPath(new URL(request.url).pathname);
       const person = await personOf(request, chatId);
       if (chats.type === 'sealed') return new Response(null, { status: 204 });
-      const chat = new StoredChat(chats.options, chatId, person);
+      const chat = new StoredChat({ ...chats.options, ...policiesFor(request) }, chatId, person);
       if (what === 'chat') return Response.json(await chat.load(), { headers: { 'cache-control': 'no-store' } });
       const { signal, onLeft } = untilLeft(request);
       if (what === 'watch') return sseResponse(await chat.watch(signal), { ...stream, onLeft });
@@ -64,26 +80,28 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       const post = readPost(body);
       const person = await personOf(request, post.chatId);
       const { signal, onLeft } = untilLeft(request);
-      const chunks: AsyncGenerator<ChatChunk> =
+      const policies = policiesFor(request);
+      const chat =
         chats.type === 'stored'
-          ? await new StoredChat(chats.options, post.chatId, person).take(post, signal)
-          : new SealedChat(chats.options, post.chatId, person).take(post, signal);
-      return sseResponse(chunks, { ...uiStream, onLeft });
+          ? new StoredChat({ ...chats.options, ...policies }, post.chatId, person)
+          : new SealedChat({ ...chats.options, mayDecide: policies.mayDecide }, post.chatId, person);
+      return sseResponse(await chat.take(post, signal), { ...uiStream, onLeft });
     }),
   };
 }
 
 const DEMO: Person = { id: 'demo' };
 
+type Policy<About> = (about: About, person: Person) => boolean | Promise<boolean>;
+
 type Chats =
-  | { readonly type: 'stored'; readonly options: StoredChatOptions }
-  | { readonly type: 'sealed'; readonly options: SealedChatOptions };
+  | { readonly type: 'stored'; readonly options: Omit<StoredChatOptions, 'mayRead' | 'mayDecide'> }
+  | { readonly type: 'sealed'; readonly options: Omit<SealedChatOptions, 'mayDecide'> };
 
 function openChats(agent: Agent, options: ChatRouteOptions): Chats {
   const known = runsOf(agent);
   if (!known) throw new UsageError('invalid-options', {}, 'chatRoute takes an agent of ai.defineAgent(…).');
   const { port, runs } = known;
-  const mayRead: StoredChatOptions['mayRead'] = options.mayRead ?? ((run, person) => run.startedBy === person.id);
   const shared = {
     agent,
     tools: () => port.tools(),
@@ -91,11 +109,10 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
       client: options.client ?? 6,
       approvals: options.approvals ?? (options.client === 5 ? 'output' : 'native'),
     },
-    mayDecide: options.mayDecide ?? (() => true),
     whilePending: options.whilePending ?? 'cancel',
     errorText: options.onError ?? brokeOff,
   } as const;
-  if (runs) return { type: 'stored', options: { ...shared, runs, mayRead } };
+  if (runs) return { type: 'stored', options: { ...shared, runs } };
   if (options.secret === undefined)
     throw new UsageError(
       'invalid-options',

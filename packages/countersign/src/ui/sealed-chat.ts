@@ -29,7 +29,7 @@ export type SealedChatOptions = {
   readonly clock: () => number;
   readonly newId: () => string;
   readonly writer: WriterOptions;
-  readonly mayDecide: (card: InterruptCard, person: Person) => boolean;
+  readonly mayDecide: (card: InterruptCard, person: Person) => Promise<boolean>;
   readonly whilePending: 'cancel' | 'refuse';
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
@@ -46,7 +46,7 @@ export class SealedChat {
   }
 
   /** Checks everything that was posted before anything runs. */
-  take(post: Post, signal: AbortSignal): AsyncGenerator<ChatChunk> {
+  async take(post: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
     const { sealer } = this.#options;
     const proven = proveHistory(post.messages, sealer, { chatId: this.#chatId, personId: this.#person.id });
     if (!proven.last && proven.said.length === 0)
@@ -54,16 +54,16 @@ export class SealedChat {
     const pending = pendingCards(this.#chatId, loadMessages(proven.history).state);
     const posted = postedDecisions(post, pending);
     const problems = new Map(posted.problems);
-    const { resume, keys } = this.#resume(posted.decisions, pending, proven, problems);
+    const { resume, keys } = await this.#resume(posted.decisions, pending, proven, problems);
     return this.#stream(post, proven, { resume, keys, problems }, signal);
   }
 
-  #resume(
+  async #resume(
     decisions: readonly PostedDecision[],
     pending: ReadonlyMap<string, PendingCard>,
     { last }: Proven,
     problems: Map<string, readonly Problem[]>,
-  ): Pick<Decided, 'resume' | 'keys'> {
+  ): Promise<Pick<Decided, 'resume' | 'keys'>> {
     const resume: Record<string, unknown[]> = {};
     const keys = new Map<string, string>();
     for (const { interruptId, decision, digest, note } of decisions) {
@@ -71,7 +71,7 @@ export class SealedChat {
       if (!card || !last) throw unknownInterrupt(interruptId);
       if (last.expiresAt <= this.#options.clock()) throw sealExpired(interruptId, last);
       const shown = this.#card(interruptId, card);
-      if (!shown.mayDecide)
+      if (!(await this.#mayDecide(shown)))
         throw new UsageError(
           'not-allowed',
           { status: 403, interruptId },
@@ -102,6 +102,7 @@ export class SealedChat {
       state: loadMessages([...history, ...said]).state,
       messageId: () => messageId,
       card: (key, pending, at) => this.#card(key, pending, at),
+      mayDecide: (card) => this.#mayDecide(card),
     });
     if (goesOn) picture.restore(sinceSpoken(history));
     picture.refuse(decided.problems);
@@ -155,8 +156,11 @@ export class SealedChat {
   }
 
   #card(key: string, pending: PendingCard, at?: number): InterruptCard {
-    const { tools, mayDecide } = this.#options;
-    return cardOf(key, pending, at, tools(), (card) => mayDecide(card, this.#person));
+    return cardOf(key, pending, at, this.#options.tools());
+  }
+
+  #mayDecide(card: InterruptCard): Promise<boolean> {
+    return this.#options.mayDecide(card, this.#person);
   }
 }
 

@@ -109,7 +109,9 @@ class WatchedChat {
       chatId,
       state: newState(),
       messageId: (seq) => `${chatId}.${seq}`,
-      card: (key, pending, at) => cardOf(key, pending, at, tools(), () => false),
+      card: (key, pending, at) => cardOf(key, pending, at, tools()),
+      // No card is shown of it.
+      mayDecide: async () => false,
     });
   }
 

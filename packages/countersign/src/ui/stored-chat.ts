@@ -31,8 +31,8 @@ export type StoredChatOptions = {
   readonly runs: Runs;
   readonly tools: () => ReadonlyMap<string, ToolDefinition>;
   readonly writer: WriterOptions;
-  readonly mayRead: (run: RunRecord, person: Person) => boolean;
-  readonly mayDecide: (card: InterruptCard, person: Person) => boolean;
+  readonly mayRead: (run: RunRecord, person: Person) => Promise<boolean>;
+  readonly mayDecide: (card: InterruptCard, person: Person) => Promise<boolean>;
   readonly whilePending: 'cancel' | 'refuse';
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
@@ -86,10 +86,16 @@ export class StoredChat {
   /** Throws `unknown-run` if there is none that this person may read. */
   async load(): Promise<LoadedChat> {
     const loaded = await this.#existing();
-    const { messages } = this.#picture(loaded);
+    const picture = this.#picture(loaded);
+    await picture.admit();
     const { status, version } = loaded.run;
     const { writer } = this.#options;
-    return { id: this.#chatId, status, version, messages: messages.map((message) => chatMessage(message, writer)) };
+    return {
+      id: this.#chatId,
+      status,
+      version,
+      messages: picture.messages.map((message) => chatMessage(message, writer)),
+    };
   }
 
   /** How the chat stands: now, and whenever it comes to rest. Throws as `load` does. */
@@ -149,7 +155,7 @@ export class StoredChat {
     if (runIdOf(interruptId) !== this.#chatId) throw unknownInterrupt(interruptId);
     // It may have been asked after the chat was loaded, such as by what this very post decided before.
     const card = interruptCard(await runs.interrupt(interruptId), agent, true);
-    if (card.status === 'pending' && !mayDecide(card, this.#person))
+    if (card.status === 'pending' && !(await mayDecide(card, this.#person)))
       throw new UsageError(
         'not-allowed',
         { status: 403, interruptId, runId: this.#chatId },
@@ -234,6 +240,7 @@ export class StoredChat {
         }
         if (!picture) continue;
         heard = takeIn(picture, heard);
+        await picture.admit();
         if (!writer) {
           picture.refuse(problems ?? new Map());
           writer = new ChatWriter(picture, how, known?.id === picture.messageId ? known : undefined);
@@ -282,7 +289,8 @@ export class StoredChat {
       chatId: this.#chatId,
       state: newState(),
       messageId: (seq) => `${this.#chatId}.${seq}`,
-      card: (key, pending, at) => cardOf(key, pending, at, tools(), (card) => mayDecide(card, this.#person)),
+      card: (key, pending, at) => cardOf(key, pending, at, tools()),
+      mayDecide: (card) => mayDecide(card, this.#person),
     });
     for (const event of events) picture.apply(event);
     return picture;
@@ -293,7 +301,7 @@ export class StoredChat {
     const loaded = await runs.find(this.#chatId, { after });
     if (!loaded) return undefined;
     // Whether there is such a chat is nobody else's business.
-    if (loaded.run.agent !== agent.name || !mayRead(loaded.run, this.#person)) throw unknownChat(this.#chatId);
+    if (loaded.run.agent !== agent.name || !(await mayRead(loaded.run, this.#person))) throw unknownChat(this.#chatId);
     return loaded;
   }
 

@@ -1,0 +1,67 @@
+// `mayRead` and `mayDecide` of a chat route: only a plain yes lets anybody read or decide, now or later.
+import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
+import { describe, expect, test } from 'vitest';
+import { createClient } from './client.ts';
+import { get, post, serveChat } from './server.ts';
+
+const PAY = { calls: [{ name: 'transfer', ref: 'c1', input: { to: 'bob', amount: 500 } }] };
+
+const noes: readonly [string, () => unknown][] = [
+  ['says no', () => false],
+  ['says no later', async () => false],
+  ['does not say yes in plain words', () => 'yes'],
+  ['says nothing', () => undefined],
+  ['throws', () => Promise.reject(new Error('The directory is down.'))],
+];
+
+for (const stored of [true, false])
+  describe(stored ? 'with a store' : 'sealed', () => {
+    async function asked(mayDecide: ChatRouteOptions['mayDecide']) {
+      const faults: unknown[] = [];
+      const server = await serveChat({
+        script: [PAY, 'Paid.'],
+        ...(!stored && { store: false }),
+        route: { ...(mayDecide && { mayDecide }), onFault: (error) => faults.push(error) },
+      });
+      const client = createClient(6, { api: server.url, id: 'chat-1' });
+      await client.say('Pay bob 500');
+      const [card] = client.cards;
+      const decisions = [{ interruptId: card.id, decision: { type: 'approve' } }];
+      const approve = () => post(server.url, { id: 'chat-1', messages: client.state.messages, decisions });
+      return { ...server, faults, card, approve };
+    }
+
+    test.each(noes)('where mayDecide %s, a decision is refused and the call waits on', async (how, mayDecide) => {
+      const { ledger, card, approve, faults } = await asked(mayDecide as () => boolean);
+      expect(card.mayDecide).toBe(false);
+      expect((await approve()).status).toBe(403);
+      expect(ledger).toEqual([]);
+      expect(faults.length > 0).toBe(how === 'throws');
+    });
+
+    test('mayDecide may take its time to say yes', async () => {
+      const { ledger, card, approve } = await asked(async ({ tool }, { id }) => tool === 'transfer' && id === 'ada');
+      expect(card.mayDecide).toBe(true);
+      expect((await approve()).status).toBe(200);
+      expect(ledger).toEqual([{ to: 'bob', amount: 500 }]);
+    });
+  });
+
+test.each(noes)('where mayRead %s, there is no such chat', async (_, mayRead) => {
+  const server = await serveChat({ script: ['Hello.'] });
+  await createClient(6, { api: server.url, id: 'chat-1' }).say('Hi');
+  const hidden = chatRoute(server.agent, { demo: true, mayRead: mayRead as () => boolean });
+  expect((await get(`${server.url}/chat-1`)).status).toBe(200);
+  expect((await hidden.GET(new Request(`${server.url}/chat-1`))).status).toBe(404);
+});
+
+test('a chat that is loaded says who may decide what waits in it', async () => {
+  const mayDecide: ChatRouteOptions['mayDecide'] = async (_, { id }) => id === 'boss';
+  const { url } = await serveChat({ script: [PAY, 'Paid.'], route: { mayDecide, mayRead: async () => true } });
+  await createClient(6, { api: url, id: 'chat-1' }).say('Pay bob 500');
+  for (const user of ['ada', 'boss']) {
+    const { messages } = JSON.parse((await get(`${url}/chat-1`, { user })).text);
+    const card = messages.at(-1).parts.find(({ type }: { type: string }) => type === 'data-interrupt').data;
+    expect(card.mayDecide).toBe(user === 'boss');
+  }
+});
