@@ -3,18 +3,22 @@ import { type Countersign, type RunInterrupt, type RunRecord, UsageError } from 
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Claim, Interrupt } from './shapes/interrupt.ts';
+import type { Log } from './watching/log.ts';
 
 /** Whose run it is; known without reading the run. */
 export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
-/** Who may do what; each has a default that looks at who started the run. */
+/**
+ * Who may do what; each has a default that looks at who started the run. Only `true` is a yes, and one that throws has said
+ * no.
+ */
 export type Policies = {
   /** Who may read a run, its questions and its conversation: the one who started it, and those who may decide in it. */
-  readonly mayRead?: (run: RunReference, person: Person) => boolean;
+  readonly mayRead?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
   /** Who may speak in a run, cancel it and drive it on: the one who started it. */
-  readonly maySteer?: (run: RunReference, person: Person) => boolean;
+  readonly maySteer?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
   /** Who may decide a question: the one who started the run. */
-  readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean;
+  readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean | Promise<boolean>;
 };
 
 /** How many a policy looks at in one go. */
@@ -29,13 +33,15 @@ const NO_EVENTS = 2_147_483_647;
 export class Access {
   readonly #ai: Countersign;
   readonly #policies: Policies;
+  readonly #log: Log;
   /** Whose run it is never changes, so it is asked for once; the oldest are forgotten. */
   readonly #references = new Map<string, RunReference>();
   readonly #looks = new Map<string, Promise<readonly RunInterrupt[]>>();
 
-  constructor(ai: Countersign, policies: Policies) {
+  constructor(ai: Countersign, policies: Policies, log: Log) {
     this.#ai = ai;
     this.#policies = policies;
+    this.#log = log;
   }
 
   /** The only runs that this person may see, if that can be said to the store. */
@@ -45,18 +51,28 @@ export class Access {
     return what === 'interrupts' && mayDecide ? undefined : person.id;
   }
 
-  mayRead(run: RunReference, person: Person): boolean {
-    return (this.#policies.mayRead ?? isOwn)(run, person);
+  mayRead(run: RunReference, person: Person): Promise<boolean> {
+    return this.#says('mayRead', () => (this.#policies.mayRead ?? isOwn)(run, person));
   }
 
-  maySteer(run: RunReference, person: Person): boolean {
-    return person.scopes.includes('start') && (this.#policies.maySteer ?? isOwn)(run, person);
+  async maySteer(run: RunReference, person: Person): Promise<boolean> {
+    if (!person.scopes.includes('start')) return false;
+    return this.#says('maySteer', () => (this.#policies.maySteer ?? isOwn)(run, person));
   }
 
-  mayDecide(interrupt: Interrupt, person: Person): boolean {
+  async mayDecide(interrupt: Interrupt, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
-    const { mayDecide } = this.#policies;
-    return mayDecide ? mayDecide(interrupt, person) : isOwn(interrupt, person);
+    return this.#says('mayDecide', () => (this.#policies.mayDecide ?? isOwn)(interrupt, person));
+  }
+
+  /** Only a plain yes is one, and a policy that throws has not said yes. */
+  async #says(policy: keyof Policies, ask: () => boolean | Promise<boolean>): Promise<boolean> {
+    try {
+      return (await ask()) === true;
+    } catch (error) {
+      this.#log('error', 'policy', { policy, error });
+      return false;
+    }
   }
 
   /** Throws `unknown-run` if there is none that this person may read. */
@@ -69,16 +85,17 @@ export class Access {
   /** Throws `unknown-run` as well if the person may not even read it. */
   async steerable(runId: string, person: Person): Promise<RunReference> {
     const run = await this.readable(runId, person);
-    if (this.maySteer(run, person)) return run;
+    if (await this.maySteer(run, person)) return run;
     throw new UsageError('not-allowed', { status: 403, runId }, `${person.id} may read ${runId}, but not steer it.`);
   }
 
   /** Whoever may decide a question of a run may read the run. `news`: of the hub, for those who follow. */
   async sees(run: RunReference, person: Person, news?: number): Promise<boolean> {
-    if (this.mayRead(run, person)) return true;
+    if (await this.mayRead(run, person)) return true;
     if (!this.#policies.mayDecide) return false;
     const items = await (news === undefined ? this.#questions(run.id) : this.#shared(run.id, news));
-    return items.some((item) => this.mayDecide(this.card(item, person, null), person));
+    for (const item of items) if (await this.mayDecide(this.#whole(item, null), person)) return true;
+    return false;
   }
 
   /** Everybody who follows asks this at once when a run has changed: they share one look that began after the change. */
@@ -97,17 +114,22 @@ export class Access {
   }
 
   /** The question as this person sees it, or undefined if they may not. */
-  seen(interrupt: RunInterrupt, person: Person, claim: Claim | null): Interrupt | undefined {
-    const card = this.card(interrupt, person, claim);
+  async seen(interrupt: RunInterrupt, person: Person, claim: Claim | null): Promise<Interrupt | undefined> {
+    const card = await this.card(interrupt, person, claim);
     const { runId: id, agent, startedBy } = interrupt;
-    return this.mayRead({ id, agent, startedBy }, person) || this.mayDecide(card, person) ? card : undefined;
+    const sees = (await this.mayRead({ id, agent, startedBy }, person)) || (await this.mayDecide(card, person));
+    return sees ? card : undefined;
   }
 
-  card(interrupt: RunInterrupt, person: Person, claim: Claim | null): Interrupt {
+  async card(interrupt: RunInterrupt, person: Person, claim: Claim | null): Promise<Interrupt> {
+    const card = this.#whole(interrupt, claim);
+    return { ...card, mayDecide: card.status === 'pending' && (await this.mayDecide(card, person)) };
+  }
+
+  #whole(interrupt: RunInterrupt, claim: Claim | null): Interrupt {
     const { runId, agent, startedBy } = interrupt;
     const card = interruptCard(interrupt, this.#ai.agents.get(agent), false);
-    const whole: Interrupt = { ...card, runId, agent, startedBy, claim };
-    return { ...whole, mayDecide: card.status === 'pending' && this.mayDecide(whole, person) };
+    return { ...card, runId, agent, startedBy, claim };
   }
 
   /** Undefined if there is no such run. */

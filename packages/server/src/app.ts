@@ -67,7 +67,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   const origins = [...(options.allowedOrigins ?? []), ...(publicAddress ? [publicAddress.origin] : [])];
   const services: Services = {
     ai,
-    access: new Access(ai, options),
+    access: new Access(ai, options, log),
     hub,
     // The id of a question begins with that of its run.
     claims: new ClaimWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),

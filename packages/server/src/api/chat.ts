@@ -54,7 +54,7 @@ export function chatEndpoints(services: Services) {
     if (known) return known;
     const made = chatRoute(agent, {
       authorize: (request) => chatters.get(request),
-      mayRead: (run, chatter) => {
+      mayRead: async (run, chatter) => {
         const { chatId, isNew, sees, person } = chatter as Chatter;
         // Somebody else has begun it meanwhile: what was looked at was a chat of one's own.
         if (run.id !== chatId || (isNew && run.startedBy !== person.id)) return false;
@@ -157,7 +157,7 @@ export function chatEndpoints(services: Services) {
         });
         const found = await enter(post, agent, body.id, person);
         const run = found === 'none' ? { id: body.id, agent, startedBy: person.id } : found;
-        if (run !== 'hidden' && !access.maySteer(run, person))
+        if (run !== 'hidden' && !(await access.maySteer(run, person)))
           await refuseSpeaking(ai, found === 'none' ? undefined : run, body);
         return ask(post, route.POST(post));
       },

@@ -34,14 +34,14 @@ export function decideEndpoints({ ai, access, claims }: Services) {
         const channel = channelOf(request);
         const key = keyIn(request);
         const found = await runs.interrupt(interruptId);
-        const seen = access.seen(found, person, null);
+        const seen = await access.seen(found, person, null);
         if (!seen)
           throw new UsageError(
             'unknown-interrupt',
             { interruptId },
             `There is no interrupt ${interruptId} in the store.`,
           );
-        if (!access.mayDecide(seen, person))
+        if (!(await access.mayDecide(seen, person)))
           throw new UsageError(
             'not-allowed',
             { status: 403, interruptId },

@@ -28,7 +28,7 @@ export function interruptEndpoints({ ai, access, claims: claimWatch }: Services)
   async function read(interruptId: string, person: Person): Promise<Interrupt> {
     const found = await runs.interrupt(interruptId);
     const claims = await claimsOf(runs.notes, [interruptId]);
-    const seen = access.seen(found, person, claims.get(interruptId) ?? null);
+    const seen = await access.seen(found, person, claims.get(interruptId) ?? null);
     if (seen) return seen;
     throw new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);
   }
@@ -68,7 +68,7 @@ export function interruptEndpoints({ ai, access, claims: claimWatch }: Services)
                 runs.notes,
                 items.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
               );
-              return items.map((item) => access.seen(item, person, claims.get(item.id) ?? null));
+              return Promise.all(items.map((item) => access.seen(item, person, claims.get(item.id) ?? null)));
             },
           ),
         );

@@ -28,11 +28,10 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
   );
   // What is settled has the room that is left by what waits.
   const last = settled.items.slice(0, MOST - waiting.items.length).toReversed();
-  const cards = [...last, ...waiting.items]
-    .toSorted((left, right) => left.createdAt - right.createdAt)
-    .map((item) => access.card(item, person, claims.get(item.id) ?? null));
+  const asked = [...last, ...waiting.items].toSorted((left, right) => left.createdAt - right.createdAt);
+  const interrupts = await Promise.all(asked.map((item) => access.card(item, person, claims.get(item.id) ?? null)));
   const { messages, text, error, finishReason, pending } = view;
-  return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts: cards };
+  return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts };
 }
 
 const UNREAD = { messages: [], text: '', error: null, pending: [], interrupts: [] };

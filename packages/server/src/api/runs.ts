@@ -43,7 +43,7 @@ export function runEndpoints({ ai, access, log }: Services) {
             (runs: readonly RunRecord[]) =>
               Promise.all(
                 runs.map(async (run) =>
-                  access.mayRead(run, person) ? summaryOf(run, await titles.of(run)) : undefined,
+                  (await access.mayRead(run, person)) ? summaryOf(run, await titles.of(run)) : undefined,
                 ),
               ),
           ),

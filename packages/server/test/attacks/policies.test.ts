@@ -1,0 +1,56 @@
+// Policies of a server: only a plain yes lets anybody read, steer or decide, now or later.
+import type { LogEntry, ServeOptions } from '@countersign/server';
+import { expect, test } from 'vitest';
+import { type Ask, startServer } from '../server.ts';
+
+const noes: readonly [string, () => unknown][] = [
+  ['says no', () => false],
+  ['says no later', async () => false],
+  ['does not say yes in plain words', () => 'yes'],
+  ['says nothing', () => undefined],
+  ['throws', () => Promise.reject(new Error('The directory is down.'))],
+];
+
+/** A run of ann that waits, and what eve is told about it. */
+async function waiting(options: ServeOptions) {
+  const log: LogEntry[] = [];
+  const { as, ai, paid } = await startServer({ log: (entry) => log.push(entry), ...options });
+  const { id } = (await ai.agents.get('teller')?.start('pay bob 500', { by: 'ann' })) ?? { id: '' };
+  await ai.runs.wait(id);
+  const [card] = (await ai.runs.interrupts()).items;
+  const eve = await as('eve');
+  const approve = (ask: Ask) => ask('POST', `/api/v1/interrupts/${card?.id}/decide`, { decision: { type: 'approve' } });
+  return { id, paid, eve, approve, failed: () => log.filter(({ event }) => event === 'policy'), ai };
+}
+
+test.each(noes)('where the policies say no: %s', async (how, policy) => {
+  const no = policy as () => boolean;
+  const { id, paid, eve, approve, failed } = await waiting({ mayRead: no, maySteer: no, mayDecide: no });
+  for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toEqual([]);
+  for (const path of [`runs/${id}`, `chat/teller/${id}`])
+    expect((await eve('GET', `/api/v1/${path}`)).status, path).toBe(404);
+  expect((await eve('POST', `/api/v1/runs/${id}/cancel`, {})).status).toBe(404);
+  expect((await approve(eve)).status).toBe(404);
+  expect(paid).toEqual([]);
+  expect(failed().length > 0).toBe(how === 'throws');
+});
+
+test.each(noes)('whoever may read may not decide and steer: %s', async (_, policy) => {
+  const no = policy as () => boolean;
+  const { id, paid, eve, approve } = await waiting({ mayRead: async () => true, maySteer: no, mayDecide: no });
+  const { body } = await eve('GET', `/api/v1/runs/${id}`);
+  expect(body.interrupts[0].mayDecide).toBe(false);
+  expect((await eve('POST', `/api/v1/runs/${id}/cancel`, {})).status).toBe(403);
+  expect((await approve(eve)).status).toBe(403);
+  expect(paid).toEqual([]);
+});
+
+test('a policy may take its time to say yes', async () => {
+  const { paid, eve, approve, ai } = await waiting({
+    mayDecide: async ({ tool }, { id }) => tool === 'pay' && id === 'eve',
+  });
+  expect((await eve('GET', '/api/v1/interrupts')).body.items[0].mayDecide).toBe(true);
+  expect((await approve(eve)).status).toBe(200);
+  await ai.runs.settled();
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
+});
