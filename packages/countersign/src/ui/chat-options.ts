@@ -1,4 +1,6 @@
 // What a chat route is told: who asks, who may, and how to speak to the browser.
+import { UsageError } from '../core/errors.ts';
+import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Context } from '../loop/tool.ts';
 import type { RunRecord } from '../runs/store.ts';
 import type { InterruptCard } from './card.ts';
@@ -49,3 +51,41 @@ export type ChatRouteOptions = {
   /** What the browser is told when the model or the network failed. */
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
 };
+
+const KEYS = keysOf<ChatRouteOptions>({
+  authorize: true,
+  demo: true,
+  mayRead: true,
+  mayDecide: true,
+  secret: true,
+  sealExpiresInMs: true,
+  client: true,
+  approvals: true,
+  whilePending: true,
+  allowedOrigins: true,
+  maxBodyBytes: true,
+  bodyTimeoutMs: true,
+  clock: true,
+  keepAliveMs: true,
+  onFault: true,
+  onError: true,
+});
+
+/** Throws `invalid-options` for what protects and would protect otherwise than was meant. */
+export function checkChatOptions(options: ChatRouteOptions): void {
+  refuseUnknownKeys('chatRoute', options, KEYS);
+  const { sealExpiresInMs = 1, allowedOrigins = [] } = options;
+  checkChoice('whilePending', options.whilePending, ['cancel', 'refuse']);
+  for (const name of ['authorize', 'mayRead', 'mayDecide'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(name, 'a function');
+  // A text would be put behind the time, and seals would hold for ever.
+  if (!Number.isFinite(sealExpiresInMs) || sealExpiresInMs <= 0)
+    throw invalid('sealExpiresInMs', 'a number of milliseconds above 0');
+  // In a text, every part of it would be found.
+  if (!Array.isArray(allowedOrigins) || !allowedOrigins.every((origin) => typeof origin === 'string'))
+    throw invalid('allowedOrigins', 'a list of texts');
+}
+
+function invalid(option: string, what: string): UsageError {
+  return new UsageError('invalid-options', { option }, `\`${option}\` must be ${what}.`);
+}

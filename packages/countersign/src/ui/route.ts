@@ -3,7 +3,7 @@ import { UsageError } from '../core/errors.ts';
 import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
 import { readJson } from './body.ts';
-import type { ChatRouteOptions, Person } from './chat-options.ts';
+import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-options.ts';
 import { checkChatId, readPost } from './post.ts';
 import { problemResponse } from './problem.ts';
 import { brokeOff, UI_STREAM } from './responses.ts';
@@ -32,6 +32,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       {},
       'chatRoute needs `authorize`, which says who asks. For a demonstration without people, pass `demo: true`.',
     );
+  checkChatOptions(options);
   const chats = openChats(agent, options);
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
   const uiStream = { ...stream, ...UI_STREAM };

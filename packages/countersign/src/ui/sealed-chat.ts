@@ -69,7 +69,7 @@ export class SealedChat {
     for (const { interruptId, decision, digest, note } of decisions) {
       const card = pending.get(interruptId);
       if (!card || !last) throw unknownInterrupt(interruptId);
-      if (last.expiresAt <= this.#options.clock()) throw sealExpired(interruptId, last);
+      if (!(last.expiresAt > this.#options.clock())) throw sealExpired(interruptId, last);
       const shown = this.#card(interruptId, card);
       if (!(await this.#mayDecide(shown)))
         throw new UsageError(

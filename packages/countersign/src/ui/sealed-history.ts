@@ -78,6 +78,7 @@ function openSeal(
   if (claims.person !== personId) throw bad(messageId, 'It was made for another person.');
   if (claims.messageId !== messageId) throw bad(messageId, 'It was made for another message.');
   if (claims.previous !== previous) throw bad(messageId, 'The messages before it are not those it was made after.');
+  if (!Number.isFinite(claims.expiresAt)) throw bad(messageId, 'It does not say until when it can be decided on.');
   return claims as unknown as Claims;
 }
 
