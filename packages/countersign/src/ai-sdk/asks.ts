@@ -32,11 +32,11 @@ export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
       if (!tool) return false;
       try {
         if (!hasExecute(name)) return confirmed.has(name) || (await isListed(name, input));
-        if ((await isListed(name, input)) || tool.needsApproval === true) return true;
+        if (await isListed(name, input)) return true;
+        const { needsApproval } = tool;
         // Version 6 and 7 hand out different options; both are what the AI SDK gave us.
-        return (
-          typeof tool.needsApproval === 'function' && (await tool.needsApproval(input, options as never)) !== false
-        );
+        if (typeof needsApproval === 'function') return (await needsApproval(input, options as never)) !== false;
+        return mayAsk(tool);
       } catch {
         // A rule that cannot say no has not said no.
         return true;
@@ -46,9 +46,7 @@ export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
       const tool = ownTool(tools, name);
       // It may have been a tool before the last deploy.
       if (!tool) return true;
-      return (
-        !hasExecute(name) || typeof approve === 'function' || approve.includes(name) || Boolean(tool.needsApproval)
-      );
+      return !hasExecute(name) || typeof approve === 'function' || approve.includes(name) || mayAsk(tool);
     },
     elsewhere(name) {
       const tool = ownTool(tools, name) as
@@ -62,6 +60,11 @@ export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
       for (const name of names) if (ownTool(tools, name) && !hasExecute(name)) confirmed.add(name);
     },
   };
+}
+
+/** The AI SDK asks for whatever else stands there, such as a word. */
+function mayAsk({ needsApproval }: ToolSet[string]): boolean {
+  return needsApproval !== undefined && needsApproval !== false;
 }
 
 /** Names come from models and clients: `constructor` is no tool. */

@@ -15,6 +15,8 @@ describe('which calls ask', () => {
   const cases = [
     { what: 'needsApproval: true', needsApproval: true, asks: true },
     { what: 'needsApproval: false', needsApproval: false, asks: false },
+    { what: 'needsApproval: always', needsApproval: 'always' as never, asks: true },
+    { what: 'needsApproval: 1', needsApproval: 1 as never, asks: true },
     { what: 'a rule that says yes', needsApproval: ({ amount }: { amount: number }) => amount > 5, asks: true },
     { what: 'a rule that says no', needsApproval: ({ amount }: { amount: number }) => amount > 50, asks: false },
     {
