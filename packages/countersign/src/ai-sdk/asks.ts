@@ -1,5 +1,6 @@
 // Which calls a person has to decide: those of tools that need approval, and those that the gate was told of.
 import type { ModelMessage, ToolSet } from 'ai';
+import { UsageError } from '../core/errors.ts';
 
 /** Tools by name, or a question asked of each call. */
 export type Approve = readonly string[] | ((tool: string, input: unknown) => boolean | Promise<boolean>);
@@ -21,9 +22,10 @@ export type Asks = {
 };
 
 export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
+  checkApprove(approve, tools);
   const confirmed = new Set<string>();
   const isListed = async (name: string, input: unknown): Promise<boolean> =>
-    typeof approve === 'function' ? approve(name, input) : approve.includes(name);
+    typeof approve === 'function' ? (await approve(name, input)) !== false : approve.includes(name);
   const hasExecute = (name: string): boolean => typeof ownTool(tools, name)?.execute === 'function';
 
   return {
@@ -65,6 +67,21 @@ export function createAsks(tools: ToolSet, approve: Approve = []): Asks {
 /** The AI SDK asks for whatever else stands there, such as a word. */
 function mayAsk({ needsApproval }: ToolSet[string]): boolean {
   return needsApproval !== undefined && needsApproval !== false;
+}
+
+/** A name that no tool has would leave the one that was meant without a gate. */
+function checkApprove(approve: unknown, tools: ToolSet): void {
+  if (typeof approve === 'function') return;
+  if (!Array.isArray(approve))
+    throw new UsageError('invalid-options', {}, '`approve` must be a list of names of tools, or a function.');
+  const unknown = approve.filter((name) => typeof name !== 'string' || !ownTool(tools, name)).map(String);
+  if (unknown.length === 0) return;
+  const known = Object.keys(tools).join(', ') || 'none';
+  throw new UsageError(
+    'invalid-options',
+    { unknown },
+    `\`approve\` names ${unknown.join(', ')}, which is no tool of these: ${known}.`,
+  );
 }
 
 /** Names come from models and clients: `constructor` is no tool. */

@@ -1,6 +1,7 @@
 // `gate`: our gate in front of AI SDK tools as they are, for apps that keep `streamText` and `useChat`.
 import type { ToolSet, UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Store } from '../runs/store.ts';
 import { createSealer, type SealKeys } from '../ui/seal.ts';
@@ -72,6 +73,7 @@ export function gate<Tools extends ToolSet>(
   tools: Tools,
   options: StoreGateOptions | SecretGateOptions,
 ): Gated<Tools> & { readonly runs?: Runs } {
+  refuseUnknownKeys('gate', options, KEYS);
   for (const name of ['chatId', 'person'] as const)
     if (typeof options[name] !== 'string' || options[name] === '')
       throw new UsageError(
@@ -93,6 +95,18 @@ export function gate<Tools extends ToolSet>(
 }
 
 const HOUR_MS = 60 * 60 * 1000;
+
+const KEYS = keysOf<StoreGateOptions & SecretGateOptions>({
+  chatId: true,
+  person: true,
+  approve: true,
+  expiresIn: true,
+  store: true,
+  mayDecide: true,
+  name: true,
+  secret: true,
+  clock: true,
+});
 
 function withLedger<Tools extends ToolSet>(
   tools: Tools,

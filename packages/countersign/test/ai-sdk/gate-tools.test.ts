@@ -27,8 +27,11 @@ describe('which calls ask', () => {
       asks: true,
     },
     { what: 'a name', approve: ['pay'], asks: true },
-    { what: 'another name', approve: ['other'], asks: false },
+    { what: 'no name', approve: [], asks: false },
     { what: 'a predicate', approve: (name: string, input: unknown) => name === 'pay' && input !== null, asks: true },
+    { what: 'a predicate that says nothing', approve: (() => undefined) as never, asks: true },
+    { what: 'a predicate that says NaN', approve: (() => Number.NaN) as never, asks: true },
+    { what: 'a predicate that says no later', approve: async () => false, asks: false },
     { what: 'a predicate that says no', approve: () => false, asks: false },
     { what: 'nothing', asks: false },
   ];
@@ -153,6 +156,22 @@ test.each([
   ['no key', { ...who, secret: [] }],
 ])('%s is refused when the gate is made', (_what, options) => {
   expect(() => gate({}, options as never)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+});
+
+test.each([
+  [{ approve: ['pya'] }, '`approve` names pya, which is no tool of these: pay.'],
+  [{ approve: ['constructor'] }, '`approve` names constructor'],
+  [{ approve: new Set(['pay']) }, '`approve` must be a list of names of tools, or a function.'],
+  [{ approve: { pay: 'user-approval' } }, '`approve` must be a list'],
+  [{ approve: true }, '`approve` must be a list'],
+  [{ approve: null }, '`approve` must be a list'],
+  [{ approves: ['pay'] }, 'gate takes no approves. The nearest it takes: approve'],
+  [{ needsApproval: ['pay'] }, 'gate takes no needsApproval.'],
+  [{ toolApproval: { pay: 'user-approval' } }, 'gate takes no toolApproval.'],
+])('%o would leave a tool without a gate, and is refused', (options, message) => {
+  const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
+  for (const kept of [{ store: memoryStore() }, { secret: SECRET }])
+    expect(() => gate(toolsOf({ pay: () => 'paid' }), { ...who, ...kept, ...options } as never)).toThrow(refused);
 });
 
 test('with a store, a tool that may ask needs a name that the engine takes', async () => {
