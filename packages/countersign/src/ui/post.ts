@@ -91,7 +91,11 @@ function readDecisions(given: unknown): readonly PostedDecision[] {
   return given.map((entry: unknown, index) => {
     const where = `decisions[${index}]`;
     if (!isObject(entry)) throw invalid(where, 'must be an object');
-    const { interruptId, decision, digest, note } = entry;
+    const { interruptId, decision, digest, note, ...others } = entry;
+    // Whoever puts `edit` beside the decision would let run what they meant to change.
+    const [unknown] = Object.keys(others);
+    if (unknown !== undefined)
+      throw invalid(`${where}.${unknown}`, 'is not known; there are interruptId, decision, digest and note');
     if (typeof interruptId !== 'string') throw invalid(`${where}.interruptId`, 'must be a text');
     if (!isObject(decision) || typeof decision.type !== 'string')
       throw invalid(`${where}.decision`, 'must be an object with a type');

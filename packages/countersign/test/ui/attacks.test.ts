@@ -176,6 +176,18 @@ for (const stored of [true, false])
       expect(ledger).toEqual([]);
     });
 
+    test.each([{ edit: { to: 'bob', amount: 1 } }, { digests: 'another' }, { reason: 'no' }])(
+      'a decision with %o beside it is refused, and the call waits on',
+      async (beside) => {
+        const { url, ledger, messages, card } = await pending();
+        const decisions = [{ interruptId: card.id, decision: { type: 'approve' }, ...beside }];
+        const answer = await post(url, { id: 'chat-1', messages, decisions });
+        expect(answer.status).toBe(400);
+        expect(answer.text).toContain(`decisions[0].${Object.keys(beside)[0]} is not known`);
+        expect(ledger).toEqual([]);
+      },
+    );
+
     test('unknown ids are refused', async () => {
       const { url, ledger, messages } = await pending();
       const decide = (interruptId: string) =>
