@@ -1,12 +1,12 @@
 // The command line: finds the command, gives help, runs it, and turns whatever happens into an exit code.
 import { readFileSync } from 'node:fs';
+import { nearest } from '../suggestion.ts';
 import type { Command } from './command.ts';
 import { GROUPS } from './commands.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
 import { commandDocument, commandHelp, generalHelp } from './help.ts';
 import { createOutput, type Output } from './output.ts';
 import { parseArguments } from './parse-arguments.ts';
-import { nearest } from './suggestion.ts';
 
 const COMMANDS: readonly Command[] = GROUPS.flatMap(({ commands }) => commands);
 

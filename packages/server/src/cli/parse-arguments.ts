@@ -1,9 +1,9 @@
 // Reads the arguments of one command. What is not known is a usage failure that says what may have been meant.
 import { parseArgs } from 'node:util';
+import { nearest } from '../suggestion.ts';
 import type { Command, Invocation, Options } from './command.ts';
 import { type CommandFailure, usageFailure } from './failure.ts';
 import type { Output } from './output.ts';
-import { nearest } from './suggestion.ts';
 
 /** Every command has these. */
 export const COMMON_OPTIONS: Options = {
