@@ -1,6 +1,7 @@
 // Identity from a header that a reverse proxy sets after its own login.
 import { BlockList, isIP } from 'node:net';
 import { UsageError } from 'countersign';
+import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
 import type { Identify } from './identify.ts';
 import type { Identified } from './person.ts';
 
@@ -18,7 +19,9 @@ export type HeaderIdentityOptions = {
  * @example
  * createApp(ai, { identify: headerIdentity({ header: 'x-forwarded-user', trustedProxies: ['127.0.0.1'] }) });
  */
-export function headerIdentity({ header, trustedProxies, person }: HeaderIdentityOptions): Identify {
+export function headerIdentity(options: HeaderIdentityOptions): Identify {
+  refuseUnknownKeys('headerIdentity', options, KEYS);
+  const { header, trustedProxies, person } = options;
   const trusted = blockList(trustedProxies);
   return (request, { address }) => {
     if (address === undefined || !isTrusted(trusted, address)) return null;
@@ -29,9 +32,11 @@ export function headerIdentity({ header, trustedProxies, person }: HeaderIdentit
   };
 }
 
+const KEYS = keysOf<HeaderIdentityOptions>({ header: true, trustedProxies: true, person: true });
+
 function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
-  if (networks.length === 0) throw invalid('names no proxy');
+  if (!Array.isArray(networks) || networks.length === 0) throw invalid('names no proxy');
   for (const network of networks) {
     const [address = '', bits] = network.split('/');
     const family = familyOf(address);

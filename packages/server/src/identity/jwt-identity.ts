@@ -8,14 +8,15 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
+import { refuseUnknownKeys } from '../known-keys.ts';
 import type { Identify } from './identify.ts';
 import type { Identified } from './person.ts';
 
 export type JwtIdentityOptions = {
-  /** Who must have issued the token. */
-  readonly issuer: string;
-  /** Whom it must be for. */
-  readonly audience: string;
+  /** Who must have issued the token: one, or one of several. */
+  readonly issuer: string | readonly string[];
+  /** Whom it must be for: one, or one of several. */
+  readonly audience: string | readonly string[];
   /** Where the token stands; `authorization` (as a bearer token) unless given. */
   readonly header?: string;
   /** What is known of the person; the claims `sub` and `name` unless given. */
@@ -41,7 +42,10 @@ const SHARED_SECRETS = ['HS256', 'HS384', 'HS512'];
  * const identify = jwtIdentity({ jwks: 'https://login.example.com/jwks.json', issuer: 'https://login.example.com', audience: 'approvals' });
  */
 export function jwtIdentity(options: JwtIdentityOptions): Identify {
-  const { issuer, audience, header = 'authorization', person = ofClaims } = options;
+  refuseUnknownKeys('jwtIdentity', options, KEYS);
+  const { header = 'authorization', person = ofClaims } = options;
+  const issuer = textsOf('issuer', options.issuer);
+  const audience = textsOf('audience', options.audience);
   const { key, algorithms } = keyOf(options);
   return async (request) => {
     const token = (request.headers.get(header) ?? '').replace(/^bearer +/i, '').trim();
@@ -60,6 +64,16 @@ export function jwtIdentity(options: JwtIdentityOptions): Identify {
       return null;
     }
   };
+}
+
+const KEYS = ['issuer', 'audience', 'header', 'person', 'jwks', 'secret'];
+
+/** Without them, tokens that were made for others would count, since nothing would be compared. */
+function textsOf(option: string, given: unknown): string[] {
+  const texts: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (texts.length > 0 && texts.every((text) => typeof text === 'string' && text !== '')) return texts as string[];
+  const message = `\`${option}\` of jwtIdentity must be a text that is not empty, or a list of such.`;
+  throw new UsageError('invalid-options', { option }, message);
 }
 
 function keyOf(options: JwtIdentityOptions): { readonly key: JWTVerifyGetKey; readonly algorithms: string[] } {
