@@ -18,7 +18,7 @@ import { createLoginToken, type SessionCookie, sessionCookie } from './identity/
 import { ClaimWatch } from './live/claim-watch.ts';
 import { Hub } from './live/hub.ts';
 import { RunEvents } from './live/run-events.ts';
-import type { AppOptions } from './options.ts';
+import { type AppOptions, checkAppOptions } from './options.ts';
 import { DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
@@ -57,6 +57,7 @@ const BASE = '/api/v1';
  * export default { fetch: app.fetch };
  */
 export function createApp(ai: Countersign, options: AppOptions = {}): App {
+  checkAppOptions('createApp', options);
   const { basePath = '', publicUrl } = options;
   if (!/^(\/[\w-]+)*$/.test(basePath))
     throw new UsageError('invalid-options', { basePath }, '`basePath` must be a path such as /approvals.');

@@ -1,6 +1,8 @@
 // What a server is told: who asks, who may, and how careful it is.
+import { UsageError } from 'countersign';
 import type { Policies } from './access.ts';
 import type { Identify } from './identity/identify.ts';
+import { keysOf, refuseUnknownKeys } from './known-keys.ts';
 import type { LogSink } from './watching/log.ts';
 
 /** The options of `createApp`. */
@@ -38,3 +40,44 @@ export type AppOptions = Policies & {
   /** How many streams may be open at once; 2,000 unless given. */
   readonly maxStreams?: number;
 };
+
+export const APP_KEYS = keysOf<AppOptions>({
+  mayRead: true,
+  maySteer: true,
+  mayDecide: true,
+  identify: true,
+  publicUrl: true,
+  basePath: true,
+  hosts: true,
+  allowedOrigins: true,
+  model: true,
+  metrics: true,
+  inboxDir: true,
+  log: true,
+  logInputs: true,
+  maxBodyBytes: true,
+  bodyTimeoutMs: true,
+  keepAliveMs: true,
+  streamLifetimeMs: true,
+  streamCheckMs: true,
+  maxStreams: true,
+});
+
+/** Throws `invalid-options` for what protects and would protect otherwise than was meant. */
+export function checkAppOptions(what: string, options: AppOptions): void {
+  refuseUnknownKeys(what, options, APP_KEYS);
+  for (const name of ['identify', 'mayRead', 'maySteer', 'mayDecide'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(name, 'a function');
+  const { allowedOrigins = [], hosts = 'loopback', metrics = 'off' } = options;
+  if (!isTexts(allowedOrigins)) throw invalid('allowedOrigins', 'a list of texts');
+  if (hosts !== 'loopback' && !isTexts(hosts)) throw invalid('hosts', '"loopback" or a list of texts');
+  if (!['token', 'open', 'off'].includes(metrics)) throw invalid('metrics', 'token, open or off');
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function invalid(option: string, what: string): UsageError {
+  return new UsageError('invalid-options', { option }, `\`${option}\` must be ${what}.`);
+}

@@ -7,7 +7,8 @@ import { type App, createApp } from './app.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
-import type { AppOptions } from './options.ts';
+import { keysOf, refuseUnknownKeys } from './known-keys.ts';
+import { APP_KEYS, type AppOptions } from './options.ts';
 import { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
 
 /** The options of `serve`. */
@@ -45,6 +46,17 @@ export type RunningServer = {
   close(): Promise<void>;
 };
 
+const SERVE_KEYS = keysOf<Omit<ServeOptions, keyof AppOptions>>({
+  port: true,
+  hostname: true,
+  dev: true,
+  worker: true,
+  trace: true,
+  patienceMs: true,
+  handleSignals: true,
+  graceMs: true,
+});
+
 /** A slow client may not hold a connection for longer, in milliseconds. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
@@ -56,12 +68,14 @@ const REQUEST_MS = 60_000;
  * console.log(server.loginUrl);
  */
 export async function serve(ai: Countersign, options: ServeOptions = {}): Promise<RunningServer> {
+  refuseUnknownKeys('serve', options, [...APP_KEYS, ...SERVE_KEYS]);
   const { port = 3000, hostname = '127.0.0.1', dev = false } = options;
+  const ofApp: AppOptions = Object.fromEntries(Object.entries(options).filter(([key]) => APP_KEYS.includes(key)));
   const isLocal = isLoopback(hostname);
   const app = createApp(ai, {
     ...(isLocal && { hosts: 'loopback' as const }),
     ...(dev && isLocal && { metrics: 'open' as const }),
-    ...options,
+    ...ofApp,
   });
   // What makes lists fast among many questions; they work without it as well.
   await ai.runs.store.prepareSearch().catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));

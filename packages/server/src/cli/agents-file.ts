@@ -3,7 +3,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers, Store } from 'countersign';
-import type { AppOptions } from '../options.ts';
+import { type AppOptions, checkAppOptions } from '../options.ts';
 import { CommandFailure, EXIT, usageFailure } from './failure.ts';
 import { loadModulesAsSuch } from './module-files.ts';
 
@@ -92,8 +92,15 @@ async function make(path: string, made: unknown, environment: AgentsEnvironment)
 
 function serverOptions(path: string, server: unknown): AppOptions {
   if (server === undefined) return {};
-  if (typeof server === 'object' && server !== null) return server;
-  throw useless(path, 'exports a `server` that is no object of options');
+  if (typeof server !== 'object' || server === null)
+    throw useless(path, 'exports a `server` that is no object of options');
+  try {
+    checkAppOptions('`server`', server);
+    return server;
+  } catch (cause) {
+    const message = `${shownPath(path)} cannot be served: ${(cause as Error).message}`;
+    throw new CommandFailure(EXIT.failure, 'agents-file', message, { cause });
+  }
 }
 
 /** By its shape: the file may bring another copy of the library. */

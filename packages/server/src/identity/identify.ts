@@ -1,6 +1,6 @@
 // Who asks a request: by an API token, by the hook of the user, or by the session of a browser.
 import { type Notes, UsageError } from 'countersign';
-import { type Identified, isPersonId, type Person, type Proof, personOf } from './person.ts';
+import { checkIdentified, type Identified, isPersonId, type Person, type Proof, personOf } from './person.ts';
 import { personOfSession, readCookie, type SessionCookie } from './sessions.ts';
 import { looksLikeToken, personOfToken } from './tokens.ts';
 
@@ -38,8 +38,20 @@ export async function callerOf(
     throw new UsageError('not-authorized', { status: 401 }, 'The token is unknown, revoked or expired.');
   }
   const found = await identify?.(request, origin);
-  if (found && isPersonId(found.id)) return { person: personOf(found), proof: 'hook' };
+  if (found && isPersonId(found.id)) return { person: identified(found), proof: 'hook' };
   const secret = readCookie(cookie, request.headers.get('cookie'));
   const person = secret === undefined ? undefined : await personOfSession(notes, secret);
   return person && { person, proof: 'session' };
+}
+
+/** A mistake of the hook is the server's, and not told to whoever asks. */
+function identified(found: Identified): Person {
+  try {
+    checkIdentified('What `identify` gives', found);
+  } catch (error) {
+    throw error instanceof UsageError
+      ? new UsageError(error.code, { ...error.details, status: 500 }, error.message)
+      : error;
+  }
+  return personOf(found);
 }

@@ -1,5 +1,6 @@
 // Who asks: a person or a program, what they may do, and how far they see.
-import type { Context } from 'countersign';
+import { type Context, UsageError } from 'countersign';
+import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
 
 /** What somebody may do: start and steer runs, read, decide. */
 export const SCOPES = ['start', 'read', 'decide'] as const;
@@ -29,6 +30,26 @@ export type Identified = {
   readonly reach?: Reach;
   readonly context?: Context;
 };
+
+const IDENTIFIED = keysOf<Identified>({ id: true, name: true, scopes: true, reach: true, context: true });
+
+/** Throws `invalid-options` for what would give more than was meant, such as misspelt scopes. `what` begins the message. */
+export function checkIdentified(what: string, given: Omit<Identified, 'context'>): void {
+  refuseUnknownKeys(what, given, IDENTIFIED);
+  checkRights(given);
+}
+
+export function checkRights({ scopes = SCOPES, reach = 'own' }: Pick<Identified, 'scopes' | 'reach'>): void {
+  const unknown = Array.isArray(scopes) ? scopes.filter((scope) => !SCOPES.includes(scope)) : [scopes];
+  if (unknown.length > 0)
+    throw new UsageError(
+      'invalid-options',
+      { unknown },
+      `\`scopes\` must be some of ${SCOPES.join(', ')}, not ${JSON.stringify(unknown[0])}.`,
+    );
+  if (!REACHES.includes(reach))
+    throw new UsageError('invalid-options', {}, `\`reach\` must be own or all, not ${JSON.stringify(reach)}.`);
+}
 
 /** How somebody is known. It decides what a page of another site could make their browser do. */
 export type Proof = 'token' | 'session' | 'hook';

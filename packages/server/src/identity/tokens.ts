@@ -1,7 +1,8 @@
 // API tokens: made once and shown once; only their hashes are kept.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Json, type Notes, UsageError } from 'countersign';
-import { isPersonId, type Person, personOf, type Reach, SCOPES, type Scope } from './person.ts';
+import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
+import { checkRights, isPersonId, type Person, personOf, type Reach, SCOPES, type Scope } from './person.ts';
 
 /** What is known of a token; the token itself is not. */
 export type TokenRecord = {
@@ -31,6 +32,7 @@ export type NewToken = {
   readonly expiresInMs?: number;
 };
 
+const KEYS = keysOf<NewToken>({ person: true, label: true, scopes: true, reach: true, expiresInMs: true });
 const COLLECTION = 'tokens';
 /** The id is no secret; 256 random bits are. */
 const TOKEN = /^cs_([0-9a-f]{16})_([\w-]{43})$/;
@@ -42,14 +44,15 @@ const TOKEN = /^cs_([0-9a-f]{16})_([\w-]{43})$/;
  */
 export async function createToken(
   notes: Notes,
-  { person, label = person, scopes = SCOPES, reach = 'own', expiresInMs }: NewToken,
+  options: NewToken,
 ): Promise<{ readonly token: string; readonly record: TokenRecord }> {
+  refuseUnknownKeys('createToken', options, KEYS);
+  const { person, label = person, scopes = SCOPES, reach = 'own', expiresInMs } = options;
   if (!isPersonId(person)) throw invalid('`person` must be a text of 1 to 200 characters');
   if (typeof label !== 'string' || label.length > 200)
     throw invalid('`label` must be a text of at most 200 characters');
-  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
-  if (unknown !== undefined || scopes.length === 0)
-    throw invalid(`\`scopes\` must be some of ${SCOPES.join(', ')}, not ${JSON.stringify(unknown ?? scopes)}`);
+  checkRights({ scopes, reach });
+  if (scopes.length === 0) throw invalid(`\`scopes\` must be some of ${SCOPES.join(', ')}, not none`);
   if (expiresInMs !== undefined && !(Number.isFinite(expiresInMs) && expiresInMs > 0))
     throw invalid('`expiresInMs` must be a number of milliseconds above 0');
   const createdAt = Date.now();

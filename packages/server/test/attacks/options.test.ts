@@ -1,9 +1,70 @@
 // Options that protect: misspelt or of another shape, they are refused when the server is made, and open nothing.
-import { headerIdentity, jwtIdentity } from '@countersign/server';
+import {
+  type AppOptions,
+  createApp,
+  createToken,
+  headerIdentity,
+  jwtIdentity,
+  type ServeOptions,
+  serve,
+} from '@countersign/server';
+import { countersign, memoryStore } from 'countersign';
 import { describe, expect, test } from 'vitest';
+import { startServer } from '../server.ts';
 
 const refused = (message: string) =>
   expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
+const ai = () => countersign({ store: memoryStore() });
+
+test.each([
+  [{ mayDecides: () => false }, 'takes no mayDecides. The nearest it takes: mayDecide.'],
+  [{ identity: () => null }, 'takes no identity.'],
+  [{ mayDecide: true }, '`mayDecide` must be a function.'],
+  [{ mayRead: 'finance' }, '`mayRead` must be a function.'],
+  [{ identify: 'x' }, '`identify` must be a function.'],
+  [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` must be a list of texts.'],
+  [{ hosts: 'approvals.example.com' }, '`hosts` must be "loopback" or a list of texts.'],
+  [{ metrics: 'closed' }, '`metrics` must be token, open or off.'],
+])('createApp and serve refuse %o', async (options, message) => {
+  expect(() => createApp(ai(), options as AppOptions)).toThrow(refused(message));
+  await expect(serve(ai(), { port: 0, ...options } as ServeOptions)).rejects.toEqual(refused(message));
+});
+
+test('serve refuses what neither it nor the app knows', async () => {
+  await expect(serve(ai(), { prot: 0 } as ServeOptions)).rejects.toEqual(refused('The nearest it takes: port.'));
+});
+
+test.each([
+  [{ scope: ['read'] }, 'createToken takes no scope. The nearest it takes: scopes.'],
+  [{ expiresIn: 1000 }, 'createToken takes no expiresIn. The nearest it takes: expiresInMs.'],
+  [{ scopes: ['raed'] }, '`scopes` must be some of start, read, decide, not "raed".'],
+  [{ scopes: 'read' }, '`scopes` must be some of start, read, decide, not "read".'],
+  [{ scopes: [] }, '`scopes` must be some of'],
+  [{ reach: 'everything' }, '`reach` must be own or all, not "everything".'],
+  [{ expiresInMs: '1000' }, '`expiresInMs` must be a number'],
+])('no token is made with %o', async (options, message) => {
+  const given = { person: 'ci', ...options } as never;
+  await expect(createToken(ai().runs.notes, given)).rejects.toEqual(refused(message));
+});
+
+test.each([{ scope: ['read'] }, { scopes: ['raed'] }, { scopes: 'read' }, { reach: 'everything' }])(
+  'whoever is identified with %o is nobody, and the log says why',
+  async (rights) => {
+    const log: object[] = [];
+    const { url } = await startServer({
+      identify: () => ({ id: 'eve', ...rights }) as never,
+      log: (entry) => log.push(entry),
+    });
+    expect((await fetch(`${url}/api/v1/runs`)).status).toBe(500);
+    const [name] = Object.keys(rights);
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        error: expect.objectContaining({ message: expect.stringContaining(`${name}`) }),
+      }),
+    );
+  },
+);
 
 describe('identities', () => {
   const whole = { secret: 's'.repeat(32), issuer: 'https://login.example', audience: 'approvals' };

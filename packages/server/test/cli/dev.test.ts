@@ -172,6 +172,11 @@ describe('agents files', { timeout: TIMEOUT }, () => {
     ],
     ['imports what is not there', "import './none.ts';", /imports what is not there/],
     ['throws', "throw new Error('no config');", /failed while it was loaded: no config\n +at .*mine\.ts:1/],
+    [
+      'has a misspelt policy',
+      'export const server = { mayDecides: () => false }; export default () => 5;',
+      /cannot be served: `server` takes no mayDecides. The nearest it takes: mayDecide/,
+    ],
     ['gives something else', 'export default () => 5;', /exports a function that gives something else/],
     [
       'brings no store',
