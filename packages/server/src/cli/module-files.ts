@@ -1,11 +1,11 @@
-// Files of the user that are written as modules, in a folder whose package.json says that its files are not: `npm init`
-// says so, and Node would refuse their first import.
+// Files of the user that are written as modules, in a folder whose package.json says that its files are not, as `npm init`
+// writes it, or says nothing: Node would refuse their first import, or warn each time that it had to find out.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What Node takes these for, where their package says that they are no modules. */
+/** What Node takes these for, where their package does not say that they are modules. */
 const FORMATS: Readonly<Record<string, string>> = { '.ts': 'module-typescript', '.js': 'module' };
 
 /** At the beginning of a line: no file that is none can have it there, since it is not in the language of those. */
@@ -20,7 +20,8 @@ export function loadModulesAsSuch(): void {
   isRegistered = true;
   registerHooks({
     load(url, context, nextLoad) {
-      const format = context.format?.startsWith('commonjs') ? moduleFormat(url) : undefined;
+      const isModule = context.format && !context.format.startsWith('commonjs');
+      const format = isModule ? undefined : moduleFormat(url);
       return nextLoad(url, format === undefined ? context : { ...context, format });
     },
   });

@@ -9,8 +9,11 @@ const place = workplaceForEach();
 const TIMEOUT = 120_000;
 
 describe('dev', { timeout: TIMEOUT }, () => {
-  test('modules load in a folder of which `npm init` said that it has none', async () => {
-    writeFileSync(place.path('package.json'), '{ "type": "commonjs" }');
+  test.each([
+    ['`npm init` said that it has none', '{ "type": "commonjs" }'],
+    ['nobody said whether it has any', '{}'],
+  ])('modules load without a warning in a folder of which %s', async (_, manifest) => {
+    writeFileSync(place.path('package.json'), manifest);
     const source = readFileSync(place.path('agents.ts'), 'utf8');
     writeFileSync(place.path('names.ts'), "export const NAME: string = 'clerk';\n");
     writeFileSync(place.path('old.js'), "// export default\nmodule.exports = { old: 'as ever' };\n");
