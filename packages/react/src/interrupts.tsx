@@ -5,6 +5,7 @@ import { useNamed, useWords } from './appearance.tsx';
 import { ApprovalCard } from './approval-card.tsx';
 import type { ChatLike } from './interrupt.ts';
 import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
+import { usePointerRest } from './use-pointer-rest.ts';
 import { VisibleText } from './visible-text.tsx';
 
 type Layout = {
@@ -54,9 +55,16 @@ function Cards({
   const { interrupts } = actions;
   const ids = interrupts.map((interrupt) => interrupt.id);
   const region = useFocusKept(ids, returnFocus);
+  const rest = usePointerRest(ids);
   const announcement = useAnnouncement(actions);
   return (
-    <section {...named('interrupts', className)} ref={region} tabIndex={-1} aria-labelledby={`${id}-label`}>
+    <section
+      {...named('interrupts', className)}
+      ref={region}
+      style={rest}
+      tabIndex={-1}
+      aria-labelledby={`${id}-label`}
+    >
       <span id={`${id}-label`} hidden>
         {words.waiting}
       </span>

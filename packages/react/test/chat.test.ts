@@ -91,6 +91,52 @@ test('a double click sends one decision, however fast it is', async () => {
   await settled();
 });
 
+test('a second click where a card was decided does not decide the card that took its place', async () => {
+  const passing = await withClock();
+  const [first, second] = [card({ id: 'a' }), card({ id: 'b' })];
+  await chat([first, second]);
+  await cards().nth(0).getByRole('button', { name: 'Approve' }).click();
+  (await site.asked()).send([
+    { type: 'start', messageId: 'assistant-1' },
+    cardChunk(decided(first)),
+    { type: 'finish' },
+  ]);
+  await expect.poll(() => cards().count()).toBe(1);
+  await settled();
+  const box = await button('Approve').boundingBox();
+  const click = () => page.mouse.click((box?.x ?? 0) + 5, (box?.y ?? 0) + 5);
+  await click();
+  await nothingMore();
+  await passing(500);
+  await click();
+  const asked = await site.asked();
+  expect(asked.body.decisions).toMatchObject([{ interruptId: 'b' }]);
+  asked.send(wentOn([decided(second)], 'Paid.'));
+  await settled();
+});
+
+test('keys decide the next card at once, but only after they have gone to its button', async () => {
+  await withClock();
+  const [first, second] = [card({ id: 'a' }), card({ id: 'b' })];
+  await chat([first, second]);
+  await cards().nth(0).getByRole('button', { name: 'Approve' }).press('Enter');
+  (await site.asked()).send([
+    { type: 'start', messageId: 'assistant-1' },
+    cardChunk(decided(first)),
+    { type: 'finish' },
+  ]);
+  await expect.poll(() => cards().count()).toBe(1);
+  await settled();
+  await page.keyboard.press('Enter');
+  await nothingMore();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  const asked = await site.asked();
+  expect(asked.body.decisions).toMatchObject([{ interruptId: 'b' }]);
+  asked.send(wentOn([decided(second)], 'Paid.'));
+  await settled();
+});
+
 test('what is decided while the chat is busy waits, and goes out together', async () => {
   const all = [card({ id: 'a' }), card({ id: 'b' }), card({ id: 'c' })];
   await chat(all);

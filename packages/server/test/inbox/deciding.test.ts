@@ -1,6 +1,6 @@
 // Deciding in the inbox, with a mouse: each way to decide, as a person meets it.
 import { expect, test } from 'vitest';
-import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
+import { browse, card, cardPath, list, openDesk, PHONE, withBrowser } from './desk.ts';
 
 withBrowser();
 
@@ -163,4 +163,31 @@ test('who may not decide sees the card without its buttons', async () => {
   const page = await browse(desk, 'grace', cardPath(id));
   await card(page).getByText('You may see this, and not decide it.').waitFor();
   expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
+});
+
+test('a double tap on the list of a phone opens a card, and does not approve what comes under the finger', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada', '/', { viewport: PHONE, hasTouch: true });
+  const row = list(page).getByRole('link', { name: /Pay 500/ });
+  await row.waitFor();
+  // The moment in which buttons that have just come take no pointer lasts as long as the test needs it.
+  const hold = (state: string) =>
+    page.evaluate(`(() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync('* { animation-play-state: ${state} !important }');
+      document.adoptedStyleSheets = [sheet];
+    })()`);
+  await hold('paused');
+  await row.tap();
+  const approve = card(page).getByRole('button', { name: 'Approve' });
+  await approve.waitFor();
+  const box = await approve.boundingBox();
+  const under = `document.elementFromPoint(${(box?.x ?? 0) + 5}, ${(box?.y ?? 0) + 5})?.closest('button')`;
+  expect(await page.evaluate(`${under} == null`)).toBe(true);
+  await hold('running');
+  await approve.tap();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
 });
