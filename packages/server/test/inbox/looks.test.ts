@@ -124,6 +124,26 @@ test('on a phone there is one pane at a time, and the decisions stay in reach', 
     .waitFor();
 });
 
+test.for([
+  ['desktop', DESKTOP.width],
+  ['small window', 800],
+  ['phone', PHONE.width],
+] as const)('values that are nested deep stand on the card in view: %s', async ([, width]) => {
+  const desk = await openDesk();
+  const details = { part2: { part3: { part4: { part5: { amount: 90_000, to: 'an account of somebody' } } } } };
+  const runId = await desk.start([['publish', { title: 'Hello', list: [{ details }] }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id), { viewport: { width, height: 900 } });
+  const input = card(page).locator('[data-countersign="input"]');
+  const frame = await input.boundingBox();
+  const right = (frame?.x ?? 0) + (frame?.width ?? 0);
+  for (const text of ['Hello', '90000', 'an account of somebody']) {
+    const box = await input.getByText(text).boundingBox();
+    expect(box?.width).toBeGreaterThan(20);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(right);
+  }
+});
+
 test('on a phone a long choice has its own line, and short ones share one', async () => {
   const desk = await openDesk();
   const long = 'A choice with a rather long text that goes on for more than one line on a phone';
