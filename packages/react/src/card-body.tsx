@@ -56,7 +56,7 @@ export function CardBody({ interrupt, renderInput }: CardBodyProps) {
   const added =
     payload === null || payload === true || typeof payload === 'string'
       ? undefined
-      : besides(payload, ['message', ...asked.payload, ...shownAsFacts(interrupt)]);
+      : besides(payload, [...asked.payload, ...shownAlready(interrupt)]);
   return (
     <>
       {renderInput
@@ -90,10 +90,11 @@ export function CardBody({ interrupt, renderInput }: CardBodyProps) {
   );
 }
 
-/** How the question is asked (`needsApproval: () => ({ risk, expiresIn })`) may stand in its payload: that is shown already. */
-function shownAsFacts({ payload, risk, labels, expiresAt, onExpiry }: AnyCard): readonly string[] {
+/** The message, and how the question is asked (`needsApproval: () => ({ risk, expiresIn })`), may stand in its payload. */
+function shownAlready({ payload, risk, labels, expiresAt, onExpiry }: AnyCard): readonly string[] {
   const said = recordOf(payload);
   return [
+    ...(typeof said.message === 'string' ? ['message'] : []),
     ...(said.risk === risk ? ['risk'] : []),
     ...(JSON.stringify(said.labels) === JSON.stringify(labels) ? ['labels'] : []),
     ...(expiresAt === null ? [] : ['expiresIn']),

@@ -221,3 +221,8 @@ test('how it is asked is shown once; what the payload says otherwise is shown to
   await show(page, chat([card({ ...facts, payload: { ...asked, risk: 'low', ticket: 7 } })]));
   expect(await root().locator('[data-countersign="payload"]').innerText()).toMatch(/^risk\s+low\s+ticket\s+7$/);
 });
+
+test('a message that is no text is shown with the rest of the payload', async () => {
+  await show(page, chat([card({ payload: { message: { warning: 'deletes 4711 rows' }, more: 1 } })]));
+  expect(await root().locator('[data-countersign="payload"]').innerText()).toContain('deletes 4711 rows');
+});
