@@ -26,3 +26,10 @@ test('an object that became a list changed as a whole', () => {
 test('a name that could be taken for a path stands in quotes', () => {
   expect(pathText(['items', 2, 'a.b', 'name'])).toBe('items[2]["a.b"].name');
 });
+
+test('lists inside lists are compared in time', () => {
+  const nested = (leaf: number) => Array.from({ length: 200 }).reduce<unknown>((inner) => [inner], leaf);
+  expect(differencesOf(nested(1), nested(2))).toEqual([
+    { path: Array.from({ length: 200 }, () => 0), is: 'changed', before: 1, after: 2 },
+  ]);
+});

@@ -17,6 +17,16 @@ export function differencesOf(before: unknown, after: unknown, path: Path = []):
   return [{ path, is: 'changed', before, after }];
 }
 
+/** Whether two JSON values are the same, in whatever order their names stand. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
+}
+
 function inRecords(before: Record<string, unknown>, after: Record<string, unknown>, path: Path): readonly Difference[] {
   const kept = Object.keys(before).flatMap((key): readonly Difference[] => {
     const place = [...path, key];
@@ -30,11 +40,10 @@ function inRecords(before: Record<string, unknown>, after: Record<string, unknow
 /** What both have at their beginning and at their end is left out, so that one entry more is one difference. */
 function inLists(before: readonly unknown[], after: readonly unknown[], path: Path): readonly Difference[] {
   const shorter = Math.min(before.length, after.length);
-  const same = (a: unknown, b: unknown) => differencesOf(a, b).length === 0;
   let start = 0;
-  while (start < shorter && same(before[start], after[start])) start += 1;
+  while (start < shorter && isSame(before[start], after[start])) start += 1;
   let end = 0;
-  while (end < shorter - start && same(before.at(-1 - end), after.at(-1 - end))) end += 1;
+  while (end < shorter - start && isSame(before.at(-1 - end), after.at(-1 - end))) end += 1;
   const old = before.slice(start, before.length - end);
   const fresh = after.slice(start, after.length - end);
   return Array.from({ length: Math.max(old.length, fresh.length) }).flatMap((_, offset): readonly Difference[] => {

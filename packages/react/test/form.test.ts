@@ -33,6 +33,21 @@ test('an enum is a row of buttons, and a button answers at once', async () => {
   expect(await answers()).toEqual(['small', 0, false, null]);
 });
 
+test('choices that read alike are told apart, and what was proposed keeps its type', async () => {
+  const choice = { enum: ['true', true, 'null', null] };
+  const schema = { type: 'object', properties: { amount: { type: 'number' }, choice }, required: ['amount', 'choice'] };
+  await form(schema, { initial: { amount: 1, choice: true } });
+  expect(await page.getByRole('radiogroup').locator('label bdi').allInnerTexts()).toEqual([
+    '"true"',
+    'true',
+    '"null"',
+    'Nothing (null)',
+  ]);
+  await field('amount').fill('2');
+  await send();
+  expect(await answers()).toEqual([{ amount: 2, choice: true }]);
+});
+
 test('a union of constants with titles is a row of buttons', async () => {
   await form({
     oneOf: [

@@ -1,8 +1,9 @@
 // Drafts: what a person has filled in so far, and how it is read as JSON.
 import type { Problem } from 'countersign/ui';
 import type { Words } from '../appearance.tsx';
+import { isSame } from '../difference.ts';
 import { numberIn, textProblem } from './check.ts';
-import { type Field, plainText } from './field.ts';
+import type { Field } from './field.ts';
 
 /** Parallel to the fields. Text stays as typed, so that half a number can be typed on. */
 export type Draft =
@@ -38,7 +39,7 @@ export function draftOf(field: Field, value: unknown): Draft {
     case 'boolean':
       return typeof value === 'boolean' ? { is: 'boolean', value } : asText;
     case 'choice': {
-      const index = field.options.findIndex((option) => same(option.value, value));
+      const index = field.options.findIndex((option) => isSame(option.value, value));
       return index >= 0 ? { is: 'choice', index } : asText;
     }
     case 'array':
@@ -221,8 +222,6 @@ function holdsJson(draft: Draft): boolean {
       return false;
   }
 }
-
-const same = (a: unknown, b: unknown): boolean => a === b || plainText(a) === plainText(b);
 
 function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -65,7 +65,7 @@ function readField(given: unknown, root: Schema): Field {
   if (!schema) return { ...describe(given), is: 'json' };
   const described = describe(schema);
   const choices = choicesOf(schema, root);
-  if (choices) return { ...described, is: 'choice', options: choices };
+  if (choices) return { ...described, is: 'choice', options: toldApart(choices) };
   const branches = branchesOf(schema);
   if (branches) return unionOf(branches, described, root);
   switch (schema.type) {
@@ -252,8 +252,20 @@ function defined(described: Described): Partial<Described> {
 const labelOf = (schema: Schema, value: unknown): string =>
   typeof schema.title === 'string' ? schema.title : plainText(value);
 
-/** A value as the label of a choice. */
-export const plainText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** Answers to choose from, each with what it says. */
+export const optionsOf = (values: readonly unknown[]): readonly Option[] =>
+  toldApart(values.map((value) => ({ value, label: plainText(value) })));
+
+/** Where two choices would read alike, such as `"1"` and `1`, each is shown as JSON. */
+function toldApart(options: readonly Option[]): readonly Option[] {
+  const alike = new Map<string, number>();
+  for (const { label } of options) alike.set(label, (alike.get(label) ?? 0) + 1);
+  return options.map((option) =>
+    alike.get(option.label) === 1 ? option : { ...option, label: JSON.stringify(option.value) },
+  );
+}
+
+const plainText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 const numeric = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 

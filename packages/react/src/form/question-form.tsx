@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, useId, useMemo, useRef, useState } from
 import { useNamed, useWords } from '../appearance.tsx';
 import { VisibleText } from '../visible-text.tsx';
 import { type Draft, draftOf, emptyDraft, needed, readDraft } from './draft.ts';
-import { type Field, fieldOf, plainText } from './field.ts';
+import { type Field, fieldOf, optionsOf } from './field.ts';
 import { FieldView } from './field-view.tsx';
 import { FormContext, pathKey } from './form-context.tsx';
 
@@ -40,11 +40,7 @@ export function QuestionForm(props: QuestionFormProps) {
   if (choices && choices.length > 0)
     return (
       <>
-        <ChoiceButtons
-          {...props}
-          {...(allowOther && { problems: [] })}
-          options={choices.map((value) => ({ value, label: plainText(value) }))}
-        />
+        <ChoiceButtons {...props} {...(allowOther && { problems: [] })} options={optionsOf(choices)} />
         {allowOther && <FieldsForm {...props} field={field} label={words.otherAnswer} submitLabel={words.sendOther} />}
       </>
     );

@@ -166,7 +166,8 @@ export function ChoiceField(placed: Placed<Field & { is: 'choice' | 'boolean' }>
         >
           {chosen < 0 && <option value={-1}>{words.choose}</option>}
           {all.map((option, index) => (
-            <option key={option.label} value={index}>
+            // biome-ignore lint/suspicious/noArrayIndexKey: two choices may be the same.
+            <option key={index} value={index}>
               {option.label}
             </option>
           ))}
@@ -188,7 +189,8 @@ export function ChoiceField(placed: Placed<Field & { is: 'choice' | 'boolean' }>
       </span>
       <Description {...placed} />
       {all.map((option, index) => (
-        <label key={option.label} {...named('option')}>
+        // biome-ignore lint/suspicious/noArrayIndexKey: two choices may be the same.
+        <label key={index} {...named('option')}>
           <input
             {...named('radio')}
             type="radio"
