@@ -30,46 +30,81 @@ export const newKey = (): string => `entry-${++keys}`;
 
 /** A draft of a given value. What does not fit the field is kept as JSON text, so that nothing is lost from sight. */
 export function draftOf(field: Field, value: unknown): Draft {
-  const asText: Draft = { is: 'json', text: JSON.stringify(value, null, 2) ?? '' };
+  return drafted(field, value, { left: TRIES_AT_MOST }) ?? jsonOf(value);
+}
+
+/** A schema may have more ways through it than there is time to try; then the value is edited as text. */
+const TRIES_AT_MOST = 5_000;
+
+type Tries = { left: number };
+
+const jsonOf = (value: unknown): Draft => ({ is: 'json', text: JSON.stringify(value, null, 2) ?? '' });
+
+/** Undefined if the value as a whole does not fit. While a branch of a union is tried, neither may anything inside it. */
+function drafted(field: Field, value: unknown, tries: Tries, isTrial = false): Draft | undefined {
+  if (isTrial && tries.left-- <= 0) return undefined;
+  const inside = (field: Field, value: unknown) =>
+    drafted(field, value, tries, isTrial) ?? (isTrial ? undefined : jsonOf(value));
   switch (field.is) {
     case 'text':
-      return typeof value === 'string' ? { is: 'text', text: value } : asText;
+      return typeof value === 'string' ? { is: 'text', text: value } : undefined;
     case 'number':
-      return typeof value === 'number' ? { is: 'text', text: String(value) } : asText;
+      return typeof value === 'number' ? { is: 'text', text: String(value) } : undefined;
     case 'boolean':
-      return typeof value === 'boolean' ? { is: 'boolean', value } : asText;
+      return typeof value === 'boolean' ? { is: 'boolean', value } : undefined;
     case 'choice': {
       const index = field.options.findIndex((option) => isSame(option.value, value));
-      return index >= 0 ? { is: 'choice', index } : asText;
+      return index >= 0 ? { is: 'choice', index } : undefined;
     }
-    case 'array':
-      if (!Array.isArray(value) || value.length > ENTRIES_AT_MOST) return asText;
-      return { is: 'array', items: value.map((item) => ({ key: newKey(), draft: draftOf(field.item(), item) })) };
-    case 'object': {
-      if (!isRecord(value) || Object.keys(value).length > ENTRIES_AT_MOST) return asText;
-      const known = new Set(field.properties.map(({ name }) => name));
-      const others = Object.entries(value).filter(([name]) => !known.has(name));
-      const { others: other } = field;
-      if (others.length > 0 && !other) return asText;
-      return {
-        is: 'object',
-        properties: field.properties.map(({ name, field }) =>
-          Object.hasOwn(value, name) ? draftOf(field(), value[name]) : ABSENT,
-        ),
-        others: others.flatMap(([name, entry]) =>
-          other ? [{ key: newKey(), name, draft: draftOf(other(), entry) }] : [],
-        ),
-      };
+    case 'array': {
+      if (!Array.isArray(value) || value.length > ENTRIES_AT_MOST) return undefined;
+      const items: KeyedDraft[] = [];
+      for (const item of value) {
+        const draft = inside(field.item(), item);
+        if (!draft) return undefined;
+        items.push({ key: newKey(), draft });
+      }
+      return { is: 'array', items };
     }
-    case 'union': {
-      const drafts = field.branches.map(({ field }) => draftOf(field(), value));
-      const branch = drafts.findIndex((draft) => !holdsJson(draft));
-      const draft = drafts[branch];
-      return draft ? { is: 'union', branch, draft } : asText;
-    }
+    case 'object':
+      return isRecord(value) ? draftedObject(field, value, inside) : undefined;
+    case 'union':
+      for (const [branch, { field: inner }] of field.branches.entries()) {
+        const draft = drafted(inner(), value, tries, true);
+        if (draft) return { is: 'union', branch, draft };
+      }
+      return undefined;
     case 'json':
-      return asText;
+      return undefined;
   }
+}
+
+function draftedObject(
+  field: Field & { is: 'object' },
+  value: { readonly [key: string]: unknown },
+  inside: (field: Field, value: unknown) => Draft | undefined,
+): Draft | undefined {
+  if (Object.keys(value).length > ENTRIES_AT_MOST) return undefined;
+  const known = new Map(field.properties.map(({ name, field }) => [name, field()]));
+  const { others: other } = field;
+  const drafts = new Map<string, Draft>();
+  // Constants first: they tell at once whether this is the branch, however much there is in the rest.
+  const names = Object.keys(value);
+  const isConstant = (name: string) => Number(known.get(name)?.is === 'choice');
+  for (const name of names.toSorted((a, b) => isConstant(b) - isConstant(a))) {
+    const own = known.get(name) ?? other?.();
+    const draft = own && inside(own, value[name]);
+    if (!draft) return undefined;
+    drafts.set(name, draft);
+  }
+  return {
+    is: 'object',
+    properties: field.properties.map(({ name }) => drafts.get(name) ?? ABSENT),
+    others: names.flatMap((name) => {
+      const draft = known.has(name) ? undefined : drafts.get(name);
+      return draft ? [{ key: newKey(), name, draft }] : [];
+    }),
+  };
 }
 
 /** A draft of nothing yet: what is given by default, or empty. */
@@ -203,24 +238,6 @@ function readObject(
 /** Where an answer is needed, none is a problem. */
 export function needed(read: Read, words: Words, path: readonly string[]): Read {
   return read.is === 'absent' ? { is: 'wrong', problems: [{ path, message: words.mustBeGiven }] } : read;
-}
-
-function holdsJson(draft: Draft): boolean {
-  switch (draft.is) {
-    case 'json':
-      return true;
-    case 'object':
-      return draft.properties.some(holdsJson) || draft.others.some(({ draft }) => holdsJson(draft));
-    case 'array':
-      return draft.items.some(({ draft }) => holdsJson(draft));
-    case 'union':
-      return holdsJson(draft.draft);
-    case 'absent':
-    case 'text':
-    case 'choice':
-    case 'boolean':
-      return false;
-  }
 }
 
 function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
