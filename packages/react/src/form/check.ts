@@ -50,10 +50,18 @@ export function numberIn(
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(given) || !Number.isFinite(number))
     return { problem: words.mustBeNumber };
   if (field.integer && !Number.isInteger(number)) return { problem: words.mustBeInteger };
-  if (/^[+-]?\d+$/.test(given) && BigInt(given.replace('+', '')) !== BigInt(number))
-    return { problem: words.tooManyDigits };
+  if (digitsOf(given) !== digitsOf(String(number))) return { problem: words.tooManyDigits };
   const problem = limitProblem(number, field, words);
   return problem === undefined ? { number } : { problem };
+}
+
+/** A number as text in one form, whatever its zeros, point and exponent: `1.50`, `15e-1` and `+1.5` are `15e-1`. */
+function digitsOf(text: string): string {
+  const [, sign = '', whole = '', part = '', power = '0'] = /^([+-]?)(\d*)\.?(\d*)(?:e(.+))?$/i.exec(text) ?? [];
+  const digits = (whole + part).replace(/^0+/, '');
+  const short = digits.replace(/0+$/, '');
+  if (short === '') return '0';
+  return `${sign.replace('+', '')}${short}e${Number(power) - part.length + digits.length - short.length}`;
 }
 
 function limitProblem(number: number, field: NumberField, words: Words): string | undefined {
