@@ -55,9 +55,7 @@ export function hasHidden(text: string): boolean {
   return stretchesOf(text).some(({ is }) => is === 'hidden');
 }
 
-const SHOWN_AT_MOST = 8;
-
-/** How hidden characters are shown: `⟦U+202E⟧`, `⟦U+200B ×300⟧`. */
+/** How hidden characters are shown, all of them: `⟦U+202E⟧`, `⟦U+200B ×300⟧`. */
 export function escapeOf(codePoints: readonly string[]): string {
   const runs: { codePoint: string; count: number }[] = [];
   for (const codePoint of codePoints) {
@@ -65,11 +63,7 @@ export function escapeOf(codePoints: readonly string[]): string {
     if (last?.codePoint === codePoint) last.count += 1;
     else runs.push({ codePoint, count: 1 });
   }
-  const shown = runs
-    .slice(0, SHOWN_AT_MOST)
-    .map(({ codePoint, count }) => (count > 1 ? `${codePoint} ×${count}` : codePoint));
-  const left = runs.slice(SHOWN_AT_MOST).reduce((sum, { count }) => sum + count, 0);
-  return `⟦${shown.join(' ')}${left > 0 ? ` and ${left} more` : ''}⟧`;
+  return `⟦${runs.map(({ codePoint, count }) => (count > 1 ? `${codePoint} ×${count}` : codePoint)).join(' ')}⟧`;
 }
 
 const codePoint = (character: string): string =>
