@@ -54,7 +54,8 @@ type Outcome = { readonly input?: unknown; readonly output?: unknown; readonly e
 function CallView({ name, part }: { readonly name: string; readonly part: Outcome }) {
   return (
     <Line
-      title={part.errorText === undefined ? `Used ${name}` : `Tried ${name}`}
+      how={part.errorText === undefined ? 'Used' : 'Tried'}
+      tool={name}
       aside={part.errorText === undefined ? undefined : 'failed'}
     >
       {part.input !== undefined && <ReadableValue value={part.input} />}
@@ -71,7 +72,7 @@ function DecidedCall({ card, part, isLast }: DecidedCallProps) {
   if (card.status === 'pending' && isLast) return null;
   const how = decision ? outcomeOf(decision).word : 'Withdrawn';
   return (
-    <Line title={`${how}: ${card.tool}`} aside={decision?.by ?? undefined}>
+    <Line how={`${how}:`} tool={card.tool} aside={decision?.by ?? undefined}>
       <ReadableValue value={card.input} />
       <DecisionSummary interrupt={card} />
       {(decision?.type === 'approve' || decision?.type === 'restart') && <Result part={part} />}
@@ -95,18 +96,23 @@ function Result({ part }: { readonly part: Outcome }) {
   );
 }
 
-function Line({
-  title,
-  aside,
-  children,
-}: {
-  readonly title: string;
+type LineProps = {
+  readonly how: string;
+  /** As the model wrote it: it may have made it up. */
+  readonly tool: string;
   readonly aside: string | undefined;
   readonly children: ReactNode;
-}) {
+};
+
+function Line({ how, tool, aside, children }: LineProps) {
+  const title = (
+    <span className="min-w-0 wrap-anywhere">
+      {how} <VisibleText text={tool} />
+    </span>
+  );
   return (
     <div className="panel px-3 py-2">
-      <Disclosure title={title} {...(aside !== undefined && { aside })}>
+      <Disclosure title={title} {...(aside !== undefined && { aside: <VisibleText text={aside} /> })}>
         <div className="flex flex-col gap-3">{children}</div>
       </Disclosure>
     </div>

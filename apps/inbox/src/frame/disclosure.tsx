@@ -3,7 +3,7 @@ import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 type DisclosureProps = {
-  readonly title: string;
+  readonly title: ReactNode;
   readonly aside?: ReactNode;
   readonly isOpen?: boolean;
   readonly children: ReactNode;

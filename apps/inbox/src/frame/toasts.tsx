@@ -1,8 +1,9 @@
 // Short messages about what was done. They are read out, and they go by themselves.
+import { VisibleText } from '@countersign/react';
 import { CircleCheck, TriangleAlert, X } from 'lucide-react';
-import { type ReactNode, useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'react';
 
-type Toast = { readonly id: number; readonly tone: 'done' | 'trouble'; readonly text: ReactNode };
+type Toast = { readonly id: number; readonly tone: 'done' | 'trouble'; readonly text: string };
 
 const SHOWN_MS = { done: 6_000, trouble: 12_000 } as const;
 
@@ -10,7 +11,7 @@ let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-export function showToast(tone: Toast['tone'], text: ReactNode): void {
+export function showToast(tone: Toast['tone'], text: string): void {
   lastId += 1;
   const toast = { id: lastId, tone, text };
   change([...toasts.slice(-2), toast]);
@@ -50,7 +51,9 @@ export function Toasts() {
           ) : (
             <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0 text-danger" />
           )}
-          <p className="min-w-0 wrap-anywhere">{text}</p>
+          <p className="min-w-0 wrap-anywhere">
+            <VisibleText text={text} />
+          </p>
           <button type="button" className="-my-1 rounded p-1 text-muted hover:text-ink" onClick={() => dismiss(id)}>
             <X aria-hidden="true" className="size-4" />
             <span className="sr-only">Dismiss</span>

@@ -263,3 +263,12 @@ test('hostile input is shown as text and does nothing', async () => {
   expect(await card(page).locator('pre').first().textContent()).toContain('U+202E');
   expect(await page.evaluate("'polluted' in {}")).toBe(false);
 });
+
+test('the name of a tool that the model made up hides nothing in the chat', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay\u202E)005(', {}]]);
+  const page = await browse(desk, 'ada', `/chat/clerk/${runId}`);
+  const line = page.getByText('Tried').first();
+  await line.waitFor();
+  expect(await line.textContent()).toBe('Tried pay⟦U+202E⟧)005(');
+});
