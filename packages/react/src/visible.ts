@@ -36,17 +36,15 @@ const PIECES = new RegExp(`(?<ordinary>${ORDINARY})|(?<hidden>(?:(?!${ORDINARY})
 
 /** Cuts a text into what can be seen and what cannot. */
 export function stretchesOf(text: string): readonly Stretch[] {
-  // A line may end in two characters; together they are an ordinary end of a line.
-  const given = text.replaceAll('\r\n', '\n');
   const stretches: Stretch[] = [];
   let from = 0;
-  for (const { 0: piece, index, groups } of given.matchAll(PIECES)) {
+  for (const { 0: piece, index, groups } of text.matchAll(PIECES)) {
     if (groups?.hidden === undefined) continue;
-    if (index > from) stretches.push({ is: 'text', text: given.slice(from, index) });
+    if (index > from) stretches.push({ is: 'text', text: text.slice(from, index) });
     stretches.push({ is: 'hidden', codePoints: Array.from(piece, codePoint) });
     from = index + piece.length;
   }
-  if (from < given.length) stretches.push({ is: 'text', text: given.slice(from) });
+  if (from < text.length) stretches.push({ is: 'text', text: text.slice(from) });
   return stretches;
 }
 

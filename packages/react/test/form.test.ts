@@ -320,3 +320,14 @@ test('what the server found wrong stands at its field until the field is changed
   expect(await dish.getAttribute('aria-invalid')).toBe(null);
   expect(await field('street').getAttribute('aria-invalid')).toBe('true');
 });
+
+test('a text whose lines end in CRLF keeps them as it is edited', async () => {
+  await form({ type: 'string', maxLength: 5_000 }, { initial: 'one\r\ntwo' });
+  await page.getByRole('textbox').click();
+  await page.keyboard.press('ControlOrMeta+Home');
+  await page.keyboard.type('1 ');
+  await page.keyboard.press('ControlOrMeta+End');
+  await page.keyboard.type('\n3');
+  await send();
+  expect(await answers()).toEqual(['1 one\r\ntwo\r\n3']);
+});

@@ -32,8 +32,8 @@ export function TextField(placed: Placed<Typed>) {
     <div {...named('field')} data-field={field.is === 'text' ? field.format : field.is}>
       <Label {...placed} />
       <Description {...placed} />
-      {field.is === 'text' && (field.multiline || text.includes('\n')) ? (
-        <textarea {...common} value={text} onChange={(event) => change(event.target.value)} />
+      {field.is === 'text' && (field.multiline || /[\r\n]/.test(text)) ? (
+        <textarea {...common} value={text} onChange={(event) => change(withLineEndsOf(text, event.target.value))} />
       ) : (
         <input {...common} {...controlFor(field, text)} onChange={(event) => change(saidBy(field, event))} />
       )}
@@ -53,6 +53,12 @@ export function TextField(placed: Placed<Typed>) {
       )}
     </div>
   );
+}
+
+/** A browser's control ends every line in LF. A text whose lines all end in CRLF keeps that. */
+function withLineEndsOf(before: string, after: string): string {
+  const isAllCrlf = before.includes('\r\n') && !/[\r\n]/.test(before.replaceAll('\r\n', ''));
+  return isAllCrlf ? after.replaceAll('\n', '\r\n') : after;
 }
 
 const NATIVE = {
