@@ -1,20 +1,26 @@
 // A JSON value in readable form: a list of names and values if it is flat, JSON text if it is deep.
 import { useNamed, useWords } from './appearance.tsx';
+import { JsonText } from './json-text.tsx';
 import { VisibleText } from './visible-text.tsx';
 
-export type ValueViewProps = { readonly value: unknown; readonly className?: string };
+export type ValueViewProps = {
+  readonly value: unknown;
+  /** As it travels, in JSON, even if it is flat. */
+  readonly asJson?: boolean;
+  readonly className?: string;
+};
 
 const LISTED_AT_MOST = 50;
 
 /** Shows everything: what a person decides on is never cut short. */
-export function ValueView({ value, className }: ValueViewProps) {
+export function ValueView({ value, asJson = false, className }: ValueViewProps) {
   const named = useNamed();
   const words = useWords();
-  if (isScalar(value)) return <ScalarView value={value} {...(className !== undefined && { className })} />;
-  if (!isFlat(value))
+  if (isScalar(value) && !asJson) return <ScalarView value={value} {...(className !== undefined && { className })} />;
+  if (!isFlat(value) || asJson)
     return (
-      <pre {...named('json', className)}>
-        <VisibleText text={JSON.stringify(value, null, 2) ?? ''} />
+      <pre {...named('json', className)} dir="ltr">
+        <JsonText value={value} />
       </pre>
     );
   const entries = Object.entries(value);

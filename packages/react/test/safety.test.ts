@@ -158,6 +158,8 @@ test('text in any script, emoji included, stays as it is', async () => {
 
 test('a very long text and ten thousand entries are shown whole', async () => {
   const long = 'x'.repeat(1_000_000);
+  await show(page, { is: 'value', value: [long, '"é'.repeat(1_000_000)] });
+  expect((await root().textContent())?.length).toBeGreaterThan(4_000_000);
   await show(page, { is: 'value', value: { long } });
   expect((await root().textContent())?.length).toBe(1_000_004);
   const items = Array.from({ length: 10_000 }, (_, index) => ({ index, name: `<b>${index}</b>` }));
@@ -170,6 +172,13 @@ test('a very long text and ten thousand entries are shown whole', async () => {
 test('a text that looks like a number, or like nothing, is told apart from one', async () => {
   await show(page, { is: 'value', value: { a: '5', b: 5, c: '', d: 'null', e: null, f: ' x' } });
   expect(await root().locator('dd').allTextContents()).toEqual(['"5"', '5', '(empty text)', '"null"', 'null', '" x"']);
+});
+
+test('in JSON a name stands before its value, in a script that is written from the right too', async () => {
+  await show(page, { is: 'value', value: { transfer: { אבג: 'דהו' } } });
+  expect(await root().textContent()).toBe(JSON.stringify({ transfer: { אבג: 'דהו' } }, null, 2));
+  const [name, value] = [root().getByText('אבג'), root().getByText('דהו')];
+  expect((await name.boundingBox())?.x).toBeLessThan((await value.boundingBox())?.x ?? 0);
 });
 
 test('a difference is told in words', async () => {

@@ -1,5 +1,5 @@
 // The input of a call in readable form, or as it travels, in JSON.
-import { VisibleText } from '@countersign/react';
+import { ValueView } from '@countersign/react';
 import { useState } from 'react';
 import { ReadableValue } from '../conversation/readable-value.tsx';
 
@@ -9,9 +9,7 @@ export function InputView({ value }: { readonly value: unknown }) {
   return (
     <div data-countersign="input" className="relative">
       {isRaw ? (
-        <pre className="json pr-16">
-          <VisibleText text={JSON.stringify(value, null, 2) ?? ''} />
-        </pre>
+        <ValueView value={value} asJson className="pr-16" />
       ) : (
         <div className={hasNames ? 'pr-12' : undefined}>
           <ReadableValue value={value} />

@@ -1,5 +1,5 @@
 // The events of a run as they are recorded. Each opens to its whole JSON.
-import { VisibleText } from '@countersign/react';
+import { ValueView, VisibleText } from '@countersign/react';
 import { useState } from 'react';
 import type { RunEvent } from '../api/wire.ts';
 import { Moment } from '../live/time.tsx';
@@ -42,11 +42,7 @@ function EventView({ event }: { readonly event: RunEvent }) {
           </span>
         )}
       </summary>
-      {isOpen && (
-        <pre className="json m-3 mt-0">
-          <VisibleText text={JSON.stringify(event, null, 2)} />
-        </pre>
-      )}
+      {isOpen && <ValueView value={event} asJson className="m-3 mt-0" />}
     </details>
   );
 }
