@@ -30,7 +30,7 @@ export function ValueView({ value, asJson = false, className }: ValueViewProps) 
       {entries.map(([name, entry]) => (
         <div key={name} {...named('entry')}>
           <dt {...named('entry-name')}>
-            <VisibleText text={name} />
+            <VisibleText text={name} isName />
           </dt>
           <dd {...named('entry-value')}>
             <ScalarView value={entry} />

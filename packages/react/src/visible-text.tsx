@@ -3,18 +3,24 @@ import { useMemo } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
 import { escapeOf, stretchesOf } from './visible.ts';
 
-export type VisibleTextProps = { readonly text: string; readonly className?: string };
+export type VisibleTextProps = {
+  readonly text: string;
+  /** It is the name of a value: one with spaces that would not be seen, or none at all, stands in quotes. */
+  readonly isName?: boolean;
+  readonly className?: string;
+};
 
 /**
  * Shows invisible, control and bidirectional characters, and spaces that are not the space, as `⟦U+202E⟧`. Text in any
  * script, and emoji, stay as they are. It is isolated, so that its direction does not reach what stands around it.
  */
-export function VisibleText({ text, className }: VisibleTextProps) {
+export function VisibleText({ text, isName = false, className }: VisibleTextProps) {
   const named = useNamed();
   const words = useWords();
-  const stretches = useMemo(() => stretchesOf(text), [text]);
+  const isQuoted = isName && ODD_NAME.test(text);
+  const stretches = useMemo(() => stretchesOf(isQuoted ? JSON.stringify(text) : text), [text, isQuoted]);
   return (
-    <bdi {...named('text', className)}>
+    <bdi {...named('text', className)} {...(isQuoted && { style: SPACES_KEPT })}>
       {stretches.map((stretch, index) => {
         if (stretch.is === 'text') return stretch.text;
         return (
@@ -27,3 +33,7 @@ export function VisibleText({ text, className }: VisibleTextProps) {
     </bdi>
   );
 }
+
+// Nothing; spaces at its ends, beside each other, or other than the space; or a quote, which would look like one of ours.
+const ODD_NAME = /^$|^\s|\s$|\s\s|[^\S ]|^"/;
+const SPACES_KEPT = { whiteSpace: 'pre-wrap' } as const;

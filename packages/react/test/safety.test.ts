@@ -174,6 +174,21 @@ test('a text that looks like a number, or like nothing, is told apart from one',
   expect(await root().locator('dd').allTextContents()).toEqual(['"5"', '5', '(empty text)', '"null"', 'null', '" x"']);
 });
 
+test('names that differ only in spaces are told apart', async () => {
+  const names = ['to', 'to ', 'pay to', 'pay  to', 'pay\nto', '', ' ', '"to "'];
+  await show(page, { is: 'value', value: Object.fromEntries(names.map((name) => [name, 'A'])) });
+  expect(await root().locator('dt').allInnerTexts()).toEqual([
+    'to',
+    '"to "',
+    'pay to',
+    '"pay  to"',
+    '"pay\\nto"',
+    '""',
+    '" "',
+    '"\\"to \\""',
+  ]);
+});
+
 test('in JSON a name stands before its value, in a script that is written from the right too', async () => {
   await show(page, { is: 'value', value: { transfer: { אבג: 'דהו' } } });
   expect(await root().textContent()).toBe(JSON.stringify({ transfer: { אבג: 'דהו' } }, null, 2));

@@ -32,7 +32,7 @@ export function ReadableValue({ value, depth = 0 }: ReadableValueProps) {
       {entries.map(([name, entry]) => (
         <div key={name} data-countersign="entry">
           <dt data-countersign="entry-name">
-            <VisibleText text={name} />
+            <VisibleText text={name} isName />
           </dt>
           <dd data-countersign="entry-value" className={isNested(entry) ? 'border-l-2 border-line pl-3' : undefined}>
             <ReadableValue value={entry} depth={depth + 1} />
