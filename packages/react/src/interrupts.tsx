@@ -1,16 +1,19 @@
 // All cards that wait in a chat: a new one is announced, and the focus is never taken or lost.
-import type { InterruptCard } from 'countersign/ui';
+import type { InterruptCard, Problem } from 'countersign/ui';
 import { Fragment, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
 import { ApprovalCard } from './approval-card.tsx';
+import { DecisionSummary } from './decision-summary.tsx';
 import type { ChatLike } from './interrupt.ts';
 import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
 import { usePointerRest } from './use-pointer-rest.ts';
 import { VisibleText } from './visible-text.tsx';
 
+type AnyCard = InterruptCard<string, any>;
+
 type Layout = {
   /** Replaces the card of an interrupt; return undefined for the usual one. */
-  readonly renderCard?: (interrupt: InterruptCard<string, any>, actions: UseInterrupts<any>) => ReactNode | undefined;
+  readonly renderCard?: (interrupt: AnyCard, actions: UseInterrupts<any>) => ReactNode | undefined;
   /** Where the focus goes when the last card is decided, such as the chat's input. */
   readonly returnFocus?: RefObject<HTMLElement | null>;
   readonly headingLevel?: 2 | 3 | 4 | 5 | 6;
@@ -52,7 +55,7 @@ function Cards({
   const named = useNamed();
   const words = useWords();
   const id = useId();
-  const { interrupts } = actions;
+  const { interrupts, decided } = actions;
   const ids = interrupts.map((interrupt) => interrupt.id);
   const region = useFocusKept(ids, returnFocus);
   const rest = usePointerRest(ids);
@@ -71,6 +74,9 @@ function Cards({
       <output {...named('announcement')} style={OUT_OF_SIGHT}>
         {announcement}
       </output>
+      {decided.map((interrupt) => (
+        <CameSecond key={interrupt.id} interrupt={interrupt} problems={actions.problems(interrupt.id)} />
+      ))}
       {interrupts.map((interrupt) => (
         <div key={interrupt.id} {...named('interrupt')} data-interrupt-id={interrupt.id}>
           {renderCard?.(interrupt, actions) ?? (
@@ -79,6 +85,22 @@ function Cards({
         </div>
       ))}
     </section>
+  );
+}
+
+/** Who decided otherwise, after somebody else had, is told what was decided. */
+function CameSecond({ interrupt, problems }: { readonly interrupt: AnyCard; readonly problems: readonly Problem[] }) {
+  const named = useNamed();
+  if (problems.length === 0) return null;
+  return (
+    <div {...named('problems')} role="alert">
+      {problems.map(({ message }) => (
+        <p key={message}>
+          <VisibleText text={interrupt.tool} />: <VisibleText text={message} />
+        </p>
+      ))}
+      <DecisionSummary interrupt={interrupt} />
+    </div>
   );
 }
 

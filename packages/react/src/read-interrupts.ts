@@ -27,8 +27,13 @@ export function readInterrupts(chat: Pick<ChatLike, 'messages' | 'status'>, befo
   const cards = [...latest.values()];
   return {
     pending: cards.filter(({ card, messageId }) => card.status === 'pending' && open.has(messageId)),
-    decided: cards.filter(({ card }) => card.status === 'decided'),
+    decided: cards.filter(({ card }) => card.status === 'decided').map((shown) => toldOnce(shown, open)),
   };
+}
+
+/** That a decision came second is news until the user goes on. */
+function toldOnce(shown: Shown, open: ReadonlySet<string>): Shown {
+  return open.has(shown.messageId) ? shown : { ...shown, card: { ...shown.card, problems: [] } };
 }
 
 export const isBusy = (status: ChatLike['status']): boolean => status === 'submitted' || status === 'streaming';

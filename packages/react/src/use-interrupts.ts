@@ -56,7 +56,7 @@ export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptAc
   readonly isPending: boolean;
   /** The ids that this client is deciding now: sent and not answered, or about to be sent. */
   readonly deciding: ReadonlySet<string>;
-  /** Why the server refused the last decision of this client on this interrupt. */
+  /** Why the server refused the last decision of this client on this interrupt; also where somebody else was first. */
   problems(interruptId: string): readonly Problem[];
   /** Why the last decision on this interrupt did not reach the server. It can be decided again. */
   failure(interruptId: string): Error | undefined;
@@ -114,13 +114,15 @@ export function useInterrupts<Tools extends InterruptTools = AnyTools>(
   return useMemo(() => {
     const deciding = onTheirWay(outbox);
     const interrupts = reading.pending.map(({ card }) => card);
+    const decided = reading.decided.map(({ card }) => card);
     return {
       ...actions,
       interrupts,
-      decided: reading.decided.map(({ card }) => card),
+      decided,
       isPending: interrupts.length > 0,
       deciding,
-      problems: (id: string) => (deciding.has(id) ? [] : (interrupts.find((card) => card.id === id)?.problems ?? [])),
+      problems: (id: string) =>
+        deciding.has(id) ? [] : ([...interrupts, ...decided].find((card) => card.id === id)?.problems ?? []),
       failure: (id: string) => outbox.failures.get(id),
       error: interrupts.map(({ id }) => outbox.failures.get(id)).find((failure) => failure !== undefined),
       // What the server sends is typed by what the app says that its tools are.

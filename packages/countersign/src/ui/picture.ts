@@ -147,12 +147,12 @@ export class Picture {
     );
   }
 
-  /** Why decisions of this client were refused. */
+  /** Why decisions of this client were refused; on a card that is decided, because somebody else was first. */
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
     for (const piece of this.#tools.values())
       for (const [key, card] of piece.cards) {
         const found = problems.get(key);
-        if (!found || card.status !== 'pending') continue;
+        if (!found) continue;
         piece.cards.set(key, { ...card, problems: found });
         this.#note(piece);
       }

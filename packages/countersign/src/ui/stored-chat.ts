@@ -148,7 +148,7 @@ export class StoredChat {
     }
   }
 
-  /** Why the decision was refused, where it can be mended. A decision that comes too late changes nothing. */
+  /** Why the decision was refused, where it can be mended or came too late. */
   async #decide({ interruptId, decision, digest, note }: PostedDecision): Promise<readonly Problem[] | undefined> {
     const { runs, agent, mayDecide } = this.#options;
     const { id: by, context } = this.#person;
@@ -176,8 +176,8 @@ export class StoredChat {
       if (error instanceof ConflictError && error.code === 'already-decided') {
         // Too late, and nobody has said so yet: the deadline decides now.
         if (error.details.expiresAt !== undefined) await this.#again();
-        // Someone was first: the stream shows what was decided.
-        return undefined;
+        // The card that the stream brings says by whom, and how.
+        return [{ path: [], message: 'This was decided before; your decision was not taken.' }];
       }
       if (error instanceof ConflictError && error.code === 'outdated-card')
         return [{ path: [], message: 'This was decided on an older card. Look at it again.' }];

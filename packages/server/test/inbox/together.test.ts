@@ -83,3 +83,26 @@ test('who comes second is told who decided what, and when', async () => {
     .waitFor();
   expect(desk.done).toEqual([]);
 });
+
+test('who decides otherwise in the chat after somebody else is told so', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada');
+  // The page does not hear of what others decide.
+  await page.route('**/watch', (route) => route.abort());
+  await page.goto(`${desk.url}/chat/clerk/${runId}`);
+  await page.getByRole('button', { name: 'Reject' }).click();
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(id)}/decide`, {
+    decision: { type: 'approve' },
+  });
+  await page.getByRole('button', { name: 'Reject' }).click();
+  const told = page
+    .getByRole('alert')
+    .filter({ hasText: 'pay: This was decided before; your decision was not taken.' });
+  await told.getByText(/Approved by grace/).waitFor();
+  expect(desk.done).toHaveLength(1);
+  await page.getByRole('textbox').fill('[["look", {}]]');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await told.waitFor({ state: 'detached' });
+});
