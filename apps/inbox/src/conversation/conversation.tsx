@@ -76,6 +76,7 @@ function PartView({ part }: { readonly part: Part }) {
     return (
       <Call title="Calls" name={part.toolRequest.name}>
         <ReadableValue value={part.toolRequest.input} />
+        <Inside part={part} />
       </Call>
     );
   if (part.toolResponse)
@@ -88,6 +89,17 @@ function PartView({ part }: { readonly part: Part }) {
   if (part.media) return <p className="chip self-start">File: {part.media.contentType ?? 'of unknown type'}</p>;
   if (part.data !== undefined) return <ReadableValue value={part.data} />;
   return null;
+}
+
+/** What is said inside a sub-agent while it waits; once it is done, only its answer is kept. */
+function Inside({ part }: { readonly part: Part }) {
+  const inner = part.metadata?.inner as { readonly messages?: readonly Message[] } | undefined;
+  if (!inner?.messages) return null;
+  return (
+    <div className="mt-3 border-l-2 border-line pl-3">
+      <Conversation messages={inner.messages} />
+    </div>
+  );
 }
 
 function Text({ text }: { readonly text: string }) {

@@ -1,4 +1,6 @@
 // The other pages: history, runs, dashboard, chat.
+import { z } from 'countersign';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, type Desk, list, openDesk, PATIENT, PHONE, withBrowser } from './desk.ts';
 
@@ -264,4 +266,31 @@ test('an address that names nothing says so', async () => {
   await page.getByText('There is no agent of this name.').waitFor();
   await page.goto(`${desk.url}/runs/run_0`);
   await page.getByText(/This run does not exist/).waitFor();
+});
+
+test('the card of a call inside a sub-agent shows what was said there', async () => {
+  const desk = await openDesk();
+  const { ai } = desk;
+  const answers = (first: ScriptStep) =>
+    scriptedModel(({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'Done.' : first));
+  const wire = ai.defineTool(
+    { name: 'wire', description: 'Wires money.', inputSchema: z.any(), needsApproval: true },
+    () => 'wired',
+  );
+  const checker = ai.defineAgent({
+    name: 'checker',
+    description: 'Checks invoices.',
+    model: answers({ text: 'The invoice says 950.', calls: [{ name: 'wire', input: { amount: 950 } }] }),
+    tools: [wire],
+  });
+  const planner = ai.defineAgent({
+    name: 'planner',
+    model: answers({ calls: [{ name: 'checker', input: { prompt: 'Pay the invoice.' } }] }),
+    tools: [checker],
+  });
+  const { id: runId } = await planner.start('Go', { by: 'ada' });
+  await ai.runs.wait(runId);
+  const page = await browse(desk, 'ada');
+  await list(page).getByRole('link', { name: /wire/ }).click();
+  await card(page).getByText('The invoice says 950.').waitFor();
 });
