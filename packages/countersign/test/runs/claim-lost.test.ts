@@ -7,11 +7,11 @@ import { changedStore } from '../changed-store.ts';
 
 type Body = (signal: AbortSignal) => Promise<string>;
 
-function bank(store: Store, body: Body, needsApproval = true) {
+function bank(store: Store, body: Body, { needsApproval = true, leaseMs = 60_000 } = {}) {
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
   );
-  const ai = countersign({ model, store, leaseMs: 60, retry: false });
+  const ai = countersign({ model, store, leaseMs, retry: false });
   const inputSchema = z.object({ amount: z.number() });
   const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (_input, { signal }) =>
     body(signal),
@@ -30,7 +30,7 @@ test('a body is told to stop once its claim turns out to be lost', async () => {
       told.resolve();
       return 'paid';
     },
-    false,
+    { needsApproval: false, leaseMs: 60 },
   );
   await clerk.start('Pay.', { runId: 'run' });
   await told.promise;
