@@ -73,6 +73,7 @@ export type { Note, Notes, PutOptions } from './runs/notes.ts';
 export type { OnReminder, Reminder } from './runs/reminders.ts';
 export type { Rest } from './runs/rest.ts';
 export type {
+  CancelOptions,
   DecideOptions,
   FollowOptions,
   InterruptListOptions,

@@ -2,13 +2,11 @@
 import { event } from '../core/event.ts';
 import { pendingCards } from './card.ts';
 import type { Drives } from './drives.ts';
+import type { CancelOptions } from './run-options.ts';
 import type { LoadedRun } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { stateOfRun } from './view.ts';
 import { ENDED } from './waiting.ts';
-
-/** Who cancels, and why. */
-export type CancelOptions = { readonly by?: string; readonly reason?: string };
 
 /** False if somebody wrote at the same time, and everything must be looked at again. */
 export async function cancelled(drives: Drives, loaded: LoadedRun, { by, reason }: CancelOptions): Promise<boolean> {

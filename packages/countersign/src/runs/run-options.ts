@@ -21,6 +21,9 @@ export type DecideOptions = {
   readonly drive?: boolean;
 };
 
+/** Who cancels, and why. */
+export type CancelOptions = { readonly by?: string; readonly reason?: string };
+
 /** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
 /** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */

@@ -11,7 +11,7 @@ import { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import type { Context } from '../loop/tool.ts';
 import { askedAfter, askedDecide, askedId, askedInterrupts, askedRuns, askedWait, checkSigned } from './asked.ts';
-import { type CancelOptions, cancelled } from './cancelling.ts';
+import { cancelled } from './cancelling.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
 import { changesOf } from './changes.ts';
@@ -33,7 +33,14 @@ import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import type { Rest } from './rest.ts';
 import { checkRunId, runNotEnded, unknownInterrupt, unknownRun } from './run-id.ts';
-import type { DecideOptions, FollowOptions, InterruptListOptions, RunListOptions, WaitOptions } from './run-options.ts';
+import type {
+  CancelOptions,
+  DecideOptions,
+  FollowOptions,
+  InterruptListOptions,
+  RunListOptions,
+  WaitOptions,
+} from './run-options.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
@@ -45,6 +52,7 @@ import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 export type {
+  CancelOptions,
   DecideOptions,
   FollowOptions,
   InterruptListOptions,
@@ -151,7 +159,7 @@ export class Runs {
   async resume(
     runId: string,
     resume: Resume,
-    { say, ...options }: DecideOptions & { readonly say?: Say } = {},
+    { say, ...options }: DecideOptions & { readonly say?: (run: Run) => void } = {},
   ): Promise<boolean> {
     askedDecide('`resume`', options);
     await this.#drives.tellTime();
@@ -174,7 +182,7 @@ export class Runs {
   /**
    * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
    */
-  speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<void> {
+  speak(runId: string, say: (run: Run) => void, options: SpeakOptions = {}): Promise<void> {
     return speak({ store: this.#store, drives: this.#drives }, runId, say, options);
   }
 
