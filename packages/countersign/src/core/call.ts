@@ -54,6 +54,8 @@ export type Call = CallIds & {
   readonly earlierDecisions?: readonly Metadata[];
   /** The kinds of the questions after which a person let the body run. */
   readonly passed?: readonly InterruptKind[];
+  /** It was an agent when it was last started, whether or not anything inside is on record. */
+  readonly startedInside?: true;
   /**
    * The conversation inside, where it is on record as it happens. Once it has `begun`, what it was to begin or go on with
    * is part of it.

@@ -113,6 +113,7 @@ function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call
     ...(held && { resumed: { value: held } }),
     ...takeUp(call),
     starts: (call.starts ?? 0) + 1,
+    ...(inside && { startedInside: true as const }),
     phase: {
       at: 'started',
       ...(at !== undefined && { since: at }),

@@ -11,9 +11,8 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
 }
 
 /** Only what agents do is on record as it happens, and only agents are held in the middle. */
-function wasAgent({ inside, phase }: Call): boolean {
-  if (inside !== undefined) return true;
-  return (phase.at === 'started' && phase.inside === true) || (phase.at === 'open' && phase.inner !== undefined);
+function wasAgent({ inside, startedInside, phase }: Call): boolean {
+  return inside !== undefined || startedInside === true || (phase.at === 'open' && phase.inner !== undefined);
 }
 
 /** Only tools have a gate, or ask something themselves: what agents ask is asked inside them. */

@@ -1,6 +1,7 @@
 // A tool or a sub-agent that is gone, or takes other input, in the next version of the program.
-import { cancel, reject, respond, z } from 'countersign';
+import { cancel, memoryStore, reject, respond, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 import {
   above,
@@ -297,4 +298,32 @@ test.each(EVERYWHERE)('for whoever begins, a name that is not defined is a mista
   const { id } = await root.start('Go');
   await runs.settled();
   expect(await runs.get(id)).toMatchObject({ status: 'failed', error: { code: 'unknown-tool' } });
+});
+
+test('a sub-agent that became a tool does not run as one, also where nothing inside was on record', async () => {
+  let dies = true;
+  const { open, takeOver, store, effects } = world((now) => {
+    const kept = memoryStore({ now });
+    return changedStore(kept, {
+      append: (append) =>
+        dies && append.events.some(({ type }) => type === 'call-went-on') ? STUCK : kept.append(append),
+    });
+  });
+  const version =
+    (is: 'agent' | 'tool'): Define =>
+    (ai) => {
+      const agent = () => ai.defineAgent({ name: 'helper', description: '', model: script([]) });
+      const helper = is === 'agent' ? agent() : tool(ai, 'helper', () => effects.push('ran'));
+      return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
+    };
+  const { id } = await open(version('agent')).root.start('Go');
+  await eventually(async () => expect((await store.read(id))?.events.at(-1)?.type).toBe('call-started'));
+  dies = false;
+  const { runs } = await takeOver(id, version('tool'));
+  const doubt = only(await waiting(runs));
+  expect(doubt.kind).toBe('unknown-outcome');
+  await runs.decide(doubt.id, 'approve');
+  await runs.settled();
+  expect(only(await waiting(runs)).kind).toBe('unavailable');
+  expect(effects).toEqual([]);
 });
