@@ -2,7 +2,17 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Agent, countersign, type Message, type Part, respond, tool, UsageError, z } from 'countersign';
+import {
+  type Agent,
+  countersign,
+  type Message,
+  memoryStore,
+  type Part,
+  respond,
+  tool,
+  UsageError,
+  z,
+} from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 
@@ -233,4 +243,16 @@ describe('what is large is taken', () => {
       Array.from({ length: 1_000 }, (_, n) => n),
     );
   });
+});
+
+test('a promise instead of a context is refused: gates that look at it would let calls run', async () => {
+  const ai = countersign({ model: scriptedModel(['Hi.']), store: memoryStore() });
+  const clerk = ai.defineAgent({ name: 'clerk' });
+  const context = Promise.resolve({ limit: 5 });
+  expect(() => countersign({ context })).toThrow('`context` is a promise');
+  expect((await failure(ai.generate({ prompt: 'Go', context }))).code).toBe('invalid-options');
+  expect((await failure(clerk.start('Go', { context }))).code).toBe('invalid-options');
+  const { id } = await clerk.start('Go');
+  expect((await failure(ai.runs.drive(id, { context }))).code).toBe('invalid-options');
+  expect((await failure(ai.runs.decide(`${id}:call`, 'approve', { context }))).code).toBe('invalid-options');
 });

@@ -96,6 +96,17 @@ export function checkValues(options: GenerateOptions): void {
   checkChoice('onToolError', options.onToolError, ['tell', 'throw']);
   checkChoice('whilePending', options.whilePending, ['cancel', 'queue', 'refuse']);
   checkSignal('abortSignal', options.abortSignal);
+  checkContext(options.context);
+}
+
+/** A promise of a context would be taken for a context in which nothing is: gates that look at it would let calls run. */
+export function checkContext(context: unknown): void {
+  if (!isThenable(context)) return;
+  throw new UsageError('invalid-options', { field: 'context' }, '`context` is a promise; pass what it gives.');
+}
+
+export function isThenable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
+  return isObject(given) && typeof given.then === 'function';
 }
 
 export function checkMaxTurns({ maxTurns }: { readonly maxTurns?: number }): void {

@@ -1,6 +1,7 @@
 // What callers ask of the runs, checked once, so that every store answers the same.
 import { UsageError } from '../core/errors.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkContext } from '../loop/options.ts';
 import { checkSignal } from '../models/abort.ts';
 import type { DecideOptions, WaitOptions } from './run-options.ts';
 import type { InterruptQuery, RunQuery } from './store.ts';
@@ -66,7 +67,9 @@ export function checkSigned(said: {
   readonly channel?: string;
   readonly note?: string;
   readonly reason?: string;
+  readonly context?: unknown;
 }): void {
+  checkContext(said.context);
   for (const field of ['by', 'channel', 'note', 'reason'] as const)
     if (said[field] !== null) checkText(field, said[field]);
 }

@@ -7,6 +7,7 @@ import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
 import { callFailed, interrupted } from '../loop/generate.ts';
 import { guarded } from '../loop/guarded.ts';
+import { isThenable } from '../loop/options.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
@@ -262,7 +263,7 @@ export class Drives {
       const given = context ?? this.#options.contextFor(startedOf(journal.started));
       const driver: Driver = {
         // Without a pause where there is none: what happens at once is written together.
-        ...agent.driver(given instanceof Promise ? await given : given),
+        ...agent.driver(isThenable(given) ? await given : given),
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,

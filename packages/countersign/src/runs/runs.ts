@@ -206,6 +206,7 @@ export class Runs {
 
   /** Drives a run on that stopped with an error, or that nobody drives. */
   async drive(runId: string, options: { readonly context?: Context } = {}): Promise<void> {
+    checkSigned(options);
     if (await this.#drives.take(runId, options.context)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
     this.#drives.agent(run.agent);
