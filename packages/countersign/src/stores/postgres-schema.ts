@@ -70,11 +70,21 @@ function migrationBlock(tables: Tables): string {
   DECLARE reached integer := 0;
   BEGIN
     PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
-    ${tables.schema === undefined ? '' : `CREATE SCHEMA IF NOT EXISTS ${quoted(tables.schema)};`}
-    IF to_regclass('${tables.migration.replaceAll("'", "''")}') IS NOT NULL THEN
+    ${tables.schema === undefined ? '' : schemaStep(tables.schema)}
+    IF to_regclass(${literal(tables.migration)}) IS NOT NULL THEN
       SELECT coalesce(max(version), 0) INTO reached FROM ${tables.migration};
     END IF;${steps.join('')}
   END`);
+}
+
+/** Whoever owns a schema may lack the right to make one, which is asked for also where it is there already. */
+function schemaStep(schema: string): string {
+  const name = quoted(schema);
+  return `IF to_regnamespace(${literal(name)}) IS NULL THEN CREATE SCHEMA IF NOT EXISTS ${name}; END IF;`;
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The quotes around it must not be in it: a schema may have any name. */

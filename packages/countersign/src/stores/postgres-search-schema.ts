@@ -2,7 +2,7 @@
 // question, and indexes of the questions by their words, by who started their run, and by when they were settled.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
-import { doBlock, quoted, type Tables } from './postgres-schema.ts';
+import { doBlock, literal, quoted, type Tables } from './postgres-schema.ts';
 
 /** The words of a question, given how its columns are called. */
 export function wordsOf(tables: Tables, prefix = ''): string {
@@ -16,7 +16,7 @@ export function wordsOf(tables: Tables, prefix = ''): string {
 export function searchPreparedSql(tables: Tables): string {
   const names = indexesOf(tables).map(({ name }) => `'${name}'`);
   return `SELECT count(*) = ${names.length} AS prepared FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-    WHERE x.indrelid = '${tables.interrupt.replaceAll("'", "''")}'::regclass AND x.indisvalid
+    WHERE x.indrelid = ${literal(tables.interrupt)}::regclass AND x.indisvalid
       AND c.relname IN (${names.join(', ')})`;
 }
 
@@ -59,7 +59,7 @@ async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
     // One that is not valid is what an attempt that was cut off has left.
     const name = inSchema(tables, index.name);
     const { rows } = await client.query(`SELECT indisvalid AS valid FROM pg_index
-      WHERE indexrelid = to_regclass('${name.replaceAll("'", "''")}')`);
+      WHERE indexrelid = to_regclass(${literal(name)})`);
     if (rows[0]?.valid === false) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
     if (rows[0]?.valid !== true) await client.query(`CREATE INDEX CONCURRENTLY ${index.name} ON ${index.on}`);
   }
@@ -131,7 +131,6 @@ async function functionText(client: PostgresClient, tables: Tables): Promise<str
  * whatever the database sorts by.
  */
 function functionSql(tables: Tables): string {
-  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
   const [before = '', after = ''] = functionBody(tables).split('<collation>');
   return `${literal(before)} || quote_ident(coalesce((
       SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'und-x-icu')
