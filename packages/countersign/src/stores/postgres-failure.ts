@@ -36,7 +36,7 @@ export function isOfPrepared(error: unknown): boolean {
   return code === '26000' || code === '0A000';
 }
 
-/** The statement lost against another at a stricter isolation level than the default: as if it had found no row. */
+/** The statement lost against another at a stricter isolation level than the default, and has done nothing. */
 export function isSerializationFailure(error: unknown): boolean {
   return errorCode(error) === '40001';
 }

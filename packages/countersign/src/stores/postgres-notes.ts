@@ -13,7 +13,6 @@ import {
 } from './note-values.ts';
 import { readLimit } from './page.ts';
 import { NOW } from './postgres-conditions.ts';
-import { isSerializationFailure } from './postgres-failure.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 
@@ -40,14 +39,8 @@ export class PostgresNotes implements Notes {
     const note = encodeNote(value, options);
     await this.#sweep();
     const write = note.version === null || note.version === 0 ? this.#sql.add : this.#sql.change;
-    try {
-      const rows = await this.#rows(write, [collection, key, note.value, note.expiresAt, note.version]);
-      return rows.length > 0;
-    } catch (error) {
-      // At a stricter isolation level than the default: somebody else has just changed it.
-      if (note.version !== null && isSerializationFailure((error as Error).cause)) return false;
-      throw error;
-    }
+    const rows = await this.#rows(write, [collection, key, note.value, note.expiresAt, note.version]);
+    return rows.length > 0;
   }
 
   async remove(collection: string, key: string): Promise<boolean> {

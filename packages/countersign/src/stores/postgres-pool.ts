@@ -1,8 +1,9 @@
 // How the Postgres store reaches its database: the least it needs of a pool, and the pool it makes for an address.
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
-import { hasAnswered, isOfPrepared } from './postgres-failure.ts';
+import { hasAnswered, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
 /** What `query` resolves with. */
@@ -53,6 +54,25 @@ export function statement(text: string): Statement {
 export function run(pool: PostgresPool, { name, text }: Statement, values: unknown[]): Promise<PostgresResult> {
   if (pool.connect === undefined) return pool.query(text, values);
   return (pool as unknown as PreparingPool).query({ name, text, values });
+}
+
+/** How often a statement is sent that loses against others. They do not all come back at the same moment. */
+const MOST_SENT = 20;
+const LONGEST_PAUSE_MS = 100;
+
+/**
+ * At a stricter isolation level than the default, a statement that others are ahead of is refused. It has done nothing,
+ * and sent again it sees what they did.
+ */
+export async function sentAgain<T>(send: () => Promise<T>): Promise<T> {
+  for (let sent = 1; ; sent += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (sent === MOST_SENT || !isSerializationFailure(error)) throw error;
+      await delay(Math.random() * Math.min(LONGEST_PAUSE_MS, 2 ** sent));
+    }
+  }
 }
 
 type PreparedQuery = Statement & { readonly values: unknown[] };

@@ -1,7 +1,7 @@
 // The tables of the Postgres store, as numbered steps that are only ever added to.
 import { newerTables } from './migrations.ts';
 import { errorCode } from './postgres-failure.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import { type PostgresPool, sentAgain } from './postgres-pool.ts';
 
 /** The names of the tables, with the schema they are in. */
 export type Tables = {
@@ -36,17 +36,30 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Brings the tables up to date. Without rights to change tables that are up to date, nothing is changed. */
+/**
+ * Brings the tables up to date. Without rights to change tables that are up to date, nothing is changed.
+ * At a stricter isolation level than the default, who waited for the lock does not see what was done meanwhile, and
+ * fails when doing it again. So after a failure it is looked whether somebody else got further.
+ */
 export async function migratePostgres(pool: PostgresPool, tables: Tables): Promise<void> {
-  const version = await tablesVersion(pool, tables);
+  let version = await tablesVersion(pool, tables);
+  while (version < MIGRATIONS.length) {
+    try {
+      await sentAgain(() => pool.query(migrationBlock(tables), []));
+      return;
+    } catch (error) {
+      const before = version;
+      version = await tablesVersion(pool, tables);
+      if (version === before) throw error;
+    }
+  }
   if (version > MIGRATIONS.length) throw newerTables('the database', version, MIGRATIONS.length);
-  if (version < MIGRATIONS.length) await pool.query(migrationBlock(tables), []);
 }
 
 async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise<number> {
   try {
-    const { rows } = await pool.query(`SELECT max(version)::int AS version FROM ${migration}`, []);
-    return rows[0]?.version ?? 0;
+    const text = `SELECT max(version)::int AS version FROM ${migration}`;
+    return (await sentAgain(() => pool.query(text, []))).rows[0]?.version ?? 0;
   } catch (error) {
     // There is no such table, or no such schema.
     if (errorCode(error) === '42P01' || errorCode(error) === '3F000') return 0;

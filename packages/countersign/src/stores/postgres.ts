@@ -24,7 +24,7 @@ import { makePage, readLimit } from './page.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './postgres-append.ts';
 import { type DeletedRow, deleteStatement } from './postgres-delete.ts';
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
-import { hasAnswered, isSerializationFailure, postgresFailure, violatedConstraint } from './postgres-failure.ts';
+import { hasAnswered, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
 import {
   closedError,
@@ -36,6 +36,7 @@ import {
   type PostgresPool,
   run,
   type Statement,
+  sentAgain,
 } from './postgres-pool.ts';
 import { postgresRefusal, type RefusalRow } from './postgres-refusal.ts';
 import { migratePostgres, type Tables, tablesIn } from './postgres-schema.ts';
@@ -149,8 +150,7 @@ class PostgresStore implements Store {
       const constraint = violatedConstraint(error);
       if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
       // Others wrote at the same moment: what there is now says why this one was refused.
-      const isTaken = constraint === 'countersign_run_pkey' || isSerializationFailure(error);
-      if (!isTaken) throw postgresFailure(error);
+      if (constraint !== 'countersign_run_pkey') throw postgresFailure(error);
     }
     if (row === undefined) throw await this.#refusalOf(append);
     this.#changed(append.runId, row);
@@ -305,7 +305,8 @@ class PostgresStore implements Store {
     if (this.#closed) throw closedError();
     this.#underWay += 1;
     try {
-      return (await ('name' in statement ? run(pool, statement, values) : pool.query(statement.text, values))).rows;
+      const send = () => ('name' in statement ? run(pool, statement, values) : pool.query(statement.text, values));
+      return (await sentAgain(send)).rows;
     } finally {
       this.#underWay -= 1;
       if (this.#closed && this.#underWay === 0) this.#idle.resolve();

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/store.ts';
 import { postgresFailure } from '../../src/stores/postgres-failure.ts';
-import { addition, countDone, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
+import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer();
@@ -364,23 +364,6 @@ describe.runIf(postgres)('tables', () => {
     await clerk.append(creation('other', { opened: [interrupt('question', 'other', { labels: ['red'] })] }));
     expect(await clerk.due(10)).toEqual(await owner.due(10));
     await Promise.all([owner.close(), clerk.close()]);
-  });
-
-  test('are used in the same way where transactions are stricter', async () => {
-    const url = (await freshDatabase()).replace(
-      'options=',
-      'options=-c%20default_transaction_isolation%3Dserializable%20',
-    );
-    const store = postgresStore(url);
-    await store.append(creation('run'));
-    const appends = Array.from({ length: 20 }, (_, index) => store.append(addition('run', 1, { hash: `${index}` })));
-    expect(await countDone(appends, 'stale-version')).toBe(1);
-    const claims = await Promise.allSettled(
-      Array.from({ length: 5 }, (_, index) => store.claim('run', `${index}`, 60_000)),
-    );
-    const won = claims.filter((claim) => claim.status === 'fulfilled' && claim.value !== undefined);
-    expect(won.length).toBe(1);
-    await store.close();
   });
 });
 

@@ -36,6 +36,11 @@ export async function testServer(): Promise<TestServer | undefined> {
   };
 }
 
+/** The address of a fresh database, for connections that begin with this setting. */
+export function withSetting(url: string, name: string, value: string): string {
+  return url.replace('options=', `options=${encodeURIComponent(`-c ${name}=${value.replaceAll(' ', '\\ ')} `)}`);
+}
+
 /** A pool that survives the end of the server. */
 export function poolOn(url: string, max = 4): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max });

@@ -1,11 +1,11 @@
 // PostgreSQL as others have set it up: users with few rights, schemas, encodings, and settings that differ from the defaults.
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
-import { creation } from '../../src/testing/store-contract-check.ts';
-import { onServer, type TestServer, testServer } from './postgres-server.ts';
+import { addition, countDone, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { onServer, type TestServer, testServer, withSetting } from './postgres-server.ts';
 
 const postgres = await testServer();
-const { server } = postgres ?? ({} as TestServer);
+const { server, freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('tables', () => {
   test('are made in a schema by its owner, who may make no schema', async () => {
@@ -17,5 +17,44 @@ describe.runIf(postgres)('tables', () => {
     const stranger = postgresStore({ url: url.replace('postgres@', 'owner@'), schema: 'other' });
     await expect(stranger.migrate()).rejects.toMatchObject({ code: 'store-failed', retryable: false });
     await stranger.close();
+  });
+});
+
+describe.runIf(postgres).each(['repeatable read', 'serializable'])('where transactions are %s', (level) => {
+  test('those who race are told the same as elsewhere', { timeout: 60_000 }, async () => {
+    const url = withSetting(await freshDatabase(), 'default_transaction_isolation', level);
+    const stores = Array.from({ length: 4 }, () => postgresStore({ url, poolMax: 4 }));
+    const [store = postgresStore(url)] = stores;
+    const atOnce = <T>(each: (one: typeof store, index: number) => Promise<T>): Promise<T>[] =>
+      Array.from({ length: 20 }, (_, index) => each(stores[index % stores.length] ?? store, index));
+    await Promise.all(stores.map((one) => one.migrate()));
+
+    expect(
+      await countDone(
+        atOnce((one) => one.append(creation('run'))),
+        'run-exists',
+      ),
+    ).toBe(1);
+    expect(
+      await countDone(
+        atOnce((one) => one.append(addition('run', 1))),
+        'stale-version',
+      ),
+    ).toBe(1);
+    const claims = await Promise.all(atOnce((one, index) => one.claim('run', `${index}`, 60_000)));
+    expect(claims.filter((claim) => claim !== undefined).length).toBe(1);
+
+    const all = Array.from({ length: 40 }, (_, index) => `question-${index}`);
+    await store.append(creation('asks', { opened: all.map((id) => interrupt(id, 'asks', { remindAt: 7 })) }));
+    const taken = (await Promise.all(atOnce((one) => one.takeReminders(3, 60_000)))).flat();
+    taken.push(...(await store.takeReminders(40, 60_000)));
+    expect(taken.map(({ interrupt: { id } }) => id).sort()).toEqual([...all].sort());
+
+    expect((await Promise.all(atOnce((one) => one.notes.put('any', 'note', 1)))).every((done) => done)).toBe(true);
+    const put = await Promise.all(atOnce((one) => one.notes.put('one', 'note', 1, { version: 0 })));
+    expect(put.filter((done) => done).length).toBe(1);
+    const removed = await Promise.all(atOnce((one) => one.notes.remove('one', 'note')));
+    expect(removed.filter((done) => done).length).toBe(1);
+    await Promise.all(stores.map((one) => one.close()));
   });
 });

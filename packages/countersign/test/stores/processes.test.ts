@@ -5,11 +5,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/store.ts';
 import { creation, interrupt } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';
-import { testServer } from './postgres-server.ts';
+import { testServer, withSetting } from './postgres-server.ts';
 import { race } from './race.ts';
 
 const RUNS = 120;
 const PROCESSES = 4;
+const LEVEL = 'default_transaction_isolation';
 
 const postgres = await testServer();
 const folder = temporaryFolder();
@@ -22,6 +23,11 @@ describe('on SQLite', () => {
 
 describe.runIf(postgres)('on PostgreSQL', () => {
   races(async () => (await postgres?.freshDatabase()) ?? '', postgresStore);
+});
+
+describe.runIf(postgres)('on PostgreSQL where transactions are serializable', () => {
+  const fresh = async () => withSetting((await postgres?.freshDatabase()) ?? '', LEVEL, 'serializable');
+  races(fresh, postgresStore);
 });
 
 function races(freshPlace: () => Promise<string>, open: (place: string) => Store): void {
