@@ -2,6 +2,7 @@
 import { newerTables } from './migrations.ts';
 import { errorCode } from './postgres-failure.ts';
 import { type PostgresPool, sentAgain } from './postgres-pool.ts';
+import { checkSettings, SETTINGS_SQL } from './postgres-settings.ts';
 
 /** The names of the tables, with the schema they are in. */
 export type Tables = {
@@ -56,14 +57,20 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables): Promi
   if (version > MIGRATIONS.length) throw newerTables('the database', version, MIGRATIONS.length);
 }
 
+/** Throws if the settings of the database do not fit. */
 async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise<number> {
+  const asked = async (text: string): Promise<any> => {
+    const { rows } = await sentAgain(() => pool.query(text, []));
+    checkSettings(rows[0]);
+    return rows[0];
+  };
   try {
-    const text = `SELECT max(version)::int AS version FROM ${migration}`;
-    return (await sentAgain(() => pool.query(text, []))).rows[0]?.version ?? 0;
+    return (await asked(`SELECT max(version)::int AS version, ${SETTINGS_SQL} FROM ${migration}`)).version ?? 0;
   } catch (error) {
     // There is no such table, or no such schema.
-    if (errorCode(error) === '42P01' || errorCode(error) === '3F000') return 0;
-    throw error;
+    if (errorCode(error) !== '42P01' && errorCode(error) !== '3F000') throw error;
+    await asked(`SELECT ${SETTINGS_SQL}`);
+    return 0;
   }
 }
 

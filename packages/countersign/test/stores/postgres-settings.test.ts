@@ -20,6 +20,56 @@ describe.runIf(postgres)('tables', () => {
   });
 });
 
+describe.runIf(postgres)('a setting that would change what is kept', () => {
+  test.each([
+    ['extra_float_digits', '-3'],
+    ['standard_conforming_strings', 'off'],
+    ['array_nulls', 'off'],
+  ])('is refused at first and on tables that are there: %s', async (setting, value) => {
+    const url = await freshDatabase();
+    const refused = async (): Promise<void> => {
+      const store = postgresStore(withSetting(url, setting, value));
+      const message = expect.stringMatching(`${setting} = ${value}.*\\?options=-c%20${setting}%3D`);
+      const failure = { code: 'store-failed', retryable: false, message };
+      await expect(store.append(creation('run'))).rejects.toMatchObject(failure);
+      await store.close();
+    };
+    await refused();
+    const store = postgresStore(url);
+    await store.migrate();
+    await refused();
+    expect(await store.read('run')).toBe(undefined);
+    await store.close();
+  });
+
+  test.each(['LATIN1', 'SQL_ASCII'])('is refused: a database in %s', async (encoding) => {
+    const name = `in_${encoding.toLowerCase()}`;
+    await onServer(server.url(), `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+    const store = postgresStore(server.url(name));
+    const message = expect.stringContaining(`server_encoding = ${encoding}`);
+    await expect(store.migrate()).rejects.toMatchObject({ code: 'store-failed', retryable: false, message });
+    await store.close();
+    expect(await onServer(server.url(name), "SELECT FROM pg_class WHERE relname LIKE 'countersign%'")).toEqual([]);
+  });
+
+  test('is not one of these', async () => {
+    const url = [
+      ...[
+        ['extra_float_digits', '0'] as const,
+        ['DateStyle', 'German'] as const,
+        ['IntervalStyle', 'sql_standard'] as const,
+      ],
+      ...[['bytea_output', 'escape'] as const, ['TimeZone', 'Asia/Kathmandu'] as const],
+    ].reduce((url, [name, value]) => withSetting(url, name, value), await freshDatabase());
+    const store = postgresStore(url);
+    const opened = interrupt('question', 'run', { createdAt: 1_800_000_000_123, expiresAt: 1_800_000_000_124 });
+    await store.append(creation('run', { opened: [opened], wakeAt: 1_800_000_000_125 }));
+    expect(await store.interrupt('question')).toMatchObject(opened);
+    expect((await store.read('run'))?.run.wakeAt).toBe(1_800_000_000_125);
+    await store.close();
+  });
+});
+
 describe.runIf(postgres).each(['repeatable read', 'serializable'])('where transactions are %s', (level) => {
   test('those who race are told the same as elsewhere', { timeout: 60_000 }, async () => {
     const url = withSetting(await freshDatabase(), 'default_transaction_isolation', level);

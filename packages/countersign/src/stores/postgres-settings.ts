@@ -1,0 +1,39 @@
+// The settings of a database that would change what is kept in it, without a word: they are looked at when it is opened.
+import { ProviderError } from '../core/errors.ts';
+
+type Setting = { readonly name: string; readonly fits: (value: string) => boolean; readonly advice: string };
+
+const UNLESS_ON = (name: string): Setting => ({ name, fits: (value) => value === 'on', advice: inAddress(name, 'on') });
+
+const SETTINGS: readonly Setting[] = [
+  {
+    name: 'server_encoding',
+    fits: (value) => value === 'UTF8',
+    advice:
+      "Not every text could be kept. Make a database in UTF-8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+  },
+  {
+    name: 'extra_float_digits',
+    fits: (value) => Number(value) >= 0,
+    advice: `Times would come back rounded. ${inAddress('extra_float_digits', '1')}`,
+  },
+  UNLESS_ON('standard_conforming_strings'),
+  UNLESS_ON('array_nulls'),
+];
+
+/** Columns that `checkSettings` reads. */
+export const SETTINGS_SQL = SETTINGS.map(({ name }) => `current_setting('${name}') AS ${name}`).join(', ');
+
+/** Throws if something would not come back as it was written. */
+export function checkSettings(row: Readonly<Record<string, unknown>>): void {
+  for (const { name, fits, advice } of SETTINGS) {
+    const value = String(row[name]);
+    if (fits(value)) continue;
+    const message = `The database cannot be used with ${name} = ${value}. Nothing was written. ${advice}`;
+    throw new ProviderError('store-failed', { setting: name, value }, message, { retryable: false });
+  }
+}
+
+function inAddress(name: string, value: string): string {
+  return `Add ?options=-c%20${name}%3D${value} to the address, or -c ${name}=${value} to the options of the pool.`;
+}
