@@ -92,6 +92,9 @@ function migrationBlock(tables: Tables): string {
     PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
     ${tables.schema === undefined ? '' : schemaStep(tables.schema)}
     IF to_regclass(${literal(tables.migration)}) IS NOT NULL THEN
+      -- What is added is made where the rest is, which need not be the first schema of the search path.
+      PERFORM set_config('search_path', relnamespace::regnamespace::text, true)
+        FROM pg_class WHERE oid = to_regclass(${literal(tables.migration)});
       SELECT coalesce(max(version), 0) INTO reached FROM ${tables.migration};
     END IF;${steps.join('')}
   END`);

@@ -70,7 +70,10 @@ export type { PostgresClient, PostgresPool, PostgresResult } from './postgres-po
 
 /** Where the database is: an address, or a pool of yours. */
 export type PostgresStoreOptions = {
-  /** The schema of the tables; it is made if it is not there. The first one of the search path unless given. */
+  /**
+   * The schema of the tables; it is made if it is not there. Unless given, they are found as any name without a schema:
+   * in the first schema of the search path that has them, and made in the first of all.
+   */
   readonly schema?: string;
 } & (
   | { readonly pool: PostgresPool }

@@ -18,6 +18,38 @@ describe.runIf(postgres)('tables', () => {
     await expect(stranger.migrate()).rejects.toMatchObject({ code: 'store-failed', retryable: false });
     await stranger.close();
   });
+
+  test('without a schema are those that the search path leads to, and are made in its first', async () => {
+    await onServer(server.url(), 'CREATE SCHEMA first; CREATE SCHEMA second');
+    const on = (path: string) => postgresStore(`${server.url()}?options=-c%20search_path%3D${path}`);
+    const second = on('second');
+    await second.append(creation('run'));
+    const both = on('first,second');
+    expect(await both.due(5)).toEqual(['run']);
+    const first = on('first');
+    await first.append(creation('other'));
+    const again = on('first,second');
+    expect(await again.due(5)).toEqual(['other']);
+    await Promise.all([first, second, both, again].map((store) => store.close()));
+  });
+
+  test('that are older are brought up to date where they are, not in the first schema of the search path', async () => {
+    await onServer(server.url(), 'CREATE SCHEMA before; CREATE SCHEMA "Old One"');
+    const on = (path: string) => `${server.url()}?options=${encodeURIComponent(`-c search_path=${path}`)}`;
+    const old = postgresStore(on('"Old\\ One"'));
+    await old.append(creation('run'));
+    await onServer(
+      on('"Old\\ One"'),
+      `DROP TABLE countersign_note; DROP INDEX countersign_run_due_at, countersign_interrupt_reminder;
+      ALTER TABLE countersign_interrupt DROP started_by, DROP reminder_due_at, DROP reminder_attempts, DROP reminded_at;
+      DELETE FROM countersign_migration WHERE version > 1`,
+    );
+    const both = postgresStore(on('before,"Old\\ One"'));
+    expect(await both.due(5)).toEqual(['run']);
+    const tables = "SELECT schemaname AS schema FROM pg_tables WHERE tablename = 'countersign_note' AND schemaname IN";
+    expect(await onServer(server.url(), `${tables} ('before', 'Old One')`)).toEqual([{ schema: 'Old One' }]);
+    await Promise.all([old.close(), both.close()]);
+  });
 });
 
 describe.runIf(postgres)('a setting that would change what is kept', () => {
