@@ -28,6 +28,7 @@ import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { type AppendListener, Appends } from './runs/appends.ts';
+import { checkStore } from './runs/check-store.ts';
 import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './runs/drives.ts';
 import { LEASES_PER_REMINDER, type OnReminder } from './runs/reminders.ts';
 import { Runs } from './runs/runs.ts';
@@ -120,6 +121,7 @@ export class Countersign {
       random: Math.random,
       clock,
     };
+    if (store !== undefined) checkStore(store);
     this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, clock }, onReminder);
   }
 

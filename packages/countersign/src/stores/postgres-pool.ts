@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import { hasAnswered, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
@@ -31,8 +32,20 @@ export type PostgresClient = {
 };
 
 /** Over the network, or by a socket of this computer. */
-export function isAddress(given: unknown): boolean {
-  return typeof given === 'string' && /^(postgres(ql)?:|socket:|\/)/.test(given);
+const ADDRESS = /^(postgres(ql)?:|socket:|\/)/;
+
+export function checkAddress({ url, poolMax = 1 }: { readonly url: unknown; readonly poolMax?: unknown }): void {
+  if (typeof url !== 'string' || !ADDRESS.test(url)) throw noAddress(url);
+  if (Number.isSafeInteger(poolMax) && Number(poolMax) >= 1) return;
+  const message = `\`poolMax\` of postgresStore is a whole number of connections, at least 1, not ${poolMax}.`;
+  throw new UsageError('invalid-options', { field: 'poolMax' }, message);
+}
+
+export function checkPool(pool: unknown): void {
+  if (isObject(pool) && typeof pool.query === 'function') return;
+  const message =
+    '`pool` of postgresStore is a Pool of `pg`, or anything with `query(text, values)`; it got something else.';
+  throw new UsageError('invalid-options', { field: 'pool' }, message);
 }
 
 export function noAddress(given: unknown): UsageError {

@@ -27,10 +27,11 @@ import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
 import {
+  checkAddress,
+  checkPool,
   closedError,
   connectTo,
   hearLosses,
-  isAddress,
   noAddress,
   type OwnPool,
   type PostgresPool,
@@ -94,8 +95,9 @@ export type PostgresStoreOptions = {
 export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
   if (typeof options === 'string') return postgresStore({ url: options });
   if (!isObject(options)) throw noAddress(options);
-  if ('query' in options) return new PostgresStore({ pool: options });
-  if (!('pool' in options) && !isAddress(options.url)) throw noAddress(options.url);
+  if ('query' in options) return postgresStore({ pool: options });
+  if ('pool' in options) checkPool(options.pool);
+  else checkAddress(options);
   return new PostgresStore(options);
 }
 

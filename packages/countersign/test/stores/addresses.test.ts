@@ -1,4 +1,6 @@
-// A store without a place to keep anything, such as from a variable that is not set, is refused when it is made.
+// A store without a place to keep anything, such as from a variable that is not set, is refused when it is made, and so is
+// an instance with something that is no store.
+import { countersign, memoryStore } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, test } from 'vitest';
@@ -9,6 +11,11 @@ test.each([
   ['PostgreSQL of something else', () => postgresStore('nonsense')],
   ['PostgreSQL of no options', () => postgresStore({} as never)],
   ['PostgreSQL of options without an address', () => postgresStore({ url: undefined as never })],
+  ['PostgreSQL of a pool that is none', () => postgresStore({ pool: {} as never })],
+  ['PostgreSQL of no pool', () => postgresStore({ pool: undefined as never })],
+  ['PostgreSQL of something with another query', () => postgresStore({ query: 'SELECT 1' } as never)],
+  ['PostgreSQL without connections', () => postgresStore({ url: 'postgres:///runs', poolMax: 0 })],
+  ['PostgreSQL of one connection and a half', () => postgresStore({ url: 'postgres:///runs', poolMax: 1.5 })],
   ['SQLite of nothing', () => sqliteStore(undefined as never)],
   ['SQLite of an empty path', () => sqliteStore('')],
   ['SQLite of options without a path', () => sqliteStore({ path: undefined as never })],
@@ -23,4 +30,17 @@ test.each([
   '/run/postgresql runs',
 ])('%s is an address', async (url) => {
   await postgresStore(url).close();
+});
+
+test.each([
+  ['an uncalled function', sqliteStore, 'Call it, as in store: sqliteStore('],
+  ['an address', 'sqlite:runs.db', 'Write store: sqliteStore(path)'],
+  ['a promise of a store', Promise.resolve(memoryStore()), 'Await it first'],
+  ['an object', {}, 'of the type object'],
+  ['null', null, 'null'],
+])('%s is no store', (_what, store, says) => {
+  const message = expect.stringContaining(says);
+  expect(() => countersign({ store: store as never })).toThrow(
+    expect.objectContaining({ code: 'invalid-options', message }),
+  );
 });
