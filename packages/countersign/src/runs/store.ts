@@ -182,8 +182,8 @@ export interface Store {
   /** Resolves once everything is durable. Never retries. */
   append(append: Append): Promise<Appended>;
   /**
-   * The run and its events, those after the first `after` only, and at most `limit` of these. What it costs does not grow
-   * with the events that are left out. Undefined if there is no such run.
+   * The run and its events, those after the first `after` only, and at most `limit` of these, all of one moment. What it
+   * costs does not grow with the events that are left out. Undefined if there is no such run.
    */
   read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
   /**

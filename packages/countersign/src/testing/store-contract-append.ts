@@ -5,10 +5,12 @@ import {
   type Check,
   countDone,
   creation,
+  ids,
   interrupt,
   LONG_MS,
   leavesNothing,
   load,
+  pass,
   pausedRun,
   refused,
   stepDone,
@@ -41,6 +43,33 @@ export function appendContract(check: Check): void {
     const { updatedAt: createdAt, ...was } = created.run;
     deepStrictEqual(rest, { ...was, version: 3, hash: 'next', status: 'done', outcome: 'after', wakeAt: null });
     ok(updatedAt >= createdAt);
+  });
+
+  check('the time of the last append is that of the store', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('run'));
+    const { createdAt } = (await load(store, 'run')).run;
+    await pass(subject, 5);
+    const before = await store.now();
+    await store.append(addition('run', 1));
+    const { run } = await load(store, 'run');
+    strictEqual(run.createdAt, createdAt);
+    ok(run.updatedAt >= before && run.updatedAt > createdAt);
+  });
+
+  check('an append has room for many events, and opens and settles many questions', async ({ store }) => {
+    const events = Array.from({ length: 300 }, (_, index) => stepDone(`${index}`));
+    const opened = Array.from({ length: 150 }, (_, index) => interrupt(`q${index}`, 'run', { createdAt: index }));
+    await store.append(creation('run', { events, opened }));
+    deepStrictEqual((await load(store, 'run')).events, events);
+    const all = opened.map(({ id }) => id);
+    deepStrictEqual(ids((await store.listInterrupts({ limit: 200 })).items), all);
+    await store.append(addition('run', 300, { settled: all.map((id) => ({ id, settlement: id })) }));
+    const settled = (await store.listInterrupts({ settled: true, limit: 200 })).items;
+    deepStrictEqual(
+      settled.map(({ settlement }) => settlement),
+      all,
+    );
   });
 
   check('a run is read from any of its events on', async ({ store }) => {
@@ -261,6 +290,8 @@ export function appendContract(check: Check): void {
     });
     for (const change of [settles('two'), settles('one', 'none'), settles('one', 'foreign'), settles('one', 'one')]) {
       await leavesNothing(store, addition('run', 2, change), 'invariant', all);
+      const settled = change.settled.map((one) => ({ ...one, labelled: false }));
+      await leavesNothing(store, addition('run', 2, { ...change, settled }), 'invariant', all);
     }
     for (const change of [opens('foreign'), opens('two'), opens('new')]) {
       await leavesNothing(store, addition('run', 2, change), 'invariant', all);

@@ -44,14 +44,6 @@ export function claimContract(check: Check): void {
     strictEqual(claims.filter((claimed) => claimed !== undefined).length, 1);
   });
 
-  check('whoever claims reads the run as it is, also while others append', async ({ store }) => {
-    await store.append(creation('run'));
-    for (let version = 1; version < 20; version += 1) {
-      const [, loaded] = await Promise.all([store.append(addition('run', version)), store.claim('run', 'me', LONG_MS)]);
-      strictEqual(loaded?.events.length, loaded?.run.version);
-    }
-  });
-
   check('a claim that lapsed can be taken over, and its token is then fenced off', async (subject) => {
     const { store } = subject;
     await store.append(creation('run', claim('take', 'me', SHORT_MS)));
@@ -165,6 +157,74 @@ export function claimContract(check: Check): void {
     await leavesNothing(store, addition('run', 1, claim('release', 'me')), 'stale-version');
     const appends = Array.from({ length: 10 }, () => store.append(addition('run', 2, claim('hold', 'me'))));
     strictEqual(await countDone(appends, 'stale-version'), 1);
+  });
+
+  for (const how of ['take', 'enter', 'pass', 'hold', 'release'] as const) {
+    check(`an append behind or ahead of the run does nothing, also not to the claim: ${how}`, async (subject) => {
+      const { store } = subject;
+      const events = [stepDone('0'), stepDone('1')];
+      const refusesAll = async (runId: string, token: string): Promise<void> => {
+        for (const version of [0, 1, 3, 9]) {
+          await leavesNothing(store, addition(runId, version, claim(how, token)), 'stale-version');
+        }
+      };
+      // Neither given up nor renewed.
+      await store.append(creation('held', { events, ...claim('take', 'me') }));
+      await store.append(creation('lapsing', { events, ...claim('take', 'me', SHORT_MS) }));
+      for (const runId of ['held', 'lapsing']) await refusesAll(runId, 'me');
+      strictEqual(await store.claim('held', 'other', LONG_MS), undefined);
+      await pass(subject, LAPSE_MS);
+      strictEqual((await store.claim('lapsing', 'other', LONG_MS))?.run.version, 2);
+      if (how === 'hold' || how === 'release') return;
+      await store.append(creation('free', { events }));
+      await refusesAll('free', 'me');
+      strictEqual((await store.claim('free', 'other', LONG_MS))?.run.version, 2);
+    });
+  }
+
+  check('whoever held a claim that another took and released does not hold it any more', async (subject) => {
+    const { store } = subject;
+    await store.append(creation('run', claim('take', 'me', SHORT_MS)));
+    await pass(subject, LAPSE_MS);
+    await store.claim('run', 'other', LONG_MS);
+    await store.release('run', 'other');
+    strictEqual(await store.renew('run', 'me', LONG_MS), false);
+    await leavesNothing(store, addition('run', 1, claim('hold', 'me')), 'claim-lost');
+    await leavesNothing(store, addition('run', 1, claim('release', 'me')), 'claim-lost');
+  });
+
+  check('a run can be claimed, held and appended to in any status', async ({ store }) => {
+    for (const status of ['running', 'waiting', 'done', 'failed', 'cancelled'] as const) {
+      await store.append(creation(status, { status, ...claim('take', 'me') }));
+      await store.append(addition(status, 1, { status }));
+      strictEqual(await store.claim(status, 'other', LONG_MS), undefined, status);
+      deepStrictEqual(await store.append(addition(status, 2, { status, ...claim('hold', 'me') })), { claimed: true });
+      await store.release(status, 'me');
+      strictEqual((await store.claim(status, 'other', LONG_MS))?.run.version, 3, status);
+    }
+  });
+
+  check('a running run is due whatever its time is, and since it began to run', async (subject) => {
+    const { store } = subject;
+    const wakeAt = (await store.now()) + LONG_MS;
+    await store.append(creation('first', { wakeAt }));
+    await pass(subject, LAPSE_MS);
+    await store.append(creation('second'));
+    await pass(subject, LAPSE_MS);
+    await store.append(addition('first', 1, { wakeAt }));
+    deepStrictEqual(await store.due(10), ['first', 'second']);
+  });
+
+  check('at the moment a claim lapses the run is due, and can be claimed', async ({ store, advance }) => {
+    // Where the clock runs by itself, there is no such moment to be met.
+    if (advance === undefined) return;
+    await store.append(creation('run', claim('take', 'me', 100)));
+    await advance(99);
+    deepStrictEqual(await store.due(10), []);
+    strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
+    await advance(1);
+    deepStrictEqual(await store.due(10), ['run']);
+    strictEqual((await store.claim('run', 'other', LONG_MS))?.run.version, 1);
   });
 
   check('a running run that nobody holds is due', async (subject) => {

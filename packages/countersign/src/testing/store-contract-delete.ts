@@ -13,7 +13,7 @@ import {
   pass,
   refused,
 } from './store-contract-check.ts';
-import { listenTo } from './store-contract-watch.ts';
+import { listenTo, until } from './store-contract-watch.ts';
 
 /** A run with a settled question that has labels. */
 async function endedRun(store: Store, runId: string, status: RunStatus = 'done'): Promise<void> {
@@ -26,8 +26,8 @@ async function endedRun(store: Store, runId: string, status: RunStatus = 'done')
 export function deleteContract(check: Check): void {
   check('a run that has ended is deleted with its events and questions, and no other', async ({ store }) => {
     await store.prepareSearch();
-    for (const runId of ['one', 'two', 'three']) await endedRun(store, runId);
-    const others = await Promise.all(['one', 'three'].map((id) => store.read(id)));
+    for (const runId of ['one', 'two', 'twofold']) await endedRun(store, runId);
+    const others = await Promise.all(['one', 'twofold'].map((id) => store.read(id)));
     strictEqual(await store.delete('two'), true);
     strictEqual(await store.delete('two'), false);
     strictEqual(await store.read('two'), undefined);
@@ -35,9 +35,9 @@ export function deleteContract(check: Check): void {
     strictEqual(await store.interrupt('two.question'), undefined);
     strictEqual(await store.claim('two', 'me', LONG_MS), undefined);
     strictEqual(await store.renew('two', 'me', LONG_MS), false);
-    deepStrictEqual(await Promise.all(['one', 'three'].map((id) => store.read(id))), others);
-    deepStrictEqual(ids((await store.listRuns({ limit: 10, order: 'oldest' })).items), ['one', 'three']);
-    const left = ['one.question', 'three.question'];
+    deepStrictEqual(await Promise.all(['one', 'twofold'].map((id) => store.read(id))), others);
+    deepStrictEqual(ids((await store.listRuns({ limit: 10, order: 'oldest' })).items), ['one', 'twofold']);
+    const left = ['one.question', 'twofold.question'];
     for (const query of [{}, { label: 'money' }, { search: 'tool' }, { outcome: 'approved' }] as const) {
       deepStrictEqual(ids((await store.listInterrupts({ settled: true, limit: 10, ...query })).items), left);
     }
@@ -61,6 +61,24 @@ export function deleteContract(check: Check): void {
     strictEqual(await store.delete('cancelled'), true);
     strictEqual(await store.delete('none'), false);
     strictEqual(await store.delete('a\0b'), false);
+  });
+
+  check('a question that still waits in it is deleted too', async ({ store }) => {
+    await store.prepareSearch();
+    for (const runId of ['one', 'two']) {
+      const remindAt = runId === 'one' ? 1_000 : 2_000;
+      const opened = [interrupt(`${runId}.question`, runId, { labels: ['money'], remindAt })];
+      await store.append(creation(runId, { status: 'cancelled', opened }));
+    }
+    strictEqual(await store.delete('one'), true);
+    strictEqual(await store.interrupt('one.question'), undefined);
+    for (const query of [{}, { label: 'money' }, { search: 'tool' }]) {
+      deepStrictEqual(ids((await store.listInterrupts({ limit: 10, ...query })).items), ['two.question']);
+    }
+    strictEqual((await store.stats({ since: 0 })).waiting, 1);
+    const reminders = await store.takeReminders(1, LONG_MS);
+    deepStrictEqual(ids(reminders.map((taken) => taken.interrupt)), ['two.question']);
+    await refused(store.append(creation('three', { opened: [interrupt('two.question', 'three')] })), 'invariant');
   });
 
   check('a run that somebody holds is not deleted, until their claim has lapsed', async (subject) => {
@@ -104,7 +122,9 @@ export function deleteContract(check: Check): void {
         ),
       ]);
       const loaded = await store.read(runId);
-      if (loaded === undefined) strictEqual(deleted, true);
+      // One that went on and has ended again may have been deleted after that.
+      const isOverAgain = appended && goOn.status === 'done';
+      if (loaded === undefined) deepStrictEqual([deleted, appended], [true, isOverAgain]);
       else deepStrictEqual([deleted, appended, loaded.events.length], [false, true, 3]);
       strictEqual((await store.interrupt(`${runId}.question`)) === undefined, deleted);
     }
@@ -137,8 +157,14 @@ export function deleteContract(check: Check): void {
     // A store that looks from time to time has heard of both appends by then.
     await delay(500);
     all.clear();
+    let isGone = false;
+    const stopReading = elsewhere.watch((runId) => {
+      if (runId === 'run') void elsewhere.read(runId).then((loaded) => (isGone ||= loaded === undefined));
+    });
     await store.delete('run');
     await heard('run');
+    await until(() => isGone, 'Nobody who heard of the run found it gone.');
+    stopReading();
     await store.append(creation('next'));
     await heard('next');
     stop();

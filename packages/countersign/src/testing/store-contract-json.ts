@@ -1,7 +1,16 @@
 // The store contract: JSON comes out as it went in, byte for byte, and is nobody's but the reader's.
-import { deepStrictEqual, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../core/json.ts';
-import { addition, type Check, creation, interrupt, load, pausedRun, stepDone } from './store-contract-check.ts';
+import {
+  addition,
+  type Check,
+  creation,
+  interrupt,
+  LONG_MS,
+  load,
+  pausedRun,
+  stepDone,
+} from './store-contract-check.ts';
 
 const VALUES: Readonly<Record<string, Json>> = {
   'falsy values': [0, '', false, null, -0, {}, []],
@@ -51,22 +60,42 @@ export function jsonContract(check: Check): void {
     strictEqual((await store.listRuns({ agent: name, startedBy: name, limit: 1 })).items.length, 1);
   });
 
+  check('what is empty, zero or false by itself is kept as it is', async ({ store }) => {
+    for (const [index, value] of [null, 0, false, '', [], {}].entries()) {
+      const [runId, id] = [`run-${index}`, `question-${index}`];
+      const opened = [interrupt(id, runId, { card: value, createdAt: 0, expiresAt: 0 })];
+      await store.append(creation(runId, { events: [stepDone('value', value)], outcome: value, wakeAt: 0, opened }));
+      await store.append(addition(runId, 1, { settled: [{ id, settlement: value }], outcome: value, wakeAt: 0 }));
+      const { run, events } = await load(store, runId);
+      const kept = await store.interrupt(id);
+      sameText(events[0], stepDone('value', value));
+      sameText([run.outcome, run.wakeAt], [value, 0]);
+      sameText([kept?.card, kept?.settlement, kept?.createdAt, kept?.expiresAt], [value, value, 0, 0]);
+      ok(kept?.settledAt != null);
+    }
+  });
+
   check('what was given or read can be changed without changing the run', async ({ store }) => {
-    const output = { list: [1] };
-    const card = { list: [1] };
-    const append = creation('run', { events: [stepDone('step', output)], opened: [interrupt('a', 'run', { card })] });
-    const appending = store.append(append);
-    output.list.push(2);
-    card.list.push(2);
-    await appending;
-    const read = await load(store, 'run');
-    (read.events as unknown[]).length = 0;
-    Object.assign(read.run, { status: 'failed' });
-    Object.assign((await store.interrupt('a')) ?? {}, { card: null });
-    const { run, events } = await load(store, 'run');
-    strictEqual(run.status, 'running');
-    sameText(events, [stepDone('step', { list: [1] })]);
-    sameText((await store.interrupt('a'))?.card, { list: [1] });
+    const [output, card, outcome, settlement] = [{ list: [1] }, { list: [1] }, { list: [1] }, { list: [1] }];
+    const opened = [interrupt('a', 'run', { card })];
+    const creating = store.append(creation('run', { events: [stepDone('step', output)], opened }));
+    for (const { list } of [output, card]) list.push(2);
+    await creating;
+    const settling = store.append(addition('run', 1, { outcome, settled: [{ id: 'a', settlement }] }));
+    for (const { list } of [outcome, settlement]) list.push(2);
+    await settling;
+    const look = async (): Promise<readonly unknown[]> => [
+      ...[await store.read('run'), await store.read('run', { limit: 1 }), await store.claim('run', 'me', LONG_MS)],
+      ...[await store.interrupt('a'), await store.listInterrupts({ settled: true, limit: 1 })],
+      await store.listRuns({ limit: 1 }),
+    ];
+    const found = JSON.stringify(await look());
+    sameText((await load(store, 'run')).events[0], stepDone('step', { list: [1] }));
+    sameText((await load(store, 'run')).run.outcome, { list: [1] });
+    const { card: keptCard, settlement: kept } = (await store.interrupt('a')) ?? {};
+    sameText([keptCard, kept], [{ list: [1] }, { list: [1] }]);
+    for (const one of await look()) scribble(one);
+    strictEqual(JSON.stringify(await look()), found);
   });
 
   check('a list of many appends is read in their order', async ({ store }) => {
@@ -78,6 +107,14 @@ export function jsonContract(check: Check): void {
       Array.from({ length: 130 }, (_, version) => stepDone(`run-${version}`)),
     );
   });
+}
+
+/** Changes everything in it, from the bottom up. */
+function scribble(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const inner of Object.values(value)) scribble(inner);
+  if (Array.isArray(value)) value.push('scribbled');
+  else for (const key of Object.keys(value)) Object.assign(value, { [key]: 'scribbled' });
 }
 
 function sameText(found: unknown, wanted: unknown): void {

@@ -16,12 +16,16 @@ export function listenTo(store: Store): {
   const all = new Set<string>();
   const stop = store.watch((runId) => void all.add(runId));
   const heard = async (runId: string): Promise<void> => {
-    for (const started = performance.now(); !all.has(runId); await delay(5)) {
-      ok(performance.now() - started < PATIENCE_MS, `Nobody heard of ${runId}.`);
-    }
+    await until(() => all.has(runId), `Nobody heard of ${runId}.`);
     all.delete(runId);
   };
   return { heard, stop, all };
+}
+
+export async function until(isSo: () => boolean, otherwise: string): Promise<void> {
+  for (const started = performance.now(); !isSo(); await delay(5)) {
+    ok(performance.now() - started < PATIENCE_MS, otherwise);
+  }
 }
 
 export function watchContract(check: Check): void {
@@ -38,6 +42,24 @@ export function watchContract(check: Check): void {
     await second.heard('two');
     strictEqual(first.all.has('two'), false);
     second.stop();
+  });
+
+  check('whoever hears of an append finds it there, each time', async ({ store, another }) => {
+    const stores = another === undefined ? [store] : [store, await another()];
+    for (const [index, watched] of stores.entries()) {
+      const runId = `run-${index}`;
+      const seen: (number | undefined)[] = [];
+      const stop = watched.watch((id) => {
+        if (id === runId) void watched.read(id).then((loaded) => seen.push(loaded?.run.version));
+      });
+      for (let version = 0; version < 5; version += 1) {
+        await store.append(version === 0 ? creation(runId) : addition(runId, version));
+        const found = (): boolean => seen.includes(version + 1);
+        await until(found, `Nobody who heard of ${runId} found its version ${version + 1}.`);
+      }
+      stop();
+      ok(!seen.includes(undefined), 'Somebody heard of a run that was not there.');
+    }
   });
 
   check('one who watches and throws disturbs nobody', async ({ store }) => {

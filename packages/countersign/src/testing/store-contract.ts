@@ -5,6 +5,8 @@ import { claimContract } from './store-contract-claim.ts';
 import { deleteContract } from './store-contract-delete.ts';
 import { jsonContract } from './store-contract-json.ts';
 import { listContract } from './store-contract-list.ts';
+import { momentContract } from './store-contract-moment.ts';
+import { namesContract } from './store-contract-names.ts';
 import { notesContract } from './store-contract-notes.ts';
 import { remindersContract } from './store-contract-reminders.ts';
 import { searchContract } from './store-contract-search.ts';
@@ -33,6 +35,8 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   }
 
   describe('append and read', () => appendContract(check));
+  describe('one moment', () => momentContract(check));
+  describe('names', () => namesContract(check));
   describe('JSON, byte for byte', () => jsonContract(check));
   describe('claims and what is due', () => claimContract(check));
   describe('deleting', () => deleteContract(check));

@@ -1,0 +1,118 @@
+// The published contract finds bugs that are planted into a store that is sound otherwise.
+import { type Append, memoryStore, type Store } from 'countersign';
+import { storeContract } from 'countersign/testing';
+import { expect, test } from 'vitest';
+
+/** What a store with the bug does in another way than the one it is made of. */
+type Bug = (store: Store) => Partial<Store>;
+
+const turn = () => new Promise(setImmediate);
+
+const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
+  'the version is not looked at by those who take the claim': ['the claim: take', (store) => unfenced(store, 'take')],
+  'the version is not looked at by those who enter': ['the claim: enter', (store) => unfenced(store, 'enter')],
+  'a refused append takes the claim': [
+    'the claim: take',
+    (store) => ({
+      append: (append) =>
+        store.append(append).catch(async (error: unknown) => {
+          if (append.claim) await store.claim(append.runId, append.claim.token, append.claim.leaseMs);
+          throw error;
+        }),
+    }),
+  ],
+  'the record and the events are of two moments': [
+    'are read at one moment',
+    (store) => ({
+      read: async (id, options) => {
+        const run = (await store.read(id, options))?.run;
+        await turn();
+        const events = (await store.read(id, options))?.events;
+        return run && events && { run, events };
+      },
+    }),
+  ],
+  'a claim is taken after the run was read': [
+    'has read everything',
+    (store) => ({
+      claim: async (id, token, leaseMs) => {
+        const loaded = await store.read(id);
+        await turn();
+        return (await store.claim(id, token, leaseMs)) && loaded;
+      },
+    }),
+  ],
+  'a running run with a deadline is not due before it': [
+    'due whatever its time is',
+    (store) => ({
+      due: async (limit) => {
+        const runs = await Promise.all((await store.due(limit)).map((id) => store.read(id)));
+        return runs.flatMap((loaded) => (loaded && loaded.run.wakeAt === null ? [loaded.run.id] : []));
+      },
+    }),
+  ],
+  'ids that differ in case are one': [
+    'nearly the same are kept apart',
+    (store) => ({ interrupt: (id) => store.interrupt(id.toLowerCase()) }),
+  ],
+  'what is falsy becomes null': [
+    'zero or false by itself',
+    (store) => ({ append: (append) => store.append({ ...append, outcome: append.outcome || null }) }),
+  ],
+  'readers share what they read': [
+    'can be changed without changing the run',
+    (store) => {
+      const known = new Map<string, ReturnType<Store['interrupt']>>();
+      return { interrupt: (id) => known.get(id) ?? known.set(id, store.interrupt(id)).get(id) ?? store.interrupt(id) };
+    },
+  ],
+  'a run is deleted although somebody went on with it': [
+    'never both',
+    (store) => ({
+      delete: async (id) => {
+        if ((await store.read(id))?.run.status !== 'done') return false;
+        await turn();
+        await store.delete(id);
+        return true;
+      },
+    }),
+  ],
+};
+
+test.each(Object.entries(BUGS))('%s', async (_name, [check, bug]) => {
+  expect(await failed(check, () => ({}))).toEqual([]);
+  expect(await failed(check, bug)).not.toEqual([]);
+});
+
+function unfenced(store: Store, how: string): Partial<Store> {
+  const latest = async ({ runId }: Append): Promise<number> => (await store.read(runId))?.run.version ?? 0;
+  return {
+    append: async (append) =>
+      store.append(append.claim?.how === how ? { ...append, expectedVersion: await latest(append) } : append),
+  };
+}
+
+/** The checks with this in their name that fail. */
+async function failed(check: string, bug: Bug): Promise<readonly string[]> {
+  const checks: [string, () => Promise<void>][] = [];
+  const make = async () => {
+    let time = 1_000_000;
+    const sound = memoryStore({ now: () => time });
+    const changed = bug(sound);
+    const store = new Proxy(sound, {
+      get: (target, key) => {
+        const value = Reflect.get(key in changed ? changed : target, key);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const advance = (ms: number): void => {
+      time += ms;
+    };
+    return { store, advance, close: () => sound.close() };
+  };
+  storeContract(make, { describe: (_name, body) => body(), test: (name, body) => checks.push([name, body]) });
+  const asked = checks.filter(([name]) => name.includes(check));
+  expect(asked.length).toBeGreaterThan(0);
+  const results = await Promise.allSettled(asked.map(([, body]) => body()));
+  return asked.flatMap(([name], index) => (results[index]?.status === 'rejected' ? [name] : []));
+}
