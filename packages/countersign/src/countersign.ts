@@ -5,7 +5,14 @@ import { keysOf, refuseUnknownKeys } from './core/known-keys.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
-import { checkContext, checkMaxTurns, checkTimes, type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
+import {
+  checkContext,
+  checkMaxTurns,
+  checkTimes,
+  type GenerateOptions,
+  prepareDriver,
+  type Settings,
+} from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
 import type { Within } from './loop/sink.ts';

@@ -5,12 +5,11 @@ import { addition, type Check, creation, LONG_MS, load } from './store-contract-
 
 const APPENDS = 25;
 
-/** Appends one event after the other while somebody looks, again and again. */
+/** Appends one event after the other while somebody looks, again and again; a store that answers at once gets its turn. */
 async function whileAppending(store: Store, look: () => Promise<void>): Promise<void> {
   let isOver = false;
   const looking = (async () => {
-    do await look();
-    while (!isOver);
+    for (; !isOver; await new Promise(setImmediate)) await look();
   })();
   const appending = (async () => {
     for (let version = 1; version <= APPENDS; version += 1) await store.append(addition('run', version));
