@@ -94,13 +94,16 @@ function kindOf(call: Call): InterruptKind {
   if (isInDoubt(call)) return 'unknown-outcome';
   if (isConversation(call)) return 'inside';
   if (phase.at === 'started') return 'unknown-outcome';
-  if (phase.at === 'waiting' && phase.interrupt.kind !== 'unavailable') return phase.interrupt.kind;
+  if (phase.at === 'waiting' && !MAY_COME_LATE.has(phase.interrupt.kind)) return phase.interrupt.kind;
   return hadBegun(call) ? 'interrupt' : 'approval';
 }
 
+/** What is asked before a body runs, or, after a deploy, before it goes on. */
+const MAY_COME_LATE: ReadonlySet<InterruptKind> = new Set(['approval', 'unavailable']);
+
 /** Its body had done some of its steps, or was given an answer to go on with. */
-function hadBegun({ steps, resumed, decided }: Call): boolean {
-  if (steps.size > 0) return true;
+function hadBegun({ steps, resumed, decided, passed = [] }: Call): boolean {
+  if (steps.size > 0 || passed.includes('interrupt')) return true;
   return resumed !== undefined && decided !== undefined && !ASKED_BEFORE.has(decided.interrupt.kind);
 }
 

@@ -405,3 +405,21 @@ test.each(EVERYWHERE)('a question lets nothing run that took its place, %s', asy
   expect((await two.runs.get(id)).text).toContain('yes');
   expect(effects).toEqual([]);
 });
+
+test.each(EVERYWHERE)(
+  'where a new gate is asked in the middle of a body, a refusal does not deny the first half, %s',
+  async (where) => {
+    const { open, effects } = world();
+    const one = open(asking(effects, where, false));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const two = open(asking(effects, where, true));
+    await two.runs.decide(only(await waiting(two.runs)).id, { type: 'restart', resumed: 'savings' });
+    await two.runs.settled();
+    await two.runs.decide(only(await waiting(two.runs)).id, 'reject');
+    await two.runs.settled();
+    const { status, text } = await two.runs.get(id);
+    expect({ status, effects }).toEqual({ status: 'done', effects: [] });
+    expect(text).toContain('It stopped before it was done.');
+  },
+);
