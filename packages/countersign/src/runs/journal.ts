@@ -271,7 +271,9 @@ export class Journal implements Sink {
       } catch (error) {
         const known = unsure && isSecond(error) ? await this.#wasOurs(append, after, firstAsked) : false;
         if (known === true) return true;
-        if (known === 'nobody knows' && clock() < deadline) {
+        if (known === 'nobody knows') {
+          // What others seem to have recorded may be ours: it must not be written once more behind itself.
+          if (clock() >= deadline) throw error;
           await sleep(pauseMs);
           continue;
         }

@@ -1,5 +1,5 @@
 // Two who write about the same call, or decide the same question, in one moment: who is first has said all there is.
-import { approve, countersign, memoryStore, type Store, type ToolConfig, z } from 'countersign';
+import { approve, countersign, memoryStore, ProviderError, type Store, type ToolConfig, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -181,4 +181,41 @@ test.each([false, true])('and so is one with which something is said (%s)', asyn
   const deciding = clerk.generate({ runId: 'run', prompt: 'And hurry.', resume: { approve: edited } });
   await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
   expect({ paid, decisions: await decisions() }).toEqual({ paid: [], decisions: [] });
+});
+
+test('what may have been written is not written once more, where nobody can say so in time', async () => {
+  let now = 1_800_000_000_000;
+  const kept = memoryStore({ now: () => now });
+  const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });
+  let appends = 0;
+  let unreadable = 0;
+  const store = changedStore(kept, {
+    append: async (append) => {
+      if (!append.events.some(({ type }) => type === 'call-started')) return kept.append(append);
+      appends += 1;
+      if (appends === 1) {
+        await kept.append(append);
+        unreadable = 2;
+        throw away();
+      }
+      now += 60_000;
+      return kept.append(append);
+    },
+    read: async (...given) => {
+      if (unreadable-- > 0) throw away();
+      return kept.read(...given);
+    },
+  });
+  // Not at once: the start of the run is written before.
+  const model = scriptedModel(async (request) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return answered(request) ? 'Done.' : { calls: [{ name: 'look' }] };
+  });
+  const ai = countersign({ model, store, clock: () => now, retry: false });
+  const look = ai.defineTool({ name: 'look', description: '' }, () => 'seen');
+  await ai.defineAgent({ name: 'clerk', tools: [look] }).start('Go', { runId: 'run' });
+  await ai.runs.settled();
+  expect(appends).toBeGreaterThan(1);
+  const types = (await kept.read('run'))?.events.map(({ type }) => type);
+  expect(types?.filter((type) => type === 'call-started')).toHaveLength(1);
 });
