@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 export const root = join(import.meta.dirname, '..');
+refuseOldNode();
 const modules = join(root, 'node_modules');
 const PATH = [dirname(process.execPath), join(modules, '.bin'), process.env.PATH].join(delimiter);
 
@@ -29,4 +30,16 @@ export function tool(packageName, command = packageName) {
 /** The command line of the npm that started us. */
 export function npm() {
   return process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
+}
+
+// npm leaves an optional package out in silence, also where it only could not be fetched: said here once, instead of by
+// whatever an old Node does not know.
+function refuseOldNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 18)) return;
+  console.error(
+    `This is Node ${process.version}, and the scripts of this repository need Node 24. On Linux (x64 and arm64) "npm ci" ` +
+      'brings it, unless optional packages are left out, and npm uses it: "npm ci && npm test". Elsewhere, install Node 24.',
+  );
+  process.exit(1);
 }
