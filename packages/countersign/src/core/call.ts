@@ -37,7 +37,7 @@ export type Call = CallIds & {
   readonly phase: Phase;
   /** What a person gave the body to go on with; absent when it runs for the first time. */
   readonly resumed?: { readonly value: Json };
-  /** What a person let run, where that is what the schema of the tool made of the input. */
+  /** What a person let run: the input as it was on their card, or what the schema of the tool had made of it. */
   readonly runsWith?: Json;
   /** How often the call has asked; the next interrupt gets the next number. */
   readonly pauses: number;

@@ -27,6 +27,8 @@ export type Interrupt = {
   readonly risk?: 'low' | 'medium' | 'high';
   /** What the schema of the tool makes of the input, such as with defaults, where that is something else. */
   readonly runsWith?: Json;
+  /** Neither that nor the input is what would run: the schema does not take what it makes, and reads the input anew. */
+  readonly readAnew?: true;
 };
 
 /** Who decides when nobody has decided in time. */

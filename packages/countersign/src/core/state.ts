@@ -251,10 +251,10 @@ function withKind(passed: readonly InterruptKind[] = [], kind: InterruptKind): r
 function edited(
   { editedBy, runsWith: _before, ...call }: Call,
   { input, by }: Decision & { readonly input?: Json },
-  { runsWith }: Interrupt,
+  { runsWith = call.input, readAnew }: Interrupt,
 ): Call {
   if (input === undefined)
-    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(runsWith !== undefined && { runsWith }) };
+    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(!readAnew && { runsWith }) };
   const proposed = call.proposed === undefined ? call.input : call.proposed;
   return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
 }

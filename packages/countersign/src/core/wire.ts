@@ -28,6 +28,7 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'labels',
   'risk',
   'runsWith',
+  'readAnew',
   'pauses',
   'inner',
   'path',
@@ -124,7 +125,13 @@ function openMetadata(call: Call): Metadata {
     ...writePauses(call),
     ...(call.phase.at !== 'settled' && call.resumed && { resumed: call.resumed.value }),
     ...phaseMetadata(call.phase),
+    ...(isUnderWay(call) && call.runsWith !== undefined && { runsWith: call.runsWith }),
   };
+}
+
+/** A person let it run, and nobody has said yet what came of it. */
+function isUnderWay({ phase }: Pick<Call, 'phase'>): boolean {
+  return phase.at === 'cleared' || phase.at === 'started';
 }
 
 /** Left out where it can be told from the rest: the first pause of a call that waits. */
@@ -164,10 +171,11 @@ function phaseMetadata(phase: Phase): Metadata {
 /** How long and how urgently a question waits, and with what its call would run, as far as it says. */
 export function waitOf(
   given: Partial<Interrupt>,
-): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk' | 'runsWith'> {
-  const { expiresAt, onExpiry, remindAt, labels, risk, runsWith } = given;
+): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk' | 'runsWith' | 'readAnew'> {
+  const { expiresAt, onExpiry, remindAt, labels, risk, runsWith, readAnew } = given;
   return {
     ...(runsWith !== undefined && { runsWith }),
+    ...(readAnew && { readAnew }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(onExpiry !== undefined && { onExpiry }),
     ...(remindAt !== undefined && { remindAt }),
@@ -251,6 +259,7 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
   const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : 'interrupt' in metadata ? 1 : 0;
   const decided = readDecided(metadata);
   const foreign = foreignMetadata(part.metadata);
+  const stands = answer ? { phase: answered(answer) } : readPhase(metadata, id, pauses);
   return {
     id,
     ref,
@@ -267,7 +276,8 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
     }),
     ...(Array.isArray(metadata.passed) && { passed: metadata.passed as readonly InterruptKind[] }),
     steps: isObject(metadata.steps) ? new Map(Object.entries(metadata.steps as Record<string, Json>)) : NO_STEPS,
-    ...(answer ? { phase: answered(answer) } : readPhase(metadata, id, pauses)),
+    ...(isUnderWay(stands) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
+    ...stands,
   };
 }
 

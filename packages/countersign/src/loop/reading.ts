@@ -5,16 +5,20 @@ import type { ToolDefinition } from './tool.ts';
 
 export type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
 
-/** What the body gets. Where a person was shown what the schema makes of the input, exactly that. */
+/** What a question says that its call would run with, where that is not the input itself. */
+export type Bound = { readonly runsWith?: Json; readonly readAnew?: true };
+
+/** What the body gets: where a person let it run, exactly what they were shown. */
 export async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
   const invalid = call.metadata?.invalidInput;
   if (invalid !== undefined)
     return { ok: false, text: `The input of ${call.name} was not read: ${String(invalid)}. Send it again as JSON.` };
-  const reading = read(tool, call.runsWith === undefined ? call.input : call.runsWith);
+  const { runsWith = call.input } = call;
+  const reading = read(tool, runsWith);
   const checked = reading instanceof Promise ? await reading : reading;
-  if (checked.ok && (call.runsWith === undefined || isMadeOf(checked.value, call.runsWith))) return checked;
+  if (checked.ok && (call.runsWith === undefined || isMadeOf(checked.value, runsWith))) return checked;
   const problem = checked.ok ? 'it makes something else of it now' : checked.problems.join('; ');
-  if (call.runsWith !== undefined)
+  if (checked.ok || !sameJson(runsWith, call.input))
     return { ok: false, text: `The schema of ${call.name} does not take what was approved any more: ${problem}.` };
   return {
     ok: false,
@@ -24,22 +28,23 @@ export async function validInput(tool: ToolDefinition, call: Call): Promise<Vali
 
 /**
  * What the schema makes of the input, such as with defaults, for the card and the record; nothing where that is the
- * input itself. A schema that does not take what it made, such as a number made of a text, is asked again instead.
+ * input itself. A schema that does not take what it made, such as a number made of a text, reads the input anew instead.
  */
-export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Promise<{ runsWith?: Json }> {
+export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Promise<Bound> {
   const made = toJson(value);
-  if (!made.ok || sameJson(made.value, input)) return {};
+  if (!made.ok) return { readAnew: true };
+  if (sameJson(made.value, input)) return {};
   try {
     const again = await read(tool, made.value);
-    return again.ok && isMadeOf(again.value, made.value) ? { runsWith: made.value } : {};
+    if (again.ok && isMadeOf(again.value, made.value)) return { runsWith: made.value };
   } catch {
     // To throw at what it made is not to take it, either.
-    return {};
   }
+  return { readAnew: true };
 }
 
 /** What a question about a call that has begun binds it to: what was approved, or what the body was given. */
-export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<{ runsWith?: Json }> {
+export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<Bound> {
   return call.runsWith === undefined ? runsWithOf(tool, call, given) : { runsWith: call.runsWith };
 }
 

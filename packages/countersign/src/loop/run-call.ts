@@ -4,13 +4,13 @@ import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed, readableError } from '../core/errors.ts';
 import { event, type InterruptKind, type Result } from '../core/event.ts';
 import { askedAgain } from '../core/inside.ts';
-import { copyOf, isObject, type Json, type JsonCheck, toJson } from '../core/json.ts';
+import { copyOf, isObject, type Json, type JsonCheck, sameJson, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { askOptionsOf, askProblem } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
 import { hasSettled, isHarmless, passesGate } from './doubt.ts';
 import { approvalContext, bodyContext, insideOf } from './given.ts';
-import { boundTo, runsWithOf, validInput } from './reading.ts';
+import { type Bound, boundTo, runsWithOf, validInput } from './reading.ts';
 import type { Driver, Run } from './run.ts';
 import { type AskOptions, HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from './signal.ts';
 import { type Approval, askGate, requestPayload, type ToolDefinition } from './tool.ts';
@@ -55,7 +55,7 @@ function unavailable(
   tool: ToolDefinition | undefined,
   call: Call,
   message: string,
-  shown?: { readonly runsWith?: Json },
+  shown?: Bound,
 ): void {
   pause(run, driver, tool, call, 'unavailable', { message }, keptOf(call), shown);
 }
@@ -71,7 +71,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   const known = driver.tools.get(call.name);
   const tool = known && changedKind(known, call) === undefined ? known : undefined;
   let found = '';
-  let bound: { readonly runsWith?: Json } = call;
+  let bound: Bound = call;
   try {
     const input = tool ? await validInput(tool, call) : undefined;
     if (tool && input?.ok) bound = await boundTo(tool, call, input.value);
@@ -135,11 +135,11 @@ async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
     return true;
   }
   // Before the gate, which may change what it is given.
-  const runsWith = await runsWithOf(tool, call, input.value);
+  const bound = await runsWithOf(tool, call, input.value);
   const approval = await askGate(tool, input.value, approvalContext(driver, call));
   if (approval === false) return false;
   const options = approval === true ? {} : approval;
-  pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options, runsWith);
+  pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options, bound);
   return true;
 }
 
@@ -296,7 +296,7 @@ function pause(
   kind: InterruptKind,
   payload: Json,
   given: AskOptions = {},
-  { runsWith }: { readonly runsWith?: Json } = call,
+  { runsWith, readAnew }: Bound = call,
 ): void {
   const options = askOptionsOf(given);
   const problem = askProblem(options);
@@ -316,7 +316,8 @@ function pause(
     ...(now !== undefined && remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
     ...(labels !== undefined && { labels }),
     ...(risk !== undefined && { risk }),
-    ...(runsWith !== undefined && { runsWith }),
+    ...(runsWith !== undefined && !sameJson(runsWith, call.input) && { runsWith }),
+    ...(readAnew && { readAnew }),
   };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
 }

@@ -251,6 +251,7 @@ describe('rule 9: the gate comes before the body', () => {
     ['path', { path: ['p'] }],
     ['replacedInput', { replacedInput: { amount: 1 } }],
     ['runsWith', { runsWith: { amount: 1 } }],
+    ['readAnew', { readAnew: true }],
     ['steps', { steps: { charge: 'forged' } }],
     ['queued', { queued: true, maxTurnsReached: true }],
     ['source, outcome, mayHaveActed', { source: 'pending', outcome: 'output', mayHaveActed: false }],

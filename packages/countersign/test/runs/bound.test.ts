@@ -74,6 +74,94 @@ test.each([true, false])('a default that is another each time is asked for once 
   expect(paid).toEqual(seen);
 });
 
+describe('a default that a new version adds to what was approved', () => {
+  const before = z.object({ to: z.string() });
+
+  test.each<[string, Partial<ToolConfig>]>([
+    ['approval', {}],
+    ['interrupt', { needsApproval: false }],
+  ])('is asked about, and runs once a person has seen it (%s)', async (kind, config) => {
+    const { deploy, paid } = versions({ to: 'ann' });
+    const asks: Body = ({ interrupt, resumed }) => (kind === 'interrupt' ? (resumed ?? interrupt('Pay?')) : 'paid');
+    const old = deploy(before, config, asks);
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await old.runs.settled();
+    const asked = await cardOf(old);
+    expect(asked).toMatchObject({ kind, input: { to: 'ann' } });
+    paid.splice(0);
+    const next = deploy(withDefault(1_000), config, asks);
+    await next.runs.decide(asked.id, 'approve', { digest: asked.digest });
+    await next.runs.settled();
+    expect(paid).toEqual([]);
+    const card = await cardOf(next);
+    expect(card).toMatchObject({ kind: 'unavailable', input: { to: 'ann', amount: 1_000 } });
+    await next.runs.decide(card.id, 'approve', { digest: card.digest });
+    await next.runs.settled();
+    expect(paid).toEqual([{ to: 'ann', amount: 1_000 }]);
+    expect((await next.runs.get('run')).status).toBe('done');
+  });
+
+  test('keeps what may run again without a question from doing so', async () => {
+    const { deploy, paid, lapse } = versions({ to: 'ann' });
+    const old = deploy(before, { idempotent: true }, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await old.runs.wait('run');
+    await old.runs.decide((await cardOf(old)).id, 'approve');
+    lapse();
+    const next = deploy(withDefault(1_000), { idempotent: true });
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(paid).toEqual([{ to: 'ann' }]);
+    expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann' } });
+  });
+
+  test('is told to the model where nothing is stored', async () => {
+    const { deploy, paid } = versions({ to: 'ann' });
+    const old = deploy(before);
+    const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
+    const next = deploy(withDefault(1_000));
+    const after = await next.ai.generate({ messages, tools: [next.pay], resume: { approve: interrupts } });
+    expect(JSON.stringify(after.messages)).toContain('does not take what was approved any more');
+    expect(paid).toEqual([]);
+  });
+});
+
+test('a call in doubt, asked about where its tool is not known, does not run with what nobody saw', async () => {
+  const { deploy, paid, lapse } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10), { needsApproval: false }, () => new Promise(() => undefined));
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await eventually(() => expect(paid).toHaveLength(1));
+  lapse();
+  const without = deploy(withDefault(10), { name: 'other' });
+  await without.runs.drive('run');
+  await without.runs.settled();
+  const asked = await cardOf(without);
+  expect(asked).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann' } });
+  const back = deploy(withDefault(10), { needsApproval: false });
+  await back.runs.decide(asked.id, 'approve', { digest: asked.digest });
+  await back.runs.settled();
+  expect(paid).toHaveLength(1);
+  const card = await cardOf(back);
+  expect(card).toMatchObject({ kind: 'unavailable', input: { to: 'ann', amount: 10 } });
+  await back.runs.decide(card.id, 'approve');
+  await back.runs.settled();
+  expect(paid[1]).toEqual({ to: 'ann', amount: 10 });
+});
+
+test('what was approved is in the messages of a conversation that was aborted before it ran', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10));
+  const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
+  const resume = { approve: interrupts };
+  const stopped = await old.ai
+    .generate({ messages, tools: [old.pay], resume, abortSignal: AbortSignal.abort() })
+    .catch((error) => error);
+  expect(paid).toEqual([]);
+  const next = deploy(withDefault(1_000));
+  await next.ai.generate({ messages: stopped.messages, tools: [next.pay] });
+  expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+});
+
 test('a schema that does not take what it makes reads the input again, as it is', async () => {
   const { deploy, paid } = versions({ amount: '12' });
   const { runs, clerk, ...rest } = deploy(z.object({ amount: z.string().transform(Number) }));
