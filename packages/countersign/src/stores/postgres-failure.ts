@@ -30,10 +30,10 @@ export function hasAnswered(error: unknown): boolean {
   return isSqlState(code) && !/^(08|57P|58)/.test(code);
 }
 
-/** The connection does not have, or cannot use any more, what was prepared on it: another one can. */
+/** The connection does not have, cannot use any more, or has already what was to be prepared on it. Nothing was done. */
 export function isOfPrepared(error: unknown): boolean {
   const code = errorCode(error);
-  return code === '26000' || code === '0A000';
+  return code === '26000' || code === '0A000' || code === '42P05';
 }
 
 /** The statement lost against another at a stricter isolation level than the default, and has done nothing. */

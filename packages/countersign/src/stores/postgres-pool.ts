@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { hasAnswered, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
+import { errorCode, hasAnswered, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
 /** What `query` resolves with. */
@@ -63,10 +63,18 @@ export function statement(text: string): Statement {
   return { name: `countersign_${createHash('sha256').update(trimmed).digest('hex').slice(0, 24)}`, text: trimmed };
 }
 
-/** Runs a statement, as a prepared one if the pool is one of `pg`. */
+/** Pools behind which nothing stays prepared: a pooler gives each statement another connection. */
+const unprepared = new WeakSet<PostgresPool>();
+
+/** Runs a statement, as a prepared one if the pool is one of `pg`. One that cannot be used has done nothing. */
 export function run(pool: PostgresPool, { name, text }: Statement, values: unknown[]): Promise<PostgresResult> {
-  if (pool.connect === undefined) return pool.query(text, values);
-  return (pool as unknown as PreparingPool).query({ name, text, values });
+  if (pool.connect === undefined || unprepared.has(pool)) return pool.query(text, values);
+  return (pool as unknown as PreparingPool).query({ name, text, values }).catch((error: unknown) => {
+    if (!isOfPrepared(error)) throw error;
+    // Somebody else has prepared it, on what was to be a connection of our own.
+    if (errorCode(error) === '42P05') unprepared.add(pool);
+    return pool.query(text, values);
+  });
 }
 
 /** How often a statement is sent that loses against others. They do not all come back at the same moment. */

@@ -1,0 +1,32 @@
+// Poolers between the store and PostgreSQL that give each statement another connection.
+import { postgresStore } from 'countersign/postgres';
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../src/runs/store.ts';
+import { addition, creation } from '../../src/testing/store-contract-check.ts';
+import { startPooler } from './pooler.ts';
+import { poolOn, type TestServer, testServer } from './postgres-server.ts';
+
+const postgres = await testServer();
+const { freshDatabase } = postgres ?? ({} as TestServer);
+
+describe.runIf(postgres)('a pooler that shares connections between statements', () => {
+  test.each(['an address', 'a pool'])('keeps nobody from working, who has %s', async (given) => {
+    const pooler = await startPooler(await freshDatabase(), 3);
+    const pools = [poolOn(pooler.url), poolOn(pooler.url)];
+    const stores = pools.map((pool) => (given === 'a pool' ? postgresStore(pool) : postgresStore(pooler.url)));
+    await Promise.all(stores.flatMap((store, at) => [1, 2, 3, 4].map((run) => works(store, `run-${at}-${run}`))));
+    await Promise.all(stores.map((store) => store.close()));
+    await Promise.all(pools.map((pool) => pool.end()));
+    pooler.close();
+  });
+});
+
+async function works(store: Store, runId: string): Promise<void> {
+  await store.append(creation(runId));
+  for (let version = 1; version < 10; version += 1) {
+    await store.append(addition(runId, version));
+    expect((await store.claim(runId, 'token', 60_000))?.run.version).toBe(version + 1);
+    expect(await store.renew(runId, 'token', 60_000)).toBe(true);
+    expect((await store.read(runId))?.events).toHaveLength(version + 1);
+  }
+}
