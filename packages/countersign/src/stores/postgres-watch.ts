@@ -24,6 +24,12 @@ const ASKED_MS = 100;
 const COLLECT_MS = 5;
 const LONGEST_WAIT_MS = 5_000;
 const POLL_MS = 500;
+/** For how long it is polled where nothing is heard, before it is tried to listen again. */
+const DEAF_MS = 60_000;
+/** How soon what was announced is heard, if it is at all. */
+const HEAR_MS = 2_000;
+/** A connection on which no answer has come for so long is as good as lost. */
+const ANSWER_MS = 10_000;
 /** A look costs this part of the time at most. */
 const POLL_SHARE = 20;
 /** An append has the time when it began and is seen when it is durable: those in between are found by looking back. */
@@ -83,16 +89,18 @@ export class PostgresAnnouncer {
     const runIds = [...this.#runIds];
     this.#runIds = new Set();
     try {
-      const pool = await this.#connection.pool();
-      const payloads = payloadsOf(this.#connection.watcherId, runIds);
-      await pool.query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [
-        channelOf(this.#connection.tables),
-        payloads,
-      ]);
+      await announce(this.#connection, runIds);
     } catch {
       // The database is away, so those who listen have lost it too: they look back when it is there again.
     }
   }
+}
+
+/** Without any ids, only whoever announces it takes notice. */
+async function announce({ pool, tables, watcherId }: WatchConnection, runIds: readonly string[]): Promise<void> {
+  const payloads = runIds.length === 0 ? [payloadOf(watcherId, [])] : payloadsOf(watcherId, runIds);
+  const text = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload';
+  await (await pool()).query(text, [channelOf(tables), payloads]);
 }
 
 /** Calls `changed` with the runs that other processes append to, soon after. */
@@ -113,7 +121,8 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
     try {
       const pool = await connection.pool();
       if (pool.connect === undefined || isSingle(pool)) await poll(lookBack, stop);
-      else await listen(await connected(pool.connect(), stop), connection, lookBack, changed, stop);
+      else if (!(await listen(await connected(pool.connect(), stop), connection, lookBack, changed, stop)))
+        await poll(lookBack, stop, DEAF_MS);
       failures = 0;
     } catch {
       // Not there, or lost: tried again until nobody watches any more. Those who read and write are told.
@@ -141,26 +150,33 @@ function isSingle(pool: PostgresPool): boolean {
   return (pool as { readonly options?: { readonly max?: unknown } }).options?.max === 1;
 }
 
-async function poll(lookBack: () => Promise<void>, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
+async function poll(lookBack: () => Promise<void>, stop: AbortSignal, forMs = Number.POSITIVE_INFINITY): Promise<void> {
+  const until = performance.now() + forMs;
+  while (!stop.aborted && performance.now() < until) {
     const startedAt = performance.now();
     await lookBack();
     await pause(Math.max(POLL_MS, POLL_SHARE * (performance.now() - startedAt)), stop);
   }
 }
 
-/** Resolves or rejects when the connection is lost, and resolves when told to stop. */
+/**
+ * Resolves or rejects when the connection is lost, and resolves when told to stop. False if nothing is heard on it: a pooler
+ * that gives each statement another connection lets whoever listens wait in vain.
+ */
 async function listen(
   client: PostgresClient,
-  { tables, watcherId }: WatchConnection,
+  connection: WatchConnection,
   lookBack: () => Promise<void>,
   changed: (runId: string) => void,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  const { tables, watcherId } = connection;
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
   client.on('error', end);
   client.on('end', end);
   client.on('notification', ({ payload }) => {
+    if (payload === payloadOf(watcherId, [])) hear();
     for (const runId of runIdsFromOthers(payload, watcherId)) changed(runId);
   });
   stop.addEventListener('abort', () => end(), { once: true });
@@ -168,24 +184,40 @@ async function listen(
   client.unref?.();
   const sayThatWeWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${BELIEVED_MS})
     ON CONFLICT (id) DO UPDATE SET until = excluded.until`;
-  const again = setInterval(() => client.query(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
+  const ask = (text: string) => inTime(client.query(text));
+  const again = setInterval(() => ask(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
   again.unref();
   try {
-    await client.query(`LISTEN ${quoted(channelOf(tables))}`);
-    await client.query(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
-    await client.query(sayThatWeWatch);
+    await ask(`LISTEN ${quoted(channelOf(tables))}`);
+    await ask(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
+    await ask(sayThatWeWatch);
     // By then everybody who appends has asked.
     await Promise.race([over, pause(ASKED_MS + ASKED_MS / 2, stop)]);
     await lookBack();
+    // On another connection: on its own, what is announced comes with the answer.
+    await announce(connection, []);
+    const hears = await Promise.race([heard.then(() => true), over.then(() => true), pause(HEAR_MS, stop)]);
+    if (hears !== true) return stop.aborted;
     // Whoever appended without knowing that we watch has finished by then.
     const once = setTimeout(() => lookBack().catch(() => end()), LOOK_BACK_MS / 3);
     once.unref();
     await over;
     clearTimeout(once);
-    if (stop.aborted) await client.query(`DELETE FROM ${tables.watcher} WHERE id = ${watcherId}`);
+    if (stop.aborted) await ask(`DELETE FROM ${tables.watcher} WHERE id = ${watcherId}`);
+    return true;
   } finally {
     clearInterval(again);
     client.release(true);
+  }
+}
+
+async function inTime<T>(asked: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error('PostgreSQL does not answer.')), ANSWER_MS);
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -221,7 +253,7 @@ function payloadsOf(watcherId: number, runIds: readonly string[]): readonly stri
   for (const runId of runIds) {
     const size = Buffer.byteLength(JSON.stringify(runId)) + 1;
     if (bytes + size > PAYLOAD_BYTES && open.length > 0) {
-      payloads.push(JSON.stringify([watcherId, ...open]));
+      payloads.push(payloadOf(watcherId, open));
       open = [];
       bytes = 0;
     }
@@ -229,8 +261,12 @@ function payloadsOf(watcherId: number, runIds: readonly string[]): readonly stri
     open.push(runId);
     bytes += size;
   }
-  if (open.length > 0) payloads.push(JSON.stringify([watcherId, ...open]));
+  if (open.length > 0) payloads.push(payloadOf(watcherId, open));
   return payloads;
+}
+
+function payloadOf(watcherId: number, runIds: readonly string[]): string {
+  return JSON.stringify([watcherId, ...runIds]);
 }
 
 /** We know of our own appends already. What is no list of ours was sent by a stranger. */

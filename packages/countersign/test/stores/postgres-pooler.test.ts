@@ -19,6 +19,25 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     await Promise.all(pools.map((pool) => pool.end()));
     pooler.close();
   });
+
+  test.each(['an address', 'a pool'])('lets nobody listen in vain, who has %s', async (given) => {
+    const pooler = await startPooler(await freshDatabase(), 3);
+    const pool = poolOn(pooler.url);
+    const watching = given === 'a pool' ? postgresStore(pool) : postgresStore(pooler.url);
+    const writing = postgresStore(pooler.url);
+    const heard = new Set<string>();
+    const stop = watching.watch((runId) => heard.add(runId));
+    await writing.append(creation('at first'));
+    await expect.poll(() => heard).toContain('at first');
+    // By then it has looked back for the last time, if it listens.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await writing.append(creation('later'));
+    await expect.poll(() => heard, { timeout: 5_000 }).toContain('later');
+    stop();
+    await Promise.all([watching.close(), writing.close()]);
+    await pool.end();
+    pooler.close();
+  });
 });
 
 async function works(store: Store, runId: string): Promise<void> {
