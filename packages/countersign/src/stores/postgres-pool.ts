@@ -68,13 +68,37 @@ const unprepared = new WeakSet<PostgresPool>();
 
 /** Runs a statement, as a prepared one if the pool is one of `pg`. One that cannot be used has done nothing. */
 export function run(pool: PostgresPool, { name, text }: Statement, values: unknown[]): Promise<PostgresResult> {
-  if (pool.connect === undefined || unprepared.has(pool)) return pool.query(text, values);
-  return (pool as unknown as PreparingPool).query({ name, text, values }).catch((error: unknown) => {
+  if (pool.connect === undefined || unprepared.has(pool)) return ask(pool, text, values, ANSWER_MS);
+  return asking(pool, { name, text, values }, ANSWER_MS).catch((error: unknown) => {
     if (!isOfPrepared(error)) throw error;
     // Somebody else has prepared it, on what was to be a connection of our own.
     if (errorCode(error) === '42P05') unprepared.add(pool);
-    return pool.query(text, values);
+    return ask(pool, text, values, ANSWER_MS);
   });
+}
+
+/**
+ * How long an answer is waited for. A network may lose a connection without a word, as when the server's computer dies: then
+ * nothing would be told for a quarter of an hour, or ever. Whether it was done, nobody knows.
+ */
+const ANSWER_MS = 20_000;
+/** The same for what may have to look through everything. */
+const LONG_ANSWER_MS = 120_000;
+
+/** Runs a text once. */
+export function ask(
+  pool: PostgresPool,
+  text: string,
+  values: unknown[],
+  answerMs = LONG_ANSWER_MS,
+): Promise<PostgresResult> {
+  return pool.connect === undefined ? pool.query(text, values) : asking(pool, { text, values }, answerMs);
+}
+
+/** With the limit that `pg` keeps, unless its pool has one of its own: then it gives the connection up. */
+function asking(pool: PostgresPool, asked: Omit<Asked, 'query_timeout'>, answerMs: number): Promise<PostgresResult> {
+  const { options, query } = pool as unknown as AskedPool;
+  return query.call(pool, { ...asked, query_timeout: options?.query_timeout || answerMs });
 }
 
 /** How often a statement is sent that loses against others. They do not all come back at the same moment. */
@@ -96,9 +120,17 @@ export async function sentAgain<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-type PreparedQuery = Statement & { readonly values: unknown[] };
+type Asked = {
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+  readonly query_timeout: number;
+};
 
-type PreparingPool = { query(config: PreparedQuery): Promise<PostgresResult> };
+type AskedPool = {
+  readonly options?: { readonly query_timeout?: number };
+  query(asked: Asked): Promise<PostgresResult>;
+};
 
 /**
  * A pool of `pg` tells of a connection that was lost while it was idle, and ends the process if nobody hears it. The next
@@ -126,7 +158,7 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
   const connections = new Connections(pool, Query as unknown as QueryClass);
   return {
     pool: {
-      query: (...given: [string | PreparedQuery, unknown[]?]) => connections.query(...given),
+      query: (...given: [string | Asked, unknown[]?]) => connections.query(...given),
       connect: async () => {
         const client = new Client(options);
         client.on('error', ignore);
@@ -141,11 +173,9 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
 /** `pg` has these for its own pool and queries. */
 type Connection = PoolClient & TypeParsers & { ref(): void; unref(): void };
 
-type QueryClass = new (
-  text: string,
-  values: unknown[] | undefined,
-  done: (error: Error | null, result: PostgresResult) => void,
-) => object;
+type QueryClass = new (text: string, values: unknown[] | undefined, done: Done) => object;
+
+type Done = (error: Error | null, result: PostgresResult) => void;
 
 /** For how long a connection that is in use again and again is kept out of the pool. */
 const AT_HAND_MS = 1_000;
@@ -170,7 +200,7 @@ class Connections {
     pool.on('connect', (client) => client.on('end', () => this.#lost(client as Connection)));
   }
 
-  query(given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+  query(given: string | Asked, values?: unknown[]): Promise<PostgresResult> {
     if (this.#closing !== undefined) return Promise.reject(closedError());
     this.#underWay += 1;
     const client = this.#takeAtHand();
@@ -201,11 +231,11 @@ class Connections {
     if (this.#underWay === 0) this.#onIdle?.();
   }
 
-  #send(client: Connection, given: string | PreparedQuery, values?: unknown[]): Promise<PostgresResult> {
+  #send(client: Connection, given: string | Asked, values?: unknown[]): Promise<PostgresResult> {
     return new Promise((resolve, reject) => {
       let isDone = false;
       // `pg` may tell of one failure twice: by throwing, and to the query.
-      const done = (error: Error | null, result: PostgresResult): void => {
+      const done: Done = (error, result) => {
         if (isDone) return;
         isDone = true;
         this.#ended();
@@ -218,15 +248,21 @@ class Connections {
         }
       };
       try {
-        const query =
-          typeof given === 'string'
-            ? new this.#Query(given, values, done)
-            : new Execution(given, given.values, client, done);
-        client.query(query as never);
+        client.query(this.#queryOf(client, given, values, done) as never);
       } catch (error) {
         done(error instanceof Error ? error : new Error(messageOf(error)), { rows: [] });
       }
     });
+  }
+
+  #queryOf(client: Connection, given: string | Asked, values: unknown[] | undefined, done: Done): object {
+    if (typeof given === 'string') return new this.#Query(given, values, done);
+    const { name, text, query_timeout } = given;
+    const query =
+      name === undefined
+        ? new this.#Query(text, given.values, done)
+        : new Execution({ name, text }, given.values, client, done);
+    return Object.assign(query, { query_timeout });
   }
 
   #takeAtHand(): Connection | undefined {

@@ -33,7 +33,8 @@ export class Execution {
   readonly text: string;
   readonly #values: readonly (string | null)[];
   readonly #types: TypeParsers;
-  readonly #done: Done;
+  /** `pg` puts its own in front of it, to know that it need not wait any longer. */
+  callback: Done;
   readonly #rows: Record<string, unknown>[] = [];
   #known: Map<string, Columns> | undefined;
   #columns: Columns | undefined;
@@ -45,7 +46,7 @@ export class Execution {
     // What cannot be a text is refused before the connection has anything to do with it.
     this.#values = values.map(asText);
     this.#types = types;
-    this.#done = done;
+    this.callback = done;
   }
 
   submit(wire: Wire): Error | null {
@@ -85,11 +86,11 @@ export class Execution {
   }
 
   handleReadyForQuery(): void {
-    this.#done(this.#failed ?? null, { rows: this.#rows });
+    this.callback(this.#failed ?? null, { rows: this.#rows });
   }
 
   handleError(error: Error): void {
-    this.#done(error, { rows: [] });
+    this.callback(error, { rows: [] });
   }
 
   handleCommandComplete(): void {}

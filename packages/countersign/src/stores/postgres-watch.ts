@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { untilAborted } from '../models/abort.ts';
 import { shortHash } from '../runs/chain.ts';
 import { NOW } from './postgres-conditions.ts';
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import { ask, type PostgresClient, type PostgresPool } from './postgres-pool.ts';
 import { quoted, type Tables } from './postgres-schema.ts';
 import type { StopListening } from './watchers.ts';
 
@@ -100,7 +100,7 @@ export class PostgresAnnouncer {
 async function announce({ pool, tables, watcherId }: WatchConnection, runIds: readonly string[]): Promise<void> {
   const payloads = runIds.length === 0 ? [payloadOf(watcherId, [])] : payloadsOf(watcherId, runIds);
   const text = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload';
-  await (await pool()).query(text, [channelOf(tables), payloads]);
+  await ask(await pool(), text, [channelOf(tables), payloads]);
 }
 
 /** Calls `changed` with the runs that other processes append to, soon after. */
@@ -184,13 +184,13 @@ async function listen(
   client.unref?.();
   const sayThatWeWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${BELIEVED_MS})
     ON CONFLICT (id) DO UPDATE SET until = excluded.until`;
-  const ask = (text: string) => inTime(client.query(text));
-  const again = setInterval(() => ask(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
+  const say = (text: string) => inTime(client.query(text));
+  const again = setInterval(() => say(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
   again.unref();
   try {
-    await ask(`LISTEN ${quoted(channelOf(tables))}`);
-    await ask(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
-    await ask(sayThatWeWatch);
+    await say(`LISTEN ${quoted(channelOf(tables))}`);
+    await say(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
+    await say(sayThatWeWatch);
     // By then everybody who appends has asked.
     await Promise.race([over, pause(ASKED_MS + ASKED_MS / 2, stop)]);
     await lookBack();
@@ -203,7 +203,7 @@ async function listen(
     once.unref();
     await over;
     clearTimeout(once);
-    if (stop.aborted) await ask(`DELETE FROM ${tables.watcher} WHERE id = ${watcherId}`);
+    if (stop.aborted) await say(`DELETE FROM ${tables.watcher} WHERE id = ${watcherId}`);
     return true;
   } finally {
     clearInterval(again);
@@ -227,7 +227,8 @@ function createLookBack({ pool, tables }: WatchConnection, changed: (runId: stri
   let found = new Map<string, number>();
   return async () => {
     const startedAt = performance.now();
-    const { rows } = await (await pool()).query(
+    const { rows } = await ask(
+      await pool(),
       `SELECT id, version FROM ${tables.run} WHERE updated_at >= ${NOW} - $1::bigint`,
       [Math.ceil(startedAt - lookedAt) + LOOK_BACK_MS],
     );

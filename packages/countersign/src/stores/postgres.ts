@@ -27,6 +27,7 @@ import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, postgresFailure, violatedConstraint } from './postgres-failure.ts';
 import { PostgresNotes } from './postgres-notes.ts';
 import {
+  ask,
   checkAddress,
   checkPool,
   closedError,
@@ -310,7 +311,7 @@ class PostgresStore implements Store {
     if (this.#closed) throw closedError();
     this.#underWay += 1;
     try {
-      const send = () => ('name' in statement ? run(pool, statement, values) : pool.query(statement.text, values));
+      const send = () => ('name' in statement ? run(pool, statement, values) : ask(pool, statement.text, values));
       return (await sentAgain(send)).rows;
     } finally {
       this.#underWay -= 1;

@@ -1,0 +1,88 @@
+// Connections to PostgreSQL that the network loses without a word: nothing comes back on them, and nobody closes them.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { postgresStore } from 'countersign/postgres';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { addition, creation } from '../../src/testing/store-contract-check.ts';
+import { poolOn, type TestServer, testServer } from './postgres-server.ts';
+
+const postgres = await testServer();
+const { freshDatabase } = postgres ?? ({} as TestServer);
+
+afterEach(() => void vi.useRealTimers());
+
+describe.runIf(postgres)('a connection that is lost without a word', () => {
+  test.each(['an address', 'a pool'])('is given up, and another is taken, of %s', async (given) => {
+    const network = await startNetwork(await freshDatabase());
+    const pool = poolOn(network.url, 2);
+    const store = postgresStore(given === 'a pool' ? { pool } : { url: network.url, poolMax: 2 });
+    await store.append(creation('run'));
+    await Promise.all([store.read('run'), store.due(1), store.listRuns({ limit: 1 })]);
+    network.lose();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const failures = [store.append(addition('run', 1)), store.listRuns({ limit: 1 })].map((call) =>
+      call.catch((error: unknown) => error),
+    );
+    await vi.advanceTimersByTimeAsync(120_000);
+    for (const failure of await Promise.all(failures))
+      expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+    vi.useRealTimers();
+    await store.append(addition('run', 1));
+    expect((await store.listRuns({ limit: 1 })).items).toMatchObject([{ id: 'run', version: 2 }]);
+    await store.close();
+    await pool.end();
+    network.close();
+  });
+
+  test('is not listened to any more', async () => {
+    const url = await freshDatabase();
+    const network = await startNetwork(url);
+    const [watching, writing] = [postgresStore(network.url), postgresStore(url)];
+    const heard = new Set<string>();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'], shouldAdvanceTime: true });
+    const stop = watching.watch((runId) => heard.add(runId));
+    await writing.append(creation('before'));
+    await expect.poll(() => heard).toContain('before');
+    // By then it has looked back for the last time.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    network.lose();
+    await writing.append(creation('after'));
+    // It says again that it watches, which nobody answers.
+    await vi.advanceTimersByTimeAsync(20_000);
+    await expect.poll(() => heard).toContain('after');
+    stop();
+    await Promise.all([watching.close(), writing.close()]);
+    network.close();
+  });
+});
+
+/** What goes to the server and back, until it is lost. Connections that are made afterwards are not. */
+async function startNetwork(url: string) {
+  const target = new URL(url);
+  const open = new Set<{ readonly near: Socket; readonly far: Socket }>();
+  const listener = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    const pair = { near, far };
+    open.add(pair);
+    near.pipe(far);
+    far.pipe(near);
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    near.on('close', () => far.destroy());
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  return {
+    url: url.replace(`:${target.port}/`, `:${port}/`),
+    lose(): void {
+      for (const { near, far } of open) {
+        near.unpipe(far).resume();
+        far.unpipe(near).resume();
+      }
+    },
+    close(): void {
+      listener.close();
+      for (const { near } of open) near.destroy();
+    },
+  };
+}
