@@ -6,18 +6,22 @@ import { doBlock, literal, quoted, type Tables } from './postgres-schema.ts';
 
 /** The words of a question, given how its columns are called. */
 export function wordsOf(tables: Tables, prefix = ''): string {
-  const columns = ['agent', 'tool', 'kind', 'risk', 'labels', 'started_by', 'card'].map(
-    (column) => `${prefix}${column}`,
-  );
-  return `${inSchema(tables, WORDS)}(${columns.join(', ')})`;
+  return `${inSchema(tables, WORDS)}(${PARAMETERS.map(([column]) => `${prefix}${column}`).join(', ')})`;
 }
 
 /** Answers with one row, `prepared`. */
 export function searchPreparedSql(tables: Tables): string {
   const names = indexesOf(tables).map(({ name }) => `'${name}'`);
   return `SELECT count(*) = ${names.length} AS prepared FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-    WHERE x.indrelid = ${literal(tables.interrupt)}::regclass AND x.indisvalid
+    WHERE x.indrelid = ${literal(tables.interrupt)}::regclass AND ${isUsable(tables)}
       AND c.relname IN (${names.join(', ')})`;
+}
+
+/** Of the index `x`, which is `c`: it is whole, and if it has words, then those that this version looks for. */
+function isUsable(tables: Tables): string {
+  const made = `to_regprocedure(${literal(`${inSchema(tables, WORDS)}(${PARAMETERS.map(([, type]) => type).join(', ')})`)})`;
+  return `x.indisvalid AND (c.relname <> '${WORDS_INDEX}' OR EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid
+    AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = ${made}))`;
 }
 
 /** Others read and write meanwhile, if the pool has connections to give. */
@@ -56,12 +60,12 @@ async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
   while (!(await isMine())) await delay(TRY_AGAIN_MS);
   await client.query(await functionText(client, tables));
   for (const index of indexesOf(tables)) {
-    // One that is not valid is what an attempt that was cut off has left.
+    // One that cannot be used is what an attempt that was cut off has left, or an earlier version.
     const name = inSchema(tables, index.name);
-    const { rows } = await client.query(`SELECT indisvalid AS valid FROM pg_index
-      WHERE indexrelid = to_regclass(${literal(name)})`);
-    if (rows[0]?.valid === false) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
-    if (rows[0]?.valid !== true) await client.query(`CREATE INDEX CONCURRENTLY ${index.name} ON ${index.on}`);
+    const { rows } = await client.query(`SELECT ${isUsable(tables)} AS usable
+      FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid WHERE c.oid = to_regclass(${literal(name)})`);
+    if (rows[0]?.usable === false) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
+    if (rows[0]?.usable !== true) await client.query(`CREATE INDEX CONCURRENTLY ${index.name} ON ${index.on}`);
   }
   for (const text of known(tables)) await client.query(text);
   await client.query(`SELECT pg_advisory_unlock(${ADVISORY_LOCK})`);
@@ -69,10 +73,13 @@ async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
 
 /** In one statement, so that any pool will do. Whoever writes waits for it. */
 function allAtOnce(tables: Tables): string {
+  const words = inSchema(tables, WORDS_INDEX);
   const indexes = indexesOf(tables).map(({ name, on }) => `CREATE INDEX IF NOT EXISTS ${name} ON ${on};`);
   return doBlock(`BEGIN
     PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
     EXECUTE (${functionSql(tables)});
+    IF EXISTS (SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+      WHERE c.oid = to_regclass(${literal(words)}) AND NOT (${isUsable(tables)})) THEN DROP INDEX ${words}; END IF;
     ${indexes.join('\n')}
     ${known(tables).join(';')};
   END`);
@@ -84,7 +91,7 @@ function allAtOnce(tables: Tables): string {
  */
 function known(tables: Tables): readonly string[] {
   return [
-    `ALTER INDEX ${inSchema(tables, 'countersign_interrupt_words')} ALTER COLUMN 1 SET STATISTICS 0`,
+    `ALTER INDEX ${inSchema(tables, WORDS_INDEX)} ALTER COLUMN 1 SET STATISTICS 0`,
     `ANALYZE ${tables.interrupt}`,
   ];
 }
@@ -96,7 +103,7 @@ function indexesOf(tables: Tables): readonly { readonly name: string; readonly o
   const { interrupt } = tables;
   return [
     {
-      name: 'countersign_interrupt_words',
+      name: WORDS_INDEX,
       on: `${interrupt} USING gin (${wordsOf(tables)}) WITH (gin_pending_list_limit = ${GATHERED_KB})
         WHERE settled_at IS NULL`,
     },
@@ -116,6 +123,19 @@ function indexesOf(tables: Tables): readonly { readonly name: string; readonly o
 }
 
 const WORDS = 'countersign_words';
+
+const WORDS_INDEX = 'countersign_interrupt_words';
+
+/** The columns of a question that have its words. An earlier version had fewer: its function is another one. */
+const PARAMETERS = [
+  ['agent', 'text'],
+  ['tool', 'text'],
+  ['kind', 'text'],
+  ['risk', 'text'],
+  ['labels', 'text[]'],
+  ['started_by', 'text'],
+  ['card', 'text'],
+] as const;
 
 function inSchema({ schema }: Tables, name: string): string {
   return schema === undefined ? name : `${quoted(schema)}.${name}`;
@@ -157,7 +177,7 @@ const MOST_CHARACTERS = 100_000;
  * the risk are among the words, in a form that no other word has.
  */
 function functionBody(tables: Tables): string {
-  const parameters = 'agent text, tool text, kind text, risk text, labels text[], started_by text, card text';
+  const parameters = PARAMETERS.map((parameter) => parameter.join(' ')).join(', ');
   return String.raw`CREATE OR REPLACE FUNCTION ${inSchema(tables, WORDS)}(${parameters})
   RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS $words$
   DECLARE

@@ -5,15 +5,19 @@ import { readPageRequest } from './page.ts';
 import type { Job } from './sqlite-connection.ts';
 import { namedWords, tagsOf } from './words.ts';
 
-/** Whether the index is there: any process may have made it. */
-export const isSearchPrepared: Job<boolean> = (prepare) =>
-  prepare("SELECT 1 FROM sqlite_schema WHERE name = 'countersign_search'").get() !== undefined;
+/** Whether the index is there: any process may have made it. One that an earlier version made may lack what is asked. */
+export const isSearchPrepared: Job<boolean> = (prepare) => isOurs(madeWith(prepare));
+
+const madeWith: Job<unknown> = (prepare) =>
+  prepare("SELECT sql FROM sqlite_schema WHERE name = 'countersign_search'").get()?.sql;
+
+const isOurs = (made: unknown): boolean => typeof made === 'string' && made.includes(TOKENIZER);
 
 /** Makes what is not there yet. In a transaction, so that no question is left out. */
 export const prepareSqliteSearch: Job<void> = (prepare) => {
   for (const index of INDEXES) prepare(`CREATE INDEX IF NOT EXISTS ${index}`).get();
-  const made = prepare("SELECT sql FROM sqlite_schema WHERE name = 'countersign_search'").get()?.sql;
-  if (typeof made === 'string' && made.includes(TOKENIZER)) return;
+  const made = madeWith(prepare);
+  if (isOurs(made)) return;
   // Those that earlier versions made found words without their accents.
   if (made !== undefined) for (const undo of UNDO) prepare(undo).get();
   prepare(TABLE).get();

@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import type pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { InterruptQuery, Store } from '../../src/runs/store.ts';
 import { interruptsSql } from '../../src/stores/list-query.ts';
@@ -77,6 +78,32 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     expect(await onServer(url, `SELECT indisvalid FROM pg_index WHERE ${words}`)).toEqual([{ indisvalid: true }]);
     await store.close();
   });
+
+  test.each([
+    ['with connections to give', (pool: pg.Pool): PostgresPool => pool],
+    ['that only asks', (pool: pg.Pool): PostgresPool => ({ query: (text, values) => pool.query(text, values) })],
+  ])(
+    'an index of words that an earlier version made is made anew, on a pool %s',
+    { timeout: 30_000 },
+    async (_, on) => {
+      const url = await freshDatabase();
+      const pool = poolOn(url);
+      const store = postgresStore(on(pool));
+      await store.prepareSearch();
+      await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay', risk: 'high' })] }));
+      await store.close();
+      for (const text of OLDER_WORDS) await onServer(url, text);
+      const later = postgresStore(on(pool));
+      const found = async () => (await later.listInterrupts({ search: 'pay', risk: 'high', limit: 9 })).items.length;
+      expect(await found()).toBe(1);
+      await later.prepareSearch();
+      expect(await found()).toBe(1);
+      const [{ text }] = await onServer(url, `SELECT pg_get_indexdef('countersign_interrupt_words'::regclass) AS text`);
+      expect(text).toContain('risk');
+      await later.close();
+      await pool.end();
+    },
+  );
 
   test('what is prepared needs no rights to change tables', { timeout: 30_000 }, async () => {
     const url = await freshDatabase();
@@ -268,6 +295,16 @@ const WITHOUT_REMINDERS = [
   ...['reminder_due_at', 'reminder_attempts', 'reminded_at'].map(
     (column) => `ALTER TABLE countersign_interrupt DROP COLUMN ${column}`,
   ),
+];
+
+/** The index of words as it was at first, over a function of the same name that knew neither kind nor risk. */
+const OLDER_WORDS = [
+  'DROP INDEX countersign_interrupt_words',
+  'DROP FUNCTION countersign_words',
+  `CREATE FUNCTION countersign_words(agent text, tool text, labels text[], started_by text, card text)
+     RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$ SELECT strip(to_tsvector('pg_catalog.simple'::regconfig, tool)) $$`,
+  `CREATE INDEX countersign_interrupt_words ON countersign_interrupt
+     USING gin (countersign_words(agent, tool, labels, started_by, card)) WHERE settled_at IS NULL`,
 ];
 
 /** Every third is of one person, a few of another. */

@@ -94,3 +94,21 @@ test('an index of words that an earlier version made is made anew', async () => 
   await store.close();
   folder.remove();
 });
+
+test('an index of words of another shape is not asked until it is made anew', async () => {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  await store.prepareSearch();
+  const file = new DatabaseSync(path);
+  file.exec(`DROP TRIGGER countersign_search_open; DROP TRIGGER countersign_search_settle; DROP TABLE countersign_search;
+    CREATE VIRTUAL TABLE countersign_search USING fts5 (words, starter, seq UNINDEXED, columnsize = 0)`);
+  file.close();
+  await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay', risk: 'high' })] }));
+  const found = async () => (await store.listInterrupts({ search: 'pay', risk: 'high', limit: 9 })).items.length;
+  expect(await found()).toBe(1);
+  await store.prepareSearch();
+  expect(await found()).toBe(1);
+  await store.close();
+  folder.remove();
+});
