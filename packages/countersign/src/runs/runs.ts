@@ -7,8 +7,7 @@ import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
-import { Run } from '../loop/run.ts';
-import type { Sink } from '../loop/sink.ts';
+import type { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { askedAfter, askedDecide, askedId, askedInterrupts, askedRuns, askedWait, checkSigned } from './asked.ts';
 import { cancelled } from './cancelling.ts';
@@ -47,6 +46,7 @@ import { startMessages } from './start-messages.ts';
 import { lastDays, type Stats, type StatsOptions } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { refusalOf } from './store-errors.ts';
+import { tryOut } from './trial.ts';
 import { interruptView, type RunInterrupt, type RunView, trustedState, viewOf } from './view.ts';
 import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -351,8 +351,7 @@ export class Runs {
       say?.(run);
     };
     // If it cannot be said, also where that comes later, nothing is decided either.
-    const nowhere = { runId: record.id, settle: () => undefined };
-    if (words) decideAndSay(new Run(state, { sink: NOWHERE }), nowhere, words.say);
+    if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
     const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
@@ -395,6 +394,3 @@ export class Runs {
 }
 
 type Say = (run: Run) => void;
-
-/** For trying out what would come of it. */
-const NOWHERE: Sink = { write: () => undefined, flushed: async () => undefined };

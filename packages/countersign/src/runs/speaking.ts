@@ -5,11 +5,12 @@ import { untilAborted } from '../models/abort.ts';
 import { checkChain } from './chain.ts';
 import { type Changes, changesOf } from './changes.ts';
 import type { DriveOptions, Drives } from './drives.ts';
-import { expireCards } from './expiry.ts';
+import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
 import { unknownRun } from './run-id.ts';
 import type { LoadedRun, RunRecord, Store } from './store.ts';
 import { refusalOf } from './store-errors.ts';
+import { tryOut } from './trial.ts';
 import { stateOf } from './view.ts';
 
 /** `signal` ends the waiting for whoever drives the run; then nothing is said. */
@@ -51,8 +52,14 @@ async function says(
   const state = stateOf(events);
   const chunks = options.onChunk && holdChunks(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', enter: true, emit: chunks?.hear });
-  expireCards(run, journal, drives.clock());
-  say(run);
+  const at = drives.clock();
+  const expireAndSay = (run: Run, settling: Settling): void => {
+    expireCards(run, settling, at);
+    say(run);
+  };
+  // If it cannot be said, nothing is recorded: whoever is refused does not go on with the run.
+  tryOut(record.id, state, expireAndSay);
+  expireAndSay(run, journal);
   const refusal = await refusalOf(journal.recorded());
   if (refusal && !journal.hasBegun) return refusal;
   chunks?.release();

@@ -204,6 +204,23 @@ test('what the deadline approved is not taken back by who speaks', async () => {
   expect(paid).toEqual(['pay']);
 });
 
+test('who is refused after a deadline does not keep the run from going on', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const { clerk, runs, paid } = talk(first('pay', 'slow'), { store, clock, expiresIn: 1_000, onExpiry: 'approve' });
+  await clerk.generate({ runId: 't', prompt: 'a' });
+  now += 2_000;
+  const refused = clerk.generate({ runId: 't', prompt: 'b', whilePending: 'refuse' });
+  await expect(refused).rejects.toMatchObject({ code: 'decision-pending' });
+  await delay(1);
+  const card = only((await runs.interrupts({ tool: 'slow' })).items);
+  await runs.decide(card.id, 'approve');
+  await runs.settled();
+  expect(paid.toSorted()).toEqual(['pay', 'slow']);
+  expect((await runs.get('t')).status).toBe('done');
+});
+
 test('an aborted signal starts nothing', async () => {
   const { clerk, runs } = talk(echo);
   await clerk.generate({ runId: 't', prompt: 'a', abortSignal: AbortSignal.abort(new Error('x')) }).catch(() => 0);
