@@ -25,3 +25,15 @@ export function posted(card: InterruptCard, decision: Decision, note: string | u
     ...(note !== undefined && note !== '' && { note }),
   };
 }
+
+/** Why a decision cannot be sent as it was meant; undefined if it can. `plain`: to a server that knows yes and no. */
+export function unsendable(decision: Decision, by: 'decisions' | 'plain'): string | undefined {
+  const given: { readonly [field: string]: unknown } = decision;
+  // JSON leaves it out, and what was to be changed would run as it was.
+  const lost = ['edit', 'replaceInput', 'output'].find((field) => field in given && given[field] === undefined);
+  if (lost !== undefined) return `The ${lost} of the decision is undefined.`;
+  if (by === 'decisions' || decision.type === 'reject' || decision.type === 'cancel') return undefined;
+  return decision.type === 'approve' && !('edit' in decision)
+    ? undefined
+    : 'It can be approved or rejected only, as it is.';
+}

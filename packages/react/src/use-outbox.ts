@@ -1,6 +1,6 @@
 // The outbox: decisions on their way to the server, one POST at a time.
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { PostedDecision } from './decision.ts';
+import { type PostedDecision, unsendable } from './decision.ts';
 import type { ChatLike } from './interrupt.ts';
 import { isBusy } from './read-interrupts.ts';
 
@@ -27,8 +27,13 @@ export function useOutbox(chat: ChatLike) {
   const { id: chatId, status, error } = chat;
 
   const send = useCallback((letter: Letter) => {
-    const { interruptId } = letter.posted;
+    const { interruptId, decision } = letter.posted;
     if (claimed.current.has(interruptId)) return;
+    const problem = unsendable(decision, letter.by);
+    if (problem !== undefined) {
+      setOutbox((outbox) => ({ ...outbox, failures: new Map(outbox.failures).set(interruptId, new Error(problem)) }));
+      return;
+    }
     claimed.current.add(interruptId);
     setOutbox((outbox) => ({
       ...outbox,

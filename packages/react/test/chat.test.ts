@@ -522,24 +522,33 @@ test('risk, labels and a counting deadline are shown', async () => {
   expect(await deadline.innerText()).toContain('The deadline has passed.');
 });
 
+const plain = {
+  id: 'assistant-1',
+  role: 'assistant',
+  parts: [
+    { type: 'tool-pay', toolCallId: 'c', state: 'approval-requested', input: { amount: 5 }, approval: { id: 'a' } },
+  ],
+};
+
 test('a tool part that asks for approval on a server without Countersign is a card too', async () => {
-  await chat([], {
-    messages: [
-      {
-        id: 'assistant-1',
-        role: 'assistant',
-        parts: [
-          {
-            type: 'tool-pay',
-            toolCallId: 'c',
-            state: 'approval-requested',
-            input: { amount: 5 },
-            approval: { id: 'approval-1' },
-          },
-        ],
-      },
-    ],
-  });
+  await chat([], { messages: [plain] });
   await button('Approve').click();
   await expect.poll(() => cards().count()).toBe(0);
+});
+
+test('what such a server cannot be told, such as an edit, lets nothing run', async () => {
+  await chat([], { messages: [plain] });
+  await page.evaluate(() => window.actions.edit('a', { amount: 1 }));
+  await page.getByRole('alert').getByText('It can be approved or rejected only, as it is.').waitFor();
+  expect(await cards().count()).toBe(1);
+  await button('Approve').click();
+  await expect.poll(() => cards().count()).toBe(0);
+});
+
+test('an edit that is lost on the way approves nothing', async () => {
+  await chat([card()]);
+  await page.evaluate(() => window.actions.edit('run:1', undefined));
+  await page.getByRole('alert').getByText('The edit of the decision is undefined.').waitFor();
+  await nothingMore();
+  expect(await cards().count()).toBe(1);
 });

@@ -46,6 +46,23 @@ test('a run is started, followed, decided and read through the client', async ()
   expect((await client.me()).id).toBe('ann');
 });
 
+test.each([
+  { type: 'approve', edit: undefined },
+  { type: 'restart', replaceInput: undefined },
+  { type: 'respond', output: undefined },
+] as const)('a decision of which something was lost on the way is not sent: %o', async (decision) => {
+  const server = await startServer();
+  const client = await clientOf(server, 'ann');
+  const { id } = await client.runs.start({ agent: 'teller', prompt: 'pay bob 500' });
+  await server.ai.runs.wait(id);
+  const [card] = (await client.interrupts.list({ runId: id })).items;
+  if (!card) throw new Error('There is no card.');
+  await expect(client.interrupts.decide(card.id, { decision })).rejects.toMatchObject({ code: 'invalid-decision' });
+  await server.ai.runs.settled();
+  expect(server.paid).toEqual([]);
+  expect((await client.interrupts.get(card.id)).status).toBe('pending');
+});
+
 test('what the server refuses is an error with its code; a server that is away is one too', async () => {
   const server = await startServer();
   const client = await clientOf(server, 'ann');

@@ -37,6 +37,7 @@ type ConversationProps = {
 
 function Conversation({ chat, speak, watch }: ConversationProps) {
   const actions = useInterrupts(chat, watch ? { api: API } : {});
+  window.actions = actions;
   const [text, setText] = useState('');
   const input = useRef<HTMLInputElement>(null);
   return (

@@ -2,7 +2,7 @@
 import { type ComponentProps, StrictMode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
-import { InputDiff, QuestionForm, ValueView, VisibleText } from '../../src/index.ts';
+import { InputDiff, QuestionForm, type UseInterrupts, ValueView, VisibleText } from '../../src/index.ts';
 import { type ChatProps, ChatScene } from './chat-scene.tsx';
 
 export type Scene =
@@ -18,6 +18,8 @@ declare global {
     show(scene: Scene): void;
     /** Takes it away. */
     hide(): void;
+    /** What the hook of the chat gave. */
+    actions: UseInterrupts;
     /** What forms have submitted. */
     answers: unknown[];
   }

@@ -4,6 +4,7 @@ import type { Claim, Interrupt } from '../shapes/interrupt.ts';
 import type { AgentInfo, Me } from '../shapes/person.ts';
 import type { Run, RunSummary } from '../shapes/run.ts';
 import type { Stats } from '../shapes/stats.ts';
+import { ApiError } from './api-error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
 /** How to reach the server. In a page of the server itself, the session of the browser does without a token. */
@@ -142,8 +143,10 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
     interrupts: {
       list: (query, ask) => connection.json('/interrupts', { query, ...ask }),
       get: (interruptId, ask) => connection.json(interrupt(interruptId), ask),
-      decide: (interruptId, body, ask) =>
-        connection.json(`${interrupt(interruptId)}/decide`, { method: 'POST', body, ...ask }),
+      decide: async (interruptId, body, ask) => {
+        refuseLost(body.decision);
+        return connection.json(`${interrupt(interruptId)}/decide`, { method: 'POST', body, ...ask });
+      },
       claim: async (interruptId, { forMs, signal } = {}) => {
         const body = forMs === undefined ? {} : { forMs };
         const path = `${interrupt(interruptId)}/claim`;
@@ -154,4 +157,12 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
       },
     },
   };
+}
+
+/** JSON leaves out what is undefined, and the server would let run as it was what was to be changed. */
+function refuseLost(decision: { readonly [field: string]: unknown }): void {
+  const lost = ['edit', 'replaceInput', 'output'].find((field) => field in decision && decision[field] === undefined);
+  if (lost === undefined) return;
+  const message = `The ${lost} of the decision is undefined, and nothing was sent. Leave it out, or say null.`;
+  throw new ApiError(422, 'invalid-decision', message);
 }
