@@ -36,11 +36,12 @@ import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
 import { type AppendListener, Appends } from './runs/appends.ts';
 import { checkStore } from './runs/check-store.ts';
-import { type AgentPort, Drives, type DrivesOptions, type StartedRun } from './runs/drives.ts';
+import { type AgentPort, Drives, type DrivesOptions } from './runs/drives.ts';
 import { LEASES_PER_REMINDER, type OnReminder } from './runs/reminders.ts';
 import { Runs } from './runs/runs.ts';
 import type { Store } from './runs/store.ts';
 import { converse, startRun } from './runs/stored.ts';
+import type { StartedRun } from './runs/taking-up.ts';
 
 /** What an instance brings to everything that is defined on it. */
 export type CountersignOptions = {

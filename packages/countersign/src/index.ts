@@ -68,7 +68,7 @@ export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable
 export type { PromptTemplate } from './prompts/definition.ts';
 export type { AppendListener } from './runs/appends.ts';
 export type { DecisionInput, Settlement, Withdrawal } from './runs/decision.ts';
-export type { DriveOptions, StartedRun } from './runs/drives.ts';
+export type { DriveOptions } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
 export type { OnReminder, Reminder } from './runs/reminders.ts';
 export type { Rest } from './runs/rest.ts';
@@ -105,6 +105,7 @@ export type {
   StoredEvent,
   TakenReminder,
 } from './runs/store.ts';
+export type { StartedRun } from './runs/taking-up.ts';
 export type { RunInterrupt, RunView } from './runs/view.ts';
 export type { Worker, WorkerOptions } from './runs/worker.ts';
 export { memoryStore } from './stores/memory.ts';

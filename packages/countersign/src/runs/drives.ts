@@ -14,11 +14,12 @@ import { expireCards } from './expiry.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { isAwaited, type LateResult, lateResults } from './late.ts';
 import { Live, tellBoth } from './live.ts';
-import { fail, goOn } from './outcome.ts';
+import { fail } from './outcome.ts';
 import { Renewals } from './renewals.ts';
 import { type Rest, restOf } from './rest.ts';
-import type { NewRun, RunRecord, Store } from './store.ts';
+import type { NewRun, Store } from './store.ts';
 import { StoreTime } from './store-time.ts';
+import { leave, type StartedRun, startedOf, TakingUp } from './taking-up.ts';
 import { trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
@@ -31,9 +32,6 @@ export type AgentPort = {
   tools(): ReadonlyMap<string, ToolDefinition>;
   defined(): ReadonlyMap<string, ToolDefinition>;
 };
-
-/** What is known of a run to find its context. */
-export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
 /** What driving a run in this process takes. */
 export type DriveOptions = { readonly context?: Context; readonly onChunk?: (chunk: Chunk) => void };
@@ -71,6 +69,7 @@ export class Drives {
   /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
   readonly #rested = new Map<string, Promise<Rest>>();
   readonly #renewals: Renewals;
+  readonly #takingUp: TakingUp<AgentPort>;
   readonly #time: StoreTime;
   /** The time of the store, as far as it was asked lately. */
   readonly clock: () => number;
@@ -83,6 +82,7 @@ export class Drives {
   constructor(options: DrivesOptions) {
     this.#options = options;
     this.#renewals = new Renewals(options.leaseMs);
+    this.#takingUp = new TakingUp(this, this.#renewals, options);
     this.#time = new StoreTime(options.store, options.clock);
     this.clock = this.#time.now;
   }
@@ -140,38 +140,8 @@ export class Drives {
    * Takes the run over if nobody holds it, and drives it. False if somebody does, or its agent is not known here. One that
    * failed and `isDue` is driven only if a deadline in it has passed: that decides, as a person would.
    */
-  async take(runId: string, context?: Context, isDue = false): Promise<boolean> {
-    const { store, newId, leaseMs, agents } = this.#options;
-    await this.tellTime();
-    const token = newId();
-    const loaded = await store.claim(runId, token, leaseMs);
-    if (!loaded) return false;
-    const agent = agents.get(loaded.run.agent);
-    if (!agent) {
-      await store.release(runId, token);
-      return false;
-    }
-    let state: State;
-    let given = context;
-    try {
-      state = trustedState(loaded);
-      // Before it is driven: a context that cannot be had now may be there later.
-      given ??= await this.#options.contextFor(startedOf(loaded.run));
-    } catch (error) {
-      await store.release(runId, token);
-      throw error;
-    }
-    const { run, journal } = this.open(loaded.run, state, agent, { held: token });
-    if (isDue && loaded.run.status === 'failed') {
-      expireCards(run, journal, this.clock());
-      if (run.state === state) {
-        await store.release(runId, token);
-        return false;
-      }
-    }
-    goOn(run, loaded.run.status);
-    this.go(agent, run, journal, given ? { context: given } : {});
-    return true;
+  take(runId: string, context?: Context, isDue = false): Promise<boolean> {
+    return this.#takingUp.take(runId, context, isDue);
   }
 
   /** Drives on in the background; `rested` tells when the run has come to rest, `settled` when all have. */
@@ -217,9 +187,8 @@ export class Drives {
 
   /** Drives on, or leaves the run to another where this process is being stopped. */
   async goOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
-    if (!this.isStopping) return this.go(agent, run, journal, options);
-    await journal.finish();
-    run.close();
+    if (this.isStopping) await leave(run, journal);
+    else this.go(agent, run, journal, options);
   }
 
   /** Looks at once whether somebody ended a run that is driven here. */
@@ -373,24 +342,27 @@ export class Drives {
   /** Nothing is taken up any more, until somebody works again; what runs comes to its next rest and is handed over. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#takingUp.leaveAll();
     await this.settled();
   }
 
   /** The same for a while: whoever else works in this process goes on afterwards. */
   async pause(): Promise<void> {
     this.#pauses += 1;
+    this.#takingUp.leaveAll();
     await this.settled().finally(() => {
       this.#pauses -= 1;
     });
   }
 
-  /** Resolves when nothing is being driven in this process. */
+  /** Resolves when nothing is being driven, or taken up, in this process. */
   async settled(): Promise<void> {
-    while (this.#active.size + this.#beginning.size > 0)
-      await Promise.all([...Array.from(this.#active.values(), ({ rest }) => rest), ...this.#beginning]);
+    for (;;) {
+      const driven = Array.from(this.#active.values(), ({ rest }) => rest);
+      const all = [...driven, ...this.#beginning, ...this.#takingUp.underWay];
+      if (all.length === 0) return;
+      // What cannot be taken up is told to whoever wanted it.
+      await Promise.allSettled(all);
+    }
   }
-}
-
-function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
-  return { id, agent, startedBy };
 }

@@ -33,7 +33,7 @@ export function startWorker(
   checkTimes({ pollMs });
   // Whoever listens may fail as well, at once or later: the worker goes on.
   const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
-  const search = new Search(store, drives, concurrency, pollMs);
+  const search = new Search(store, drives, { concurrency, pollMs, onError });
   let stopped = false;
   let wake: (() => void) | undefined;
   const notice = () => wake?.();
@@ -75,20 +75,20 @@ async function tell(onError: WorkerOptions['onError'], error: unknown): Promise<
 class Search {
   readonly #store: Store;
   readonly #drives: Drives;
-  readonly #concurrency: number;
-  readonly #patienceMs: number;
+  readonly #options: Required<WorkerOptions>;
   readonly #seen = new Map<string, number>();
+  /** Those that are not driven yet, such as while a context is looked up. */
+  readonly #taking = new Set<string>();
 
-  constructor(store: Store, drives: Drives, concurrency: number, patienceMs: number) {
+  constructor(store: Store, drives: Drives, options: Required<WorkerOptions>) {
     this.#store = store;
     this.#drives = drives;
-    this.#concurrency = concurrency;
-    this.#patienceMs = patienceMs;
+    this.#options = options;
   }
 
   async once(): Promise<void> {
     const now = performance.now();
-    for (const [runId, at] of this.#seen) if (now - at > this.#patienceMs) this.#seen.delete(runId);
+    for (const [runId, at] of this.#seen) if (now - at > this.#options.pollMs) this.#seen.delete(runId);
     let failed: PromiseRejectedResult | undefined;
     for (;;) {
       const found = await this.#takeSome(now);
@@ -102,14 +102,29 @@ class Search {
   }
 
   async #takeSome(now: number): Promise<readonly PromiseSettledResult<boolean>[]> {
-    const room = this.#concurrency - this.#drives.active;
+    const busy = this.#drives.active + this.#taking.size;
+    const room = this.#options.concurrency - busy;
     if (room <= 0) return [];
-    const due = await this.#store.due(room + this.#seen.size + this.#drives.active);
+    const due = await this.#store.due(room + this.#seen.size + busy);
     if (this.#drives.isStopping) return [];
     // A claim may lapse while the store is away. What came of the calls in the run waits here to be written, and nobody is
     // to be asked about them.
-    const fresh = due.filter((runId) => !this.#seen.has(runId) && !this.#drives.holds(runId)).slice(0, room);
+    const isFree = (id: string) => !this.#seen.has(id) && !this.#taking.has(id) && !this.#drives.holds(id);
+    const fresh = due.filter(isFree).slice(0, room);
     for (const runId of fresh) this.#seen.set(runId, now);
-    return Promise.allSettled(fresh.map((runId) => this.#drives.take(runId, undefined, true)));
+    return Promise.allSettled(fresh.map((runId) => this.#take(runId)));
+  }
+
+  /** One that takes long keeps no other waiting: it counts as taken, and what comes of it is told when it comes. */
+  async #take(runId: string): Promise<boolean> {
+    const { pollMs, onError } = this.#options;
+    this.#taking.add(runId);
+    const taking = this.#drives.take(runId, undefined, true).finally(() => this.#taking.delete(runId));
+    const { promise: late, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => {
+      taking.catch(onError);
+      resolve(true);
+    }, pollMs);
+    return Promise.race([taking, late]).finally(() => clearTimeout(timer));
   }
 }

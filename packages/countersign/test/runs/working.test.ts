@@ -1,6 +1,6 @@
 // Workers: a stop of the runs holds beside them, an onError that throws does not end them, and they take nothing from
 // their own process.
-import { countersign, memoryStore, type Store, z } from 'countersign';
+import { countersign, memoryStore, type StartedRun, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -206,4 +206,85 @@ test('a context that is looked up is waited for; while it cannot be had, a worke
   await eventually(async () => expect(await ai.runs.get('left')).toMatchObject({ status: 'waiting' }));
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'no database' }));
   await worker.stop();
+});
+
+describe('a context that is looked up for long', () => {
+  const never = new Promise<never>(() => undefined);
+
+  function worked(store: Store, contextFor: (run: StartedRun) => Promise<object>, leaseMs = 15_000) {
+    const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, contextFor, leaseMs, retry: false });
+    ai.defineAgent({ name: 'clerk' });
+    return ai.runs;
+  }
+
+  test('keeps a worker neither from other runs nor from stopping, and is handed over', async () => {
+    const store = memoryStore();
+    await leftRun(store, 'slow');
+    const asked: string[] = [];
+    const runs = worked(store, async ({ id }) => {
+      asked.push(id);
+      return id === 'slow' ? never : {};
+    });
+    const worker = runs.work({ pollMs: 5 });
+    await eventually(() => expect(asked).toContain('slow'));
+    await leftRun(store, 'later');
+    expect(await runs.wait('later', { until: 'end' })).toMatchObject({ status: 'done' });
+    await worker.stop();
+    expect(await store.due(10)).toEqual(['slow']);
+    expect(asked.filter((id) => id === 'slow')).toEqual(['slow']);
+  });
+
+  test('does not lose the run to another worker, which would begin to look anew', async () => {
+    const store = memoryStore();
+    await leftRun(store, 'slow');
+    let asked = 0;
+    const contextFor = async () => {
+      asked += 1;
+      await delay(400);
+      return {};
+    };
+    const both = [worked(store, contextFor, 150), worked(store, contextFor, 150)];
+    const workers = both.map((runs) => runs.work({ pollMs: 5 }));
+    await eventually(async () => expect((await store.read('slow'))?.run).toMatchObject({ status: 'done' }));
+    await Promise.all(workers.map((worker) => worker.stop()));
+    expect(asked).toBe(1);
+  });
+
+  test('and fails then is told, and the run is tried again', async () => {
+    const store = memoryStore();
+    await leftRun(store, 'slow');
+    let asked = 0;
+    const runs = worked(store, async () => {
+      if (++asked > 1) return {};
+      await delay(100);
+      throw new Error('no database');
+    });
+    const onError = vi.fn();
+    const worker = runs.work({ pollMs: 5, onError });
+    await eventually(async () => expect(await runs.get('slow')).toMatchObject({ status: 'done' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'no database' }));
+    await worker.stop();
+  });
+
+  test('is not waited for by a stop; a failed run that was to be driven on is left to others as such', async () => {
+    const store = memoryStore();
+    const broken = countersign({
+      model: scriptedModel(() => Promise.reject(new Error('away'))),
+      store,
+      retry: false,
+    });
+    const clerk = broken.defineAgent({ name: 'clerk' });
+    await clerk.start('Hello.', { runId: 'run' });
+    await broken.runs.wait('run');
+    let asked = 0;
+    const runs = worked(store, () => {
+      asked += 1;
+      return never;
+    });
+    const driving = runs.drive('run');
+    await eventually(() => expect(asked).toBe(1));
+    await Promise.all([runs.stop(), driving]);
+    expect(await runs.get('run')).toMatchObject({ status: 'running' });
+    expect(await store.due(10)).toEqual(['run']);
+  });
 });

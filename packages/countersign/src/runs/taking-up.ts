@@ -1,0 +1,127 @@
+// Taking up runs that nobody drives. Their context is looked up under a claim that is kept, however long that takes.
+import type { State } from '../core/state.ts';
+import type { Run } from '../loop/run.ts';
+import type { Context } from '../loop/tool.ts';
+import { expireCards } from './expiry.ts';
+import type { Journal } from './journal.ts';
+import { goOn } from './outcome.ts';
+import type { Renewals } from './renewals.ts';
+import type { RunRecord, Store } from './store.ts';
+import { trustedState } from './view.ts';
+
+/** What is known of a run to find its context. */
+export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+
+type Options<Agent> = {
+  readonly store: Store;
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly contextFor: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
+  readonly newId: () => string;
+  readonly leaseMs: number;
+};
+
+type Opened = { readonly run: Run; readonly journal: Journal };
+
+/** Who drives what was taken up. */
+type Driving<Agent> = {
+  readonly clock: () => number;
+  readonly isStopping: boolean;
+  tellTime(): Promise<void>;
+  open(record: RunRecord, state: State, agent: Agent, how: { readonly held: string }): Opened;
+  go(agent: Agent, run: Run, journal: Journal, options: { readonly context?: Context }): void;
+};
+
+export class TakingUp<Agent> {
+  readonly #drives: Driving<Agent>;
+  readonly #renewals: Renewals;
+  readonly #options: Options<Agent>;
+  readonly #underWay = new Set<Promise<boolean>>();
+  readonly #leaving = new Set<() => void>();
+
+  constructor(drives: Driving<Agent>, renewals: Renewals, options: Options<Agent>) {
+    this.#drives = drives;
+    this.#renewals = renewals;
+    this.#options = options;
+  }
+
+  get underWay(): readonly Promise<boolean>[] {
+    return [...this.#underWay];
+  }
+
+  take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
+    const taking = this.#take(runId, context, isDue);
+    this.#underWay.add(taking);
+    return taking.finally(() => this.#underWay.delete(taking));
+  }
+
+  /** This process stops: contexts are not waited for any more. */
+  leaveAll(): void {
+    for (const leave of this.#leaving) leave();
+  }
+
+  async #take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
+    const { store, newId, leaseMs, agents } = this.#options;
+    await this.#drives.tellTime();
+    const token = newId();
+    const loaded = await store.claim(runId, token, leaseMs);
+    if (!loaded) return false;
+    const { status } = loaded.run;
+    const agent = agents.get(loaded.run.agent);
+    if (!agent) {
+      await store.release(runId, token);
+      return false;
+    }
+    let opened: Opened;
+    let given: Context | undefined | 'left' = context;
+    try {
+      opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { held: token });
+      // Before it is driven: a context that cannot be had now may be there later.
+      given ??= await this.#lookUp(opened.journal);
+    } catch (error) {
+      await store.release(runId, token);
+      throw error;
+    }
+    const { run, journal } = opened;
+    if (given === 'left') {
+      if (!isDue) goOn(run, status);
+      await leave(run, journal);
+      return false;
+    }
+    const { state } = run;
+    if (isDue && status === 'failed') {
+      expireCards(run, journal, this.#drives.clock());
+      if (run.state === state) {
+        await store.release(runId, token);
+        return false;
+      }
+    }
+    goOn(run, status);
+    this.#drives.go(agent, run, journal, given ? { context: given } : {});
+    return true;
+  }
+
+  /** `left`: this process stops first. */
+  async #lookUp(journal: Journal): Promise<Context | undefined | 'left'> {
+    if (this.#drives.isStopping) return 'left';
+    const { promise: left, resolve } = Promise.withResolvers<'left'>();
+    const leave = (): void => resolve('left');
+    const renewed = this.#renewals.add(journal);
+    this.#leaving.add(leave);
+    try {
+      return await Promise.race([this.#options.contextFor(startedOf(journal.started)), left]);
+    } finally {
+      this.#leaving.delete(leave);
+      this.#renewals.delete(renewed);
+    }
+  }
+}
+
+export function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
+  return { id, agent, startedBy };
+}
+
+/** Writes what is left and hands the run over. */
+export async function leave(run: Run, journal: Journal): Promise<void> {
+  await journal.finish();
+  run.close();
+}
