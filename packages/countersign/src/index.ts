@@ -78,9 +78,9 @@ export type {
   FollowOptions,
   InterruptListOptions,
   RunListOptions,
-  Runs,
   WaitOptions,
-} from './runs/runs.ts';
+} from './runs/run-options.ts';
+export type { Runs } from './runs/runs.ts';
 export type { Decided } from './runs/settled.ts';
 export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/stats.ts';
 export type {

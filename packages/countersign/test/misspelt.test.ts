@@ -74,6 +74,26 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
           .defineAgent({ name: 'a' })
           .start(any({ prompt: 'x', tools: [] })),
     ],
+    ['list', () => ai().runs.list(any({ state: 'done' }))],
+    ['interrupts', () => ai().runs.interrupts(any({ labels: 'safe' }))],
+    ['stats', () => ai().runs.stats(any({ startedby: 'ann' }))],
+    ['cancel', () => ai().runs.cancel('r', any({ why: 'Enough.' }))],
+    ['drive', () => ai().runs.drive('r', any({ contexts: {} }))],
+    ['work', () => ai().runs.work(any({ concurency: 1 }))],
+    [
+      'events',
+      () =>
+        ai()
+          .runs.events('r', any({ from: 3 }))
+          .next(),
+    ],
+    [
+      'follow',
+      () =>
+        ai()
+          .runs.follow('r', any({ abortSignal: undefined }))
+          .next(),
+    ],
   ])('of %s', async (_of, call) => {
     expect(await refusal(call)).toMatchObject({ code: 'invalid-options', message: expect.stringMatching(/takes no/) });
   });

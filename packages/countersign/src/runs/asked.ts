@@ -3,17 +3,29 @@ import { UsageError } from '../core/errors.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { checkContext } from '../loop/options.ts';
 import { checkSignal } from '../models/abort.ts';
-import type { DecideOptions, WaitOptions } from './run-options.ts';
+import type { CancelOptions, DecideOptions, FollowOptions, WaitOptions } from './run-options.ts';
 import type { InterruptQuery, RunQuery } from './store.ts';
 
 export function askedRuns(query: RunQuery): RunQuery {
+  refuseUnknownKeys('`list`', query, RUN_KEYS);
   for (const field of ['agent', 'startedBy'] as const) checkText(field, query[field]);
   checkChoice('status', query.status, ['running', 'waiting', 'done', 'failed', 'cancelled']);
   checkChoice('order', query.order, ['newest', 'oldest']);
   return query;
 }
 
+const RUN_KEYS = keysOf<RunQuery>({
+  status: true,
+  agent: true,
+  startedBy: true,
+  order: true,
+  after: true,
+  limit: true,
+});
+
 export function askedInterrupts(query: InterruptQuery): InterruptQuery {
+  // Whoever decides all that a filter finds does not decide everything because it is misspelt.
+  refuseUnknownKeys('`interrupts`', query, INTERRUPT_KEYS);
   for (const field of TEXTS) checkText(field, query[field]);
   for (const field of ['createdBefore', 'createdAfter'] as const) checkTime(field, query[field]);
   checkChoice('outcome', query.outcome, ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired']);
@@ -22,7 +34,32 @@ export function askedInterrupts(query: InterruptQuery): InterruptQuery {
   return query;
 }
 
+const INTERRUPT_KEYS = keysOf<InterruptQuery>({
+  settled: true,
+  outcome: true,
+  runId: true,
+  agent: true,
+  tool: true,
+  kind: true,
+  risk: true,
+  label: true,
+  startedBy: true,
+  search: true,
+  createdBefore: true,
+  createdAfter: true,
+  order: true,
+  after: true,
+  limit: true,
+});
 const TEXTS = ['runId', 'agent', 'tool', 'kind', 'label', 'startedBy', 'search'] as const;
+
+export function askedFollow(options: FollowOptions): FollowOptions {
+  refuseUnknownKeys('Following a run', options, FOLLOW_KEYS);
+  checkSignal('signal', options.signal);
+  return options;
+}
+
+const FOLLOW_KEYS = keysOf<FollowOptions>({ after: true, signal: true });
 
 /** How many events are left out; returned as it is. */
 export function askedAfter(after: number): number {
@@ -60,6 +97,18 @@ const DECIDE_KEYS = keysOf<DecideOptions>({
   onChunk: true,
   drive: true,
 });
+
+export function askedCancel(options: CancelOptions): void {
+  refuseUnknownKeys('`cancel`', options, CANCEL_KEYS);
+  checkSigned(options);
+}
+
+const CANCEL_KEYS = keysOf<CancelOptions>({ by: true, reason: true });
+
+export function askedDrive(options: { readonly context?: unknown }): void {
+  refuseUnknownKeys('`drive`', options, ['context']);
+  checkSigned(options);
+}
 
 /** Who says something and what they add, if they do. */
 export function checkSigned(said: {

@@ -9,7 +9,18 @@ import type { StartOptions } from '../loop/agent.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
-import { askedAfter, askedDecide, askedId, askedInterrupts, askedRuns, askedWait, checkSigned } from './asked.ts';
+import {
+  askedAfter,
+  askedCancel,
+  askedDecide,
+  askedDrive,
+  askedFollow,
+  askedId,
+  askedInterrupts,
+  askedRuns,
+  askedWait,
+  checkSigned,
+} from './asked.ts';
 import { cancelled } from './cancelling.ts';
 import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
@@ -43,22 +54,13 @@ import type {
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
-import { lastDays, type Stats, type StatsOptions } from './stats.ts';
+import { type Stats, type StatsOptions, statsQuery } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { tryOut } from './trial.ts';
 import { interruptView, type RunInterrupt, type RunView, trustedState, viewOf } from './view.ts';
 import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
-
-export type {
-  CancelOptions,
-  DecideOptions,
-  FollowOptions,
-  InterruptListOptions,
-  RunListOptions,
-  WaitOptions,
-} from './run-options.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs {
@@ -188,7 +190,7 @@ export class Runs {
 
   /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
   async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
-    checkSigned(options);
+    askedCancel(options);
     await this.#drives.tellTime();
     while (!(await cancelled(this.#drives, await this.#load(runId), options)));
     return this.get(runId);
@@ -206,7 +208,7 @@ export class Runs {
 
   /** Drives a run on that stopped with an error, or that nobody drives. */
   async drive(runId: string, options: { readonly context?: Context } = {}): Promise<void> {
-    checkSigned(options);
+    askedDrive(options);
     if (await this.#drives.take(runId, options.context)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
     this.#drives.agent(run.agent);
@@ -228,8 +230,8 @@ export class Runs {
   }
 
   /** How deciding went on the last `days` days, today included, which begin and end in UTC; 30 unless given. */
-  async stats({ days = 30, ...query }: StatsOptions = {}): Promise<Stats> {
-    return this.#store.stats({ ...query, ...lastDays(days, await this.#store.now()) });
+  async stats(options: StatsOptions = {}): Promise<Stats> {
+    return this.#store.stats(statsQuery(options, await this.#store.now()));
   }
 
   /** Takes up runs that nobody drives, deadlines and reminders, until it is stopped. */
@@ -261,19 +263,17 @@ export class Runs {
   }
 
   /** The events of a run, from any point, as they happen; ends when the run has ended. */
-  async *events(
-    runId: string,
-    { after = 0, signal }: FollowOptions = {},
-  ): AsyncGenerator<StoredEvent & { readonly seq: number }> {
-    let seen = after;
-    for await (const { run, events } of this.follow(runId, { after, ...(signal && { signal }) })) {
+  async *events(runId: string, options: FollowOptions = {}): AsyncGenerator<StoredEvent & { readonly seq: number }> {
+    let { after: seen = 0 } = askedFollow(options);
+    for await (const { run, events } of this.follow(runId, options)) {
       for (const stored of events) yield { ...stored, seq: ++seen };
       if (ENDED.has(run.status) && seen >= run.version) return;
     }
   }
 
   /** The run with its events after `after`: now, and whenever something may have changed, until `signal`. */
-  async *follow(runId: string, { after = 0, signal }: FollowOptions = {}): AsyncGenerator<LoadedRun> {
+  async *follow(runId: string, options: FollowOptions = {}): AsyncGenerator<LoadedRun> {
+    const { after = 0, signal } = askedFollow(options);
     let seen = askedAfter(after);
     const changes = changesOf(this.#store, askedId('runId', runId), signal);
     try {

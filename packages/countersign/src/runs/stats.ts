@@ -1,5 +1,6 @@
 // The port for statistics: how many questions wait, what was decided since some time, and how long it took.
 import { UsageError } from '../core/errors.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 
 /** Of what. */
 export type StatsQuery = {
@@ -54,9 +55,13 @@ export type StatsOptions = { readonly days?: number; readonly startedBy?: string
 
 const DAY_MS = 86_400_000;
 
+const KEYS = keysOf<StatsOptions>({ days: true, startedBy: true });
+
 /** As many whole days as that, today's beginning included. */
-export function lastDays(days: number, now: number): Pick<StatsQuery, 'since' | 'now'> {
+export function statsQuery(options: StatsOptions, now: number): StatsQuery {
+  refuseUnknownKeys('`stats`', options, KEYS);
+  const { days = 30, ...query } = options;
   if (!Number.isSafeInteger(days) || days < 1 || days > 3_660)
     throw new UsageError('invalid-options', { days }, `Statistics are of 1 to 3,660 days, not of ${days}.`);
-  return { since: now - (now % DAY_MS) - (days - 1) * DAY_MS, now };
+  return { ...query, since: now - (now % DAY_MS) - (days - 1) * DAY_MS, now };
 }

@@ -1,4 +1,5 @@
 // A worker: takes up runs that nobody drives, those whose deadline has come, and reminders.
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { checkTimes, checkWhole } from '../loop/options.ts';
 import type { Drives } from './drives.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
@@ -15,6 +16,8 @@ export type WorkerOptions = {
   readonly onError?: (error: unknown) => void;
 };
 
+const KEYS = keysOf<WorkerOptions>({ concurrency: true, pollMs: true, onError: true });
+
 /** What takes up runs in this process, until it is stopped. */
 export type Worker = {
   /** Takes up nothing more, lets what runs come to its next rest, and hands it over. */
@@ -28,6 +31,7 @@ export function startWorker(
   options: WorkerOptions = {},
   reminding?: RemindersOptions,
 ): Worker {
+  refuseUnknownKeys('`work`', options, KEYS);
   const { concurrency = 8, pollMs = 1_000 } = options;
   checkWhole({ concurrency });
   checkTimes({ pollMs });
