@@ -4,7 +4,7 @@ import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import type { Message } from '../core/message.ts';
+import { isToolRequest, type Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
 import { type GenerateStream, streamed } from './generate.ts';
@@ -209,7 +209,13 @@ function fromInside(chunk: Chunk, ref: string): Chunk {
 function continuationOf(resumed: unknown): { messages: readonly Message[]; resume?: Resume } | undefined {
   if (!isObject(resumed) || !Array.isArray(resumed.messages)) return undefined;
   const { messages, resume } = resumed;
-  return { messages, ...(resume !== undefined && { resume }) } as never;
+  return { messages: withoutLastWord(messages), ...(resume !== undefined && { resume }) } as never;
+}
+
+/** One that was of no use, such as an output that does not fit, is asked for anew: no model takes its own as the last. */
+function withoutLastWord(messages: readonly Message[]): readonly Message[] {
+  const last = messages.at(-1);
+  return last?.role === 'model' && !last.content.some(isToolRequest) ? messages.slice(0, -1) : messages;
 }
 
 function defaultPrompt(input: unknown): string {

@@ -52,6 +52,17 @@ describe('rule 16: sub-agents', () => {
     expect(model.requests).toHaveLength(1);
   });
 
+  test('a last word inside that does not fit is asked for anew, without a store too', async () => {
+    const output = { schema: z.object({ n: z.number() }) };
+    const { ai, helper, innerModel } = team([HELP, 'done'], ['nope', '{"n":0}'], [], { output });
+    const failure = await failureOf(ai.generate({ prompt: 'go', tools: [helper] }));
+    expect(failure).toMatchObject({ code: 'invalid-output' });
+    const messages = travelled(messagesOf(failure));
+    const response = await ai.generate({ messages, tools: [helper] });
+    expect(outputs(response.messages)).toEqual([{ n: 0 }]);
+    expect(innerModel.requests.map((request) => request.messages.at(-1)?.role)).toEqual(['user', 'user']);
+  });
+
   test.each([
     ['as it is', <T>(value: T) => value],
     ['through JSON', travelled],
