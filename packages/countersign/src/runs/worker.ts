@@ -8,7 +8,7 @@ import { isAway } from './store-errors.ts';
 
 /** How much a worker takes on, and how eagerly it looks. */
 export type WorkerOptions = {
-  /** How many runs are driven at once; 8 unless given. */
+  /** How many runs it drives at once, beside those that are started and decided in this process; 8 unless given. */
   readonly concurrency?: number;
   /** How often the store is asked when nothing happens; 1,000 ms unless given. */
   readonly pollMs?: number;
@@ -83,6 +83,7 @@ class Search {
   readonly #seen = new Map<string, number>();
   /** Those that are not driven yet, such as while a context is looked up. */
   readonly #taking = new Set<string>();
+  readonly #taken = new Set<string>();
 
   constructor(store: Store, drives: Drives, options: Required<WorkerOptions>) {
     this.#store = store;
@@ -106,10 +107,11 @@ class Search {
   }
 
   async #takeSome(now: number): Promise<readonly PromiseSettledResult<boolean>[]> {
-    const busy = this.#drives.active + this.#taking.size;
-    const room = this.#options.concurrency - busy;
+    for (const runId of this.#taken) if (!this.#drives.driven(runId)) this.#taken.delete(runId);
+    // Only its own: what is started here, however much it is, keeps no deadline waiting.
+    const room = this.#options.concurrency - this.#taken.size - this.#taking.size;
     if (room <= 0) return [];
-    const due = await this.#store.due(room + this.#seen.size + busy);
+    const due = await this.#store.due(room + this.#seen.size + this.#taking.size + this.#drives.active);
     if (this.#drives.isStopping) return [];
     // A claim may lapse while the store is away. What came of the calls in the run waits here to be written, and nobody is
     // to be asked about them.
@@ -123,7 +125,13 @@ class Search {
   async #take(runId: string): Promise<boolean> {
     const { pollMs, onError } = this.#options;
     this.#taking.add(runId);
-    const taking = this.#drives.take(runId, undefined, true).finally(() => this.#taking.delete(runId));
+    const taking = this.#drives
+      .take(runId, undefined, true)
+      .then((isTaken) => {
+        if (isTaken) this.#taken.add(runId);
+        return isTaken;
+      })
+      .finally(() => this.#taking.delete(runId));
     const { promise: late, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => {
       taking.catch(onError);

@@ -174,6 +174,41 @@ test('more damaged runs than a worker drives at once keep it from no other', asy
   await worker.stop();
 });
 
+test('however much is driven for others in its process, a worker keeps deadlines', async () => {
+  const ai = countersign({ store: memoryStore(), retry: false });
+  const { promise: thought, resolve: think } = Promise.withResolvers<string>();
+  const slow = ai.defineAgent({ name: 'slow', model: scriptedModel(() => thought) });
+  const ask = ai.defineInterrupt({ name: 'ask', description: '', expiresIn: 1 });
+  const asks = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'ask', input: {} }] },
+  );
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [ask], model: asks });
+  for (let started = 0; started < 3; started++) await slow.start('Think.');
+  await clerk.start('Ask.', { runId: 'asks' });
+  const worker = ai.runs.work({ concurrency: 2, pollMs: 5 });
+  expect(await ai.runs.wait('asks', { until: 'end' })).toMatchObject({ status: 'done' });
+  think('Thought.');
+  await worker.stop();
+});
+
+test('a worker drives no more runs at once than it was told', async () => {
+  const store = memoryStore();
+  for (let left = 0; left < 6; left++) await leftRun(store, `left-${left}`);
+  let [now, most] = [0, 0];
+  const model = scriptedModel(async () => {
+    most = Math.max(most, ++now);
+    await delay(10);
+    now -= 1;
+    return 'Hi.';
+  });
+  const ai = countersign({ model, store, retry: false });
+  ai.defineAgent({ name: 'clerk' });
+  const worker = ai.runs.work({ concurrency: 2, pollMs: 5 });
+  await eventually(async () => expect((await ai.runs.list({ status: 'done' })).items).toHaveLength(6));
+  await worker.stop();
+  expect(most).toBe(2);
+});
+
 const ODD = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '8', null] as readonly unknown[] as readonly number[];
 
 test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refused', (odd) => {
