@@ -229,10 +229,15 @@ export class Drives {
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
     );
     try {
-      const given = context ?? this.#options.contextFor(startedOf(journal.started));
+      const looking = context ?? this.#options.contextFor(startedOf(journal.started));
+      // Without a pause where there is none: what happens at once is written together.
+      const given = isThenable(looking) ? await this.#takingUp.orLeft(looking) : looking;
+      if (given === 'left') {
+        await leave(run, journal);
+        return false;
+      }
       const driver: Driver = {
-        // Without a pause where there is none: what happens at once is written together.
-        ...agent.driver(isThenable(given) ? await given : given),
+        ...agent.driver(given),
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,

@@ -100,18 +100,25 @@ export class TakingUp<Agent> {
     return true;
   }
 
-  /** `left`: this process stops first. */
   async #lookUp(journal: Journal): Promise<Context | undefined | 'left'> {
     if (this.#drives.isStopping) return 'left';
+    const renewed = this.#renewals.add(journal);
+    try {
+      return await this.orLeft(this.#options.contextFor(startedOf(journal.started)));
+    } finally {
+      this.#renewals.delete(renewed);
+    }
+  }
+
+  /** `left`: this process stops before it is there. */
+  async orLeft<T>(looking: T | PromiseLike<T>): Promise<T | 'left'> {
     const { promise: left, resolve } = Promise.withResolvers<'left'>();
     const leave = (): void => resolve('left');
-    const renewed = this.#renewals.add(journal);
     this.#leaving.add(leave);
     try {
-      return await Promise.race([this.#options.contextFor(startedOf(journal.started)), left]);
+      return await Promise.race([looking, left]);
     } finally {
       this.#leaving.delete(leave);
-      this.#renewals.delete(renewed);
     }
   }
 }
@@ -120,8 +127,8 @@ export function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
   return { id, agent, startedBy };
 }
 
-/** Writes what is left and hands the run over. */
+/** Writes what is left, behind what others wrote meanwhile, and hands the run over. */
 export async function leave(run: Run, journal: Journal): Promise<void> {
-  await journal.finish();
+  while ((await journal.finish()) === 'more');
   run.close();
 }

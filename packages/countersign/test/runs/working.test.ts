@@ -301,6 +301,20 @@ describe('a context that is looked up for long', () => {
     await worker.stop();
   });
 
+  test('for a run that was started here is not waited for by a stop, and the run is handed over', async () => {
+    const store = memoryStore();
+    let asked = 0;
+    const contextFor = () => {
+      asked += 1;
+      return never;
+    };
+    const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, contextFor });
+    await ai.defineAgent({ name: 'clerk' }).start('Hello.', { runId: 'run' });
+    await eventually(() => expect(asked).toBe(1));
+    await ai.runs.stop();
+    expect(await store.due(10)).toEqual(['run']);
+  });
+
   test('is not waited for by a stop; a failed run that was to be driven on is left to others as such', async () => {
     const store = memoryStore();
     const broken = countersign({
