@@ -1,4 +1,5 @@
 // A worker: takes up runs that nobody drives, those whose deadline has come, and reminders.
+import { messageOf } from '../core/errors.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { checkTimes, checkWhole } from '../loop/options.ts';
 import type { Drives } from './drives.ts';
@@ -75,6 +76,10 @@ async function tell(onError: WorkerOptions['onError'], error: unknown): Promise<
   await onError?.(error);
 }
 
+/** How long the same is not told again of a run that cannot be taken up, and of how many that is remembered. */
+const TELL_AGAIN_MS = 60_000;
+const MOST_TOLD = 1_000;
+
 /** Looks for work; a run that was just looked at is left alone for a while, whatever the store says. */
 class Search {
   readonly #store: Store;
@@ -84,6 +89,7 @@ class Search {
   /** Those that are not driven yet, such as while a context is looked up. */
   readonly #taking = new Set<string>();
   readonly #taken = new Set<string>();
+  readonly #told = new Map<string, { readonly message: string; readonly at: number }>();
 
   constructor(store: Store, drives: Drives, options: Required<WorkerOptions>) {
     this.#store = store;
@@ -94,16 +100,15 @@ class Search {
   async once(): Promise<void> {
     const now = performance.now();
     for (const [runId, at] of this.#seen) if (now - at > this.#options.pollMs) this.#seen.delete(runId);
-    let failed: PromiseRejectedResult | undefined;
     for (;;) {
       const found = await this.#takeSome(now);
-      failed ??= found.find((outcome) => outcome.status === 'rejected');
-      // What cannot be taken up here, such as a damaged run, keeps nobody waiting: the next ones are looked at. A store that
-      // is away is not asked again and again.
+      const away = found.find((outcome) => outcome.status === 'rejected');
+      // A store that is away is not asked again and again.
+      if (away) throw away.reason;
+      // What cannot be taken up here, such as a damaged run, keeps nobody waiting: the next ones are looked at.
       const isTaken = found.some((outcome) => outcome.status === 'fulfilled' && outcome.value);
-      if (found.length === 0 || isTaken || (failed && isAway(failed.reason))) break;
+      if (found.length === 0 || isTaken) return;
     }
-    if (failed) throw failed.reason;
   }
 
   async #takeSome(now: number): Promise<readonly PromiseSettledResult<boolean>[]> {
@@ -121,7 +126,10 @@ class Search {
     return Promise.allSettled(fresh.map((runId) => this.#take(runId)));
   }
 
-  /** One that takes long keeps no other waiting: it counts as taken, and what comes of it is told when it comes. */
+  /**
+   * One that takes long keeps no other waiting: it counts as taken, and what comes of it is told when it comes. Rejects only
+   * where the store is away.
+   */
   async #take(runId: string): Promise<boolean> {
     const { pollMs, onError } = this.#options;
     this.#taking.add(runId);
@@ -131,6 +139,11 @@ class Search {
         if (isTaken) this.#taken.add(runId);
         return isTaken;
       })
+      .catch((error: unknown) => {
+        if (isAway(error)) throw error;
+        this.#tell(runId, error);
+        return false;
+      })
       .finally(() => this.#taking.delete(runId));
     const { promise: late, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => {
@@ -138,5 +151,15 @@ class Search {
       resolve(true);
     }, pollMs);
     return Promise.race([taking, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** Of each run, and the same of it not with every look. */
+  #tell(runId: string, error: unknown): void {
+    const [now, message] = [performance.now(), messageOf(error)];
+    const told = this.#told.get(runId);
+    if (told?.message === message && now - told.at < TELL_AGAIN_MS) return;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.set(runId, { message, at: now });
+    this.#options.onError(error);
   }
 }

@@ -170,7 +170,13 @@ test('more damaged runs than a worker drives at once keep it from no other', asy
   const onError = vi.fn();
   const worker = runs.work({ concurrency: 2, pollMs: 5, onError });
   await eventually(async () => expect(await runs.get('good')).toMatchObject({ status: 'done' }));
-  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'tampered-run' }));
+  // Of each of them, not only of the one that is found first.
+  for (const runId of ['bad-1', 'bad-2', 'bad-5'])
+    await eventually(() =>
+      expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'tampered-run', details: { runId } })),
+    );
+  await delay(50);
+  expect(onError).toHaveBeenCalledTimes(5);
   await worker.stop();
 });
 
