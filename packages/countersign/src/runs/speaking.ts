@@ -77,7 +77,7 @@ async function comesToRest(
 ): Promise<void> {
   drives.agent(agent);
   for (let { status, version } = first; status === 'running'; ) {
-    if (!drives.isStopping && !drives.driven(id)) await drives.take(id, context);
+    if (!drives.isStopping && !drives.driven(id)) await untilAborted(drives.take(id, context), signal);
     await untilChanged(drives, id, changes, signal);
     const loaded = await store.read(id, { after: version });
     if (!loaded) throw unknownRun(id);

@@ -321,6 +321,20 @@ describe('a context that is looked up for long', () => {
     expect(await store.due(10)).toEqual(['run']);
   });
 
+  test('is not waited for by whoever wants to say something, and gives up', async () => {
+    const store = memoryStore();
+    await leftRun(store, 'run');
+    const left = new AbortController();
+    const contextFor = () => {
+      left.abort(new Error('Never mind.'));
+      return never;
+    };
+    const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, contextFor });
+    const chat = ai.defineAgent({ name: 'clerk' }).chat({ runId: 'run' });
+    await expect(chat.send({ prompt: 'And?', abortSignal: left.signal })).rejects.toThrow('Never mind.');
+    await ai.runs.stop();
+  });
+
   test('is not waited for by a stop; a failed run that was to be driven on is left to others as such', async () => {
     const store = memoryStore();
     const broken = countersign({
