@@ -9,18 +9,12 @@ import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { project, statusOf } from './projection.ts';
-import type { Append, ClaimHow, NewRun, RunStatus, Store, StoredEvent } from './store.ts';
+import type { Append, ClaimHow, NewRun, RunRecord, RunStatus, Store, StoredEvent } from './store.ts';
 import { claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
 
 export type JournalOptions = {
   readonly store: Store;
-  readonly run: {
-    readonly id: string;
-    readonly agent: string;
-    readonly startedBy: string | null;
-    readonly version: number;
-    readonly hash: string;
-  };
+  readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy' | 'version' | 'hash'>;
   /** What the store knows of the run. */
   readonly state: State;
   /** Present until the run is created. */
@@ -64,6 +58,8 @@ export class Journal implements Sink {
   #failure: { readonly error: unknown } | undefined;
   #restedAt: State | undefined;
   #holds: boolean;
+  /** What still comes, such as from a body that ran on after an end, is recorded, but the claim is not taken again. */
+  #gaveUp = false;
   #heldUntil: number;
   readonly #settlements = new Map<string, Json>();
   readonly #lost = new AbortController();
@@ -203,6 +199,7 @@ export class Journal implements Sink {
   async #release(): Promise<'done' | 'again'> {
     const { store, run, token } = this.#options;
     this.#holds = false;
+    this.#gaveUp = true;
     try {
       await store.release(run.id, token);
       const loaded = await store.read(run.id, { after: this.#version });
@@ -304,7 +301,7 @@ export class Journal implements Sink {
       hash: linkNew(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
       ...ending,
-      claim: { how: this.#holds ? how : this.#firstClaim(how), token, leaseMs },
+      ...(!this.#gaveUp && { claim: { how: this.#holds ? how : this.#firstClaim(how), token, leaseMs } }),
     };
   }
 
@@ -330,7 +327,7 @@ export class Journal implements Sink {
   }
 
   #appended(append: Append, after: State, claimed: boolean, asked: number): void {
-    const { events, hash } = append;
+    const { events, hash, claim } = append;
     this.#durable = after;
     this.#version += events.length;
     this.#hash = hash;
@@ -340,6 +337,7 @@ export class Journal implements Sink {
     // From now on facts are written that stay true whatever others record meanwhile.
     this.#onStale = 'absorb';
     this.#holds = claimed;
+    this.#gaveUp ||= claim?.how === 'release' || claim?.how === 'pass';
     this.#heldUntil = asked + this.#options.leaseMs;
     this.#options.onAppended(append);
   }

@@ -1,4 +1,5 @@
 // Somebody cancels a run just when whoever drives it is about to write: what has not begun does not begin any more.
+import { setImmediate } from 'node:timers/promises';
 import { approve, countersign, memoryStore, type Store, type ToolConfig, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -85,6 +86,34 @@ test('what a body did that had been started stays on record', async () => {
   await two.runs.settled();
   expect(paid).toHaveLength(1);
   expect(await typesIn(store)).toEqual(['user-spoke', 'model-replied', 'call-started', 'run-ended', 'call-settled']);
+});
+
+test('a body that ends while its cancelled run is given up keeps nobody from the run', async () => {
+  const started = Promise.withResolvers<void>();
+  const sent = Promise.withResolvers<void>();
+  const kept = memoryStore();
+  const store = changedStore(kept, {
+    release: async (...given) => {
+      await kept.release(...given);
+      sent.resolve();
+      await setImmediate();
+    },
+  });
+  const model = scriptedModel([{ calls: [{ name: 'send', input: {} }] }, 'Hello.']);
+  const ai = countersign({ store, model });
+  const send = ai.defineTool({ name: 'send', description: '' }, async () => {
+    started.resolve();
+    await sent.promise;
+    return 'sent';
+  });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [send] });
+  await clerk.start('Send it.', { runId: 'run' });
+  await started.promise;
+  await ai.runs.cancel('run');
+  await ai.runs.settled();
+  await eventually(async () => expect((await typesIn(kept))?.at(-1)).toBe('call-settled'));
+  const claimed = await kept.claim('run', 'somebody else', 1_000);
+  expect(claimed?.run.status).toBe('cancelled');
 });
 
 test('with `refuse`, nothing is decided where something else is pending, also while somebody works on the run', async () => {
