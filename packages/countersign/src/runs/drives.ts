@@ -251,7 +251,7 @@ export class Drives {
         });
         const [failure] = run.failures;
         if (failure) throw callFailed(failure, run);
-        const rest = await journal.finish(undefined, this.isStopping);
+        const rest = await journal.finish(this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
         if (rest !== 'more') return false;
       }
@@ -293,7 +293,8 @@ export class Drives {
       await this.#again(journal.runId, context);
       return false;
     }
-    if (!journal.isRefused) await fail(run, journal, error).catch(() => undefined);
+    const rest = journal.isRefused ? undefined : await fail(run, journal, error).catch(() => undefined);
+    if (rest === 'again') await this.#again(journal.runId, context);
     // Where even that cannot be written, the claim lapses and a worker takes the run up.
     if (journal.isRefused) await this.#failAnew(agent, journal, error).catch(() => undefined);
     return true;

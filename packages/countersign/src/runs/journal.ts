@@ -9,7 +9,7 @@ import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { project, statusOf } from './projection.ts';
-import type { Append, ClaimHow, NewRun, RunRecord, RunStatus, Store, StoredEvent } from './store.ts';
+import type { Append, ClaimHow, NewRun, RunRecord, Store, StoredEvent } from './store.ts';
 import { claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
 
 export type JournalOptions = {
@@ -34,9 +34,6 @@ export type JournalOptions = {
   /** Hears of each append that is known to be durable. */
   readonly onAppended: (append: Append) => void;
 };
-
-/** What the run is said to have come to, where its events do not say it. */
-export type Ending = { readonly status: RunStatus; readonly outcome: Json };
 
 /** How long a store that is away is waited for. */
 const PATIENCE_MS = 30_000;
@@ -169,12 +166,12 @@ export class Journal implements Sink {
    * Writes what is left and gives the claim up. `more`: somebody changed the run meanwhile, and the claim is still held.
    * `again`: somebody changed it just when the claim was given up, and nobody may be driving it.
    */
-  finish(ending?: Ending, leaves = true): Promise<'done' | 'more' | 'again'> {
+  finish(leaves = true): Promise<'done' | 'more' | 'again'> {
     return this.#inTurn(async () => {
       this.#throwFailure();
-      if (!ending && !leaves && this.#goesOn()) return 'more';
+      if (!leaves && this.#goesOn()) return 'more';
       if (this.#holds && this.#queue.length === 0) return this.#release();
-      const written = await this.#flush(this.#holds || this.#enters ? 'release' : 'hold', ending);
+      const written = await this.#flush(this.#holds || this.#enters ? 'release' : 'hold');
       this.#throwFailure();
       return written ? 'done' : 'more';
     });
@@ -236,14 +233,14 @@ export class Journal implements Sink {
   }
 
   /** True once what was queued is written; false if it is still to be, since somebody else was first. */
-  async #flush(how: 'hold' | 'release', ending?: Ending): Promise<boolean> {
+  async #flush(how: 'hold' | 'release'): Promise<boolean> {
     if (this.#failure || this.#queue.length === 0) return true;
     const events = this.#queue;
     this.#queue = [];
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     try {
-      return await this.#append(events, how, ending);
+      return await this.#append(events, how);
     } catch (error) {
       this.#queue.unshift(...events);
       this.#fail(error);
@@ -251,14 +248,14 @@ export class Journal implements Sink {
     }
   }
 
-  async #append(events: StoredEvent[], how: 'hold' | 'release', ending?: Ending): Promise<boolean> {
+  async #append(events: StoredEvent[], how: 'hold' | 'release'): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
     const firstAsked = clock();
     const deadline = firstAsked + PATIENCE_MS;
     let unsure = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       const after = this.#after(events);
-      const append = this.#appendOf(events, after, how, ending);
+      const append = this.#appendOf(events, after, how);
       // If it was written, then perhaps by the first try: the claim lasts from there.
       const asked = unsure ? firstAsked : clock();
       try {
@@ -291,8 +288,9 @@ export class Journal implements Sink {
     }
   }
 
-  #appendOf(events: readonly StoredEvent[], after: State, how: 'hold' | 'release', ending?: Ending): Append {
+  #appendOf(events: readonly StoredEvent[], after: State, how: 'hold' | 'release'): Append {
     const { run, token, leaseMs, limits, clock } = this.#options;
+    const failed = events.findLast((event) => event.type === 'run-failed');
     return {
       runId: run.id,
       expectedVersion: this.#version,
@@ -300,7 +298,8 @@ export class Journal implements Sink {
       events,
       hash: linkNew(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
-      ...ending,
+      // Whichever write tells of it: nothing goes on until somebody says so.
+      ...(failed && { status: 'failed', outcome: failed.error }),
       ...(!this.#gaveUp && { claim: { how: this.#holds ? how : this.#firstClaim(how), token, leaseMs } }),
     };
   }

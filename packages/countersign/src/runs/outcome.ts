@@ -38,9 +38,14 @@ export function goOn(run: Run, status: RunStatus): void {
   if (status === 'failed') run.record(event({ type: 'run-went-on' }));
 }
 
-/** Records that the run stopped for an error, whatever others record meanwhile. */
-export async function fail(run: Run, journal: Journal, error: unknown): Promise<void> {
-  const outcome = errorOutcome(error);
-  run.record(event({ type: 'run-failed', error: outcome }));
-  while ((await journal.finish({ status: 'failed', outcome })) === 'more');
+/**
+ * Records that the run stopped for an error, whatever others record meanwhile. `again`: they did so after it, and nobody may
+ * be driving the run.
+ */
+export async function fail(run: Run, journal: Journal, error: unknown): Promise<'done' | 'again'> {
+  run.record(event({ type: 'run-failed', error: errorOutcome(error) }));
+  for (;;) {
+    const rest = await journal.finish();
+    if (rest !== 'more') return rest;
+  }
 }

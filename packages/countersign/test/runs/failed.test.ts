@@ -1,5 +1,6 @@
 // Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
-import { countersign, InvariantError, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { setImmediate } from 'node:timers/promises';
+import { countersign, InvariantError, memoryStore, ProviderError, type Runs, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -101,6 +102,28 @@ describe('a run that failed', () => {
     expect({ refused, paid }).toEqual({ refused: true, paid: ['paid'] });
   });
 
+  test('is cancelled if somebody cancelled it just before', async () => {
+    const kept = memoryStore();
+    let cancels = true;
+    const store = changedStore(kept, {
+      append: async (append) => {
+        if (cancels && append.events.some(({ type }) => type === 'run-failed')) {
+          cancels = false;
+          await ai.runs.cancel(append.runId);
+        }
+        return kept.append(append);
+      },
+    });
+    const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'send', input: {} }] }]), store, retry: false });
+    const send = ai.defineTool({ name: 'send', description: '' }, () => {
+      throw new Error('Refused.');
+    });
+    const { id } = await ai.defineAgent({ name: 'clerk', tools: [send], onToolError: 'throw' }).start('Go.');
+    await ai.runs.settled();
+    expect((await ai.runs.recorded(id)).map(({ type }) => type).slice(-2)).toEqual(['run-ended', 'call-settled']);
+    expect(await ai.runs.get(id)).toMatchObject({ status: 'cancelled', error: null });
+  });
+
   test('is cancelled, and what waits in it is withdrawn', async () => {
     const { clerk, runs, paid } = bank([paysAndBreaks]);
     const { id } = await clerk.start('Pay.');
@@ -112,6 +135,64 @@ describe('a run that failed', () => {
     await expect(runs.decide(card, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     expect(await runs.verify(id)).toMatchObject({ ok: true });
     expect(paid).toEqual([]);
+  });
+});
+
+describe('a run that fails while what came before is still being written', () => {
+  /** Two tools end, one after the other, and a sub-agent fails before the first result is on record. */
+  async function failing(calls: readonly string[], onRelease: (runs: Runs) => Promise<unknown>) {
+    const kept = memoryStore();
+    const writing = Promise.withResolvers<void>();
+    const isFailing = Promise.withResolvers<void>();
+    const store = changedStore(kept, {
+      append: async (append) => {
+        if (append.events.some(({ type }) => type === 'call-settled')) {
+          writing.resolve();
+          await isFailing.promise;
+        }
+        return kept.append(append);
+      },
+      release: async (...given) => {
+        await onRelease(ai.runs);
+        return kept.release(...given);
+      },
+    });
+    const model = scriptedModel([{ calls: calls.map((name) => ({ name, input: { prompt: 'Go.' } })) }]);
+    const ai = countersign({ model, store, retry: false });
+    const asked = Promise.withResolvers<void>();
+    const one = ai.defineTool({ name: 'one', description: '' }, () => asked.promise.then(() => 1));
+    const two = ai.defineTool({ name: 'two', description: '' }, () => writing.promise.then(() => 2));
+    const paid: string[] = [];
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => void paid.push('paid'));
+    const breaks = ai.defineAgent({
+      name: 'breaks',
+      model: scriptedModel(async () => {
+        asked.resolve();
+        await writing.promise;
+        // The second result waits behind the first by now.
+        await setImmediate();
+        await setImmediate();
+        void setImmediate().then(() => isFailing.resolve());
+        return { fail: { message: '503' } };
+      }),
+    });
+    const { id } = await ai.defineAgent({ name: 'clerk', tools: [one, two, pay, breaks] }).start('Go.');
+    await ai.runs.settled();
+    return { id, runs: ai.runs, paid };
+  }
+
+  test('says so', async () => {
+    const { id, runs } = await failing(['one', 'two', 'breaks'], async () => undefined);
+    expect(await runs.get(id)).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
+  });
+
+  test('goes on with what is decided after that', async () => {
+    const { id, runs, paid } = await failing(['one', 'two', 'pay', 'breaks'], async (runs) => {
+      const [card] = (await runs.interrupts()).items;
+      if (card) await runs.decide(card.id, 'approve');
+    });
+    expect(paid).toEqual(['paid']);
+    expect((await runs.get(id)).status).toBe('failed');
   });
 });
 
