@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../core/errors.ts';
 import { isBusy, isOfFile, movedFile, opensAnew, sqliteFailure } from './sqlite-failure.ts';
-import { type FilePlace, isSamePlace, placeOfFile } from './sqlite-file.ts';
+import { type FilePlace, isSamePlace, placeOfFile, placesBeside } from './sqlite-file.ts';
 import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
@@ -35,8 +35,10 @@ const IN_A_ROW = 32;
 export class SqliteConnection {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
-  /** The file that is open; undefined if it is none of the disk. */
-  #place: FilePlace | undefined;
+  /** The file that is open, once something was written with its log and locks; none if it is not of the disk. */
+  #places: readonly FilePlace[] = [];
+  /** A disk that cannot have a log has none. */
+  #isLogged = true;
   #statements = new Map<string, StatementSync>();
   #migrated: Promise<void> | undefined;
   /** Whose tables are known to be up to date. */
@@ -111,15 +113,16 @@ export class SqliteConnection {
     const database = new DatabaseSync(this.#options.path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
-      const mode = database.prepare('PRAGMA journal_mode').get()?.journal_mode;
-      if (mode !== 'wal') database.exec('PRAGMA journal_mode = WAL');
+      const mode = (text: string) => database.prepare(text).get()?.journal_mode;
+      this.#isLogged = mode('PRAGMA journal_mode') === 'wal' || mode('PRAGMA journal_mode = WAL') === 'wal';
       database.exec('PRAGMA synchronous = FULL');
     } catch (error) {
       database.close();
       throw error;
     }
     this.#statements = new Map();
-    this.#place = placeOfFile(this.#options.path);
+    const place = placeOfFile(this.#options.path);
+    this.#places = place === undefined ? [] : [place];
     this.#database = database;
     return database;
   }
@@ -236,10 +239,31 @@ export class SqliteConnection {
   #begin(): Promise<undefined> | undefined {
     return this.#unlessBusy(() => {
       const begin = this.#prepare('BEGIN IMMEDIATE');
-      // Somebody has put another file there, or none: what is written now, nobody else would ever see.
-      if (this.#place !== undefined && !isSamePlace(this.#place)) throw movedFile(this.#options.path);
-      return void begin.get();
+      this.#checkPlaces();
+      begin.get();
+      const [place, ...beside] = this.#places;
+      if (place !== undefined && beside.length === 0) this.#findBeside(place);
+      return undefined;
     });
+  }
+
+  /** Somebody has put another file there, or none: what is written now, nobody else would ever see. */
+  #checkPlaces(): void {
+    const { path } = this.#options;
+    const index = this.#places.findIndex((place) => !isSamePlace(place));
+    if (index >= 0) throw movedFile(path, index === 0 ? undefined : this.#places[index]?.path);
+  }
+
+  /** In a transaction: only then they are there for sure. */
+  #findBeside(place: FilePlace): void {
+    if (!this.#isLogged) return;
+    try {
+      this.#places = [place, ...placesBeside(place)];
+      this.#checkPlaces();
+    } catch (error) {
+      this.#database?.exec('ROLLBACK');
+      throw error;
+    }
   }
 
   /** Tries again while another process writes, without keeping this one from its other work. */

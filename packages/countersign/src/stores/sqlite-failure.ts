@@ -31,9 +31,10 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
   });
 }
 
-/** The file that is open is not the one at its path any more. It stays so until the process is started again. */
-export function movedFile(path: string): ProviderError {
-  const message = `${path} was replaced or deleted while this process had it open. Nothing was written. Stop all processes that use it, put the right file there, and start them again.`;
+/** The file that is open, or `beside` it, is not the one at its path any more. It stays so until the process is started again. */
+export function movedFile(path: string, beside?: string): ProviderError {
+  const then = beside === undefined ? 'put the right file there, and start them again' : 'then start them again';
+  const message = `${beside ?? path} was replaced or deleted while this process had ${beside === undefined ? 'it' : path} open. Nothing was written. Stop all processes that use it, ${then}.`;
   return new ProviderError('store-failed', { path }, message, { retryable: false });
 }
 

@@ -1,5 +1,5 @@
-// Which file of the disk a path stands for, so that it is noticed when another one is put in its place.
-import { statSync } from 'node:fs';
+// Which files of the disk a database is, so that it is noticed when one is taken away or another put in its place.
+import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export type FilePlace = { readonly path: string; readonly device: bigint; readonly inode: bigint };
@@ -12,6 +12,19 @@ export function placeOfFile(path: string): FilePlace | undefined {
   const found = lookAt(absolute);
   return found === undefined || found === 'unknown' ? undefined : { path: absolute, ...found };
 }
+
+/**
+ * The log and the locks of a database in WAL mode, which are there for as long as it is open. What is written to a log that was
+ * taken away is lost with the process, and whoever makes others writes at the same time.
+ */
+export function placesBeside({ path }: FilePlace): readonly FilePlace[] {
+  return ['-wal', '-shm'].map((end) => {
+    const beside = `${realpathSync(path)}${end}`;
+    return placeOfFile(beside) ?? { path: beside, device: NOWHERE, inode: NOWHERE };
+  });
+}
+
+const NOWHERE = -1n;
 
 /** Whether the path still stands for this file. It takes some microseconds. */
 export function isSamePlace({ path, device, inode }: FilePlace): boolean {

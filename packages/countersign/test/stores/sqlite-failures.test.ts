@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -199,6 +200,8 @@ describe('a file that is open', () => {
       },
     ],
     ['moved away', (path: string) => renameSync(path, `${path}-old`)],
+    ['left without its log', (path: string) => rmSync(`${path}-wal`)],
+    ['left without its locks', (path: string) => rmSync(`${path}-shm`)],
   ])('and was %s takes no more writes, which nobody would see', async (_how, act) => {
     const path = `${folder.path}/runs.db`;
     await fill(path, 1);
@@ -209,6 +212,28 @@ describe('a file that is open', () => {
     for (const call of [() => store.append(addition('run-0', 2)), () => store.claim('run-0', 'token', 60_000)])
       await expectFailure(call(), { retryable: false, says: /was replaced or deleted.*Stop all processes/ });
     await expectFailure(store.append(addition('run-0', 2)), { retryable: false, says: /was replaced or deleted/ });
+    await store.close();
+  });
+
+  test.each(['-wal', '-shm'])('takes no first write either where %s beside it was taken away', async (end) => {
+    const path = `${folder.path}/runs.db`;
+    await fill(path, 1);
+    const store = sqliteStore(path);
+    await store.read('run-0');
+    rmSync(path + end);
+    await expectFailure(store.append(addition('run-0', 1)), { retryable: false, says: /was replaced or deleted/ });
+    expect((await store.read('run-0'))?.run.version).toBe(1);
+    await store.close();
+  });
+
+  test('by a link has its log beside what the link stands for', async () => {
+    mkdirSync(`${folder.path}/elsewhere`);
+    symlinkSync(`${folder.path}/elsewhere/runs.db`, `${folder.path}/link.db`);
+    const store = sqliteStore(`${folder.path}/link.db`);
+    await store.append(creation('run'));
+    await store.append(addition('run', 1));
+    rmSync(`${folder.path}/elsewhere/runs.db-wal`);
+    await expectFailure(store.append(addition('run', 2)), { retryable: false, says: /was replaced or deleted/ });
     await store.close();
   });
 
