@@ -21,9 +21,12 @@ export function askProblem(options: AskOptions): string | undefined {
   if (!isOneOf(risk, RISKS)) return `risk must be one of ${RISKS.join(', ')}, not ${String(risk)}`;
   if (labels === undefined) return undefined;
   if (!Array.isArray(labels) || !labels.every(isLabel))
-    return 'labels must be a list of texts, without characters that no database keeps';
+    return `labels must be a list of texts of at most ${LONGEST_NAME} characters, without any that no database keeps`;
   return undefined;
 }
+
+/** What is looked up by a name has an index, and in PostgreSQL that takes no more than some 2,700 bytes of it. */
+export const LONGEST_NAME = 512;
 
 const ENDINGS = ['reject', 'cancel', 'approve'] as const;
 const RISKS = ['low', 'medium', 'high'] as const;
@@ -39,5 +42,5 @@ function isOneOf(value: unknown, known: readonly string[]): boolean {
 }
 
 function isLabel(value: unknown): boolean {
-  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+  return typeof value === 'string' && value.length <= LONGEST_NAME && value.isWellFormed() && !value.includes('\0');
 }

@@ -1,5 +1,6 @@
 // What callers are told of ids: what an id may be, and that there is nothing under it.
 import { ConflictError, UsageError } from '../core/errors.ts';
+import { LONGEST_NAME } from '../loop/ask-options.ts';
 
 /** A run's id is in front of the ids of its questions. */
 export function checkRunId(runId: string): string {
@@ -9,6 +10,13 @@ export function checkRunId(runId: string): string {
     { runId },
     `A run's id must be letters, digits, "_", "." or "-", not ${JSON.stringify(runId)}.`,
   );
+}
+
+/** Who starts a run is looked up by that name. */
+export function checkStarter(by: string | null = null): string | null {
+  if (by === null || by.length <= LONGEST_NAME) return by;
+  const message = `\`by\` has at most ${LONGEST_NAME} characters, not ${by.length}: who starts a run is looked up by it.`;
+  throw new UsageError('invalid-options', { field: 'by' }, message);
 }
 
 export const unknownRun = (runId: string): UsageError =>

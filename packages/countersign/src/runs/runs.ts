@@ -42,7 +42,7 @@ import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
 import type { RemindersOptions } from './reminders.ts';
 import type { Rest } from './rest.ts';
-import { checkRunId, runNotEnded, unknownInterrupt, unknownRun } from './run-id.ts';
+import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './run-id.ts';
 import type {
   CancelOptions,
   DecideOptions,
@@ -84,7 +84,7 @@ export class Runs {
     const says = startMessages(messages);
     await this.#drives.tellTime();
     const runId = checkRunId(options.runId ?? this.#drives.newRunId());
-    const create = { id: runId, agent: agent.name, startedBy: options.by ?? null };
+    const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
     const state = newState();
     const how = { create, onStale: 'fail', enter: true } as const;
     const chunks = options.onChunk && holdChunks(options.onChunk);

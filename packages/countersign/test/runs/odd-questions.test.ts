@@ -17,6 +17,7 @@ const odd: readonly (readonly [string, object])[] = [
   ['a label is an object', { labels: [{}] }],
   ['a label has a NUL', { labels: ['a\0b'] }],
   ['a label is half a character', { labels: ['\ud800'] }],
+  ['a label is too long to be looked up by', { labels: ['x'.repeat(513)] }],
 ];
 
 type Asks = AskOptions & { readonly message?: string };

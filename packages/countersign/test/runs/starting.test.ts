@@ -34,6 +34,19 @@ test.each<readonly [string, unknown, string]>([
   await expect(runs.get('run')).rejects.toMatchObject({ code: 'unknown-run' });
 });
 
+test('whoever starts a run has a name that can be looked up by, whichever store it is', async () => {
+  const { clerk, runs, model } = desk();
+  await clerk.start('Pay.', { runId: 'short', by: 'x'.repeat(512) });
+  const starting = clerk.start('Pay.', { runId: 'long', by: 'x'.repeat(513) });
+  await expect(starting).rejects.toMatchObject({
+    code: 'invalid-options',
+    message: expect.stringContaining('`by` has at most 512 characters, not 513'),
+  });
+  await runs.settled();
+  expect(model.requests).toHaveLength(1);
+  await expect(runs.get('long')).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
 test('a call that waits at the end is refused also where a prompt follows', async () => {
   const { clerk } = desk();
   const starting = clerk.start({ messages: [user, asks], prompt: 'Well?' });

@@ -317,6 +317,20 @@ describe.runIf(postgres)('a schema', () => {
   });
 });
 
+describe.runIf(postgres)('names', () => {
+  test('as long as the runs take them fit into the indexes', async () => {
+    const store = postgresStore(await freshDatabase());
+    await store.prepareSearch();
+    // Nothing that could be made shorter, and three bytes each.
+    const name = Array.from({ length: 512 }, () => String.fromCharCode(0x4e00 + Math.random() * 20_000)).join('');
+    const create = { id: 'run', agent: 'clerk', startedBy: name };
+    await store.append(creation('run', { create, opened: [interrupt('question', 'run', { labels: [name] })] }));
+    const { items } = await store.listInterrupts({ label: name, startedBy: name, limit: 2 });
+    expect(items.map(({ id }) => id)).toEqual(['question']);
+    await store.close();
+  });
+});
+
 describe.runIf(postgres)('a value', () => {
   test('that is no text fails its own call, and the process and the store go on', async () => {
     const store = postgresStore(await freshDatabase());
