@@ -27,7 +27,7 @@ export function errorCode(error: unknown): string | undefined {
 /** The server itself refused the statement, and so has done nothing. Otherwise nobody knows. */
 export function hasAnswered(error: unknown): boolean {
   const code = errorCode(error);
-  return isSqlState(code) && !/^(08|57P|58)/.test(code);
+  return isSqlState(code) && !/^(08|25P|57P|58)/.test(code);
 }
 
 /** The connection does not have, cannot use any more, or has already what was to be prepared on it. Nothing was done. */
@@ -49,10 +49,10 @@ export function violatedConstraint(error: unknown): string | undefined {
 }
 
 /**
- * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a prepared
- * statement that somebody has taken from the connection.
+ * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a limit on
+ * transactions, which ends the connection; a prepared statement that somebody has taken from it.
  */
-const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '58', '26'];
+const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '25P', '58', '26'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
   // Without a SQLSTATE the server has not answered: the connection failed, or was lost.

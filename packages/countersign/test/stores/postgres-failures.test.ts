@@ -152,6 +152,8 @@ test.each([
   new Error('Connection terminated unexpectedly'),
   new Error('timeout exceeded when trying to connect'),
   Object.assign(new Error('write CONNECTION_CLOSED'), { code: 'CONNECTION_CLOSED' }),
+  Object.assign(new Error('terminating connection due to transaction timeout'), { code: '25P04' }),
+  Object.assign(new Error('terminating connection due to idle-session timeout'), { code: '57P05' }),
 ])('a connection that is lost may come back: %s', (error) => {
   expect(postgresFailure(error)).toMatchObject({ code: 'store-failed', retryable: true });
 });
