@@ -84,6 +84,7 @@ export function run(pool: PostgresPool, { name, text }: Statement, values: unkno
 const ANSWER_MS = 20_000;
 /** The same for what may have to look through everything. */
 const LONG_ANSWER_MS = 120_000;
+export const WITHOUT_LIMIT = 0;
 
 /** Runs a text once. */
 export function ask(
@@ -97,8 +98,40 @@ export function ask(
 
 /** With the limit that `pg` keeps, unless its pool has one of its own: then it gives the connection up. */
 function asking(pool: PostgresPool, asked: Omit<Asked, 'query_timeout'>, answerMs: number): Promise<PostgresResult> {
-  const { options, query } = pool as unknown as AskedPool;
-  return query.call(pool, { ...asked, query_timeout: options?.query_timeout || answerMs });
+  const { options, connect } = pool as unknown as SharedPool;
+  const limited = { ...asked, query_timeout: options?.query_timeout || answerMs };
+  const isShared = connect !== undefined && !ownPools.has(pool);
+  return isShared ? askShared(() => connect.call(pool), limited) : (pool as unknown as AskedPool).query(limited);
+}
+
+/** Those that nobody else uses. */
+const ownPools = new WeakSet<PostgresPool>();
+
+/**
+ * Others may have given a connection back in the middle of a transaction. What is written in it would be told as durable,
+ * and be taken back with it: such a connection is closed, and another one taken.
+ */
+async function askShared(connect: () => Promise<SharedClient>, asked: Asked): Promise<PostgresResult> {
+  for (;;) {
+    const client = await connect();
+    const status = client.getTransactionStatus?.();
+    if (status === 'T' || status === 'E') {
+      client.release(true);
+      continue;
+    }
+    // The query is told of it, too.
+    client.on('error', ignore);
+    try {
+      const result = await client.query(asked);
+      client.off('error', ignore);
+      client.release();
+      return result;
+    } catch (error) {
+      client.off('error', ignore);
+      client.release(!hasAnswered(error) || isOfPrepared(error));
+      throw error;
+    }
+  }
 }
 
 /** How often a statement is sent that loses against others. They do not all come back at the same moment. */
@@ -127,9 +160,20 @@ type Asked = {
   readonly query_timeout: number;
 };
 
-type AskedPool = {
+type AskedPool = { query(asked: Asked): Promise<PostgresResult> };
+
+/** What is used of a pool of `pg` and its clients beside what they are asked for. */
+type SharedPool = {
   readonly options?: { readonly query_timeout?: number };
-  query(asked: Asked): Promise<PostgresResult>;
+  connect?(): Promise<SharedClient>;
+};
+
+type SharedClient = AskedPool & {
+  /** `T` in a transaction, `E` in one that has failed. Not every version of `pg` tells. */
+  getTransactionStatus?(): string | null;
+  on(event: 'error', listener: () => void): unknown;
+  off(event: 'error', listener: () => void): unknown;
+  release(destroy?: boolean): void;
 };
 
 /**
@@ -156,18 +200,17 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
   // The same for one that is about to be closed.
   pool.on('connect', (client) => client.on('error', ignore));
   const connections = new Connections(pool, Query as unknown as QueryClass);
-  return {
-    pool: {
-      query: (...given: [string | Asked, unknown[]?]) => connections.query(...given),
-      connect: async () => {
-        const client = new Client(options);
-        client.on('error', ignore);
-        await client.connect();
-        return Object.assign(client, { release: () => void client.end().catch(ignore) }) as PostgresClient;
-      },
+  const own: PostgresPool = {
+    query: (...given: [string | Asked, unknown[]?]) => connections.query(...given),
+    connect: async () => {
+      const client = new Client(options);
+      client.on('error', ignore);
+      await client.connect();
+      return Object.assign(client, { release: () => void client.end().catch(ignore) }) as PostgresClient;
     },
-    close: () => connections.close(),
   };
+  ownPools.add(own);
+  return { pool: own, close: () => connections.close() };
 }
 
 /** `pg` has these for its own pool and queries. */

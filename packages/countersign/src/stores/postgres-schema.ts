@@ -1,7 +1,7 @@
 // The tables of the Postgres store, as numbered steps that are only ever added to.
 import { newerTables } from './migrations.ts';
 import { errorCode } from './postgres-failure.ts';
-import { type PostgresPool, sentAgain } from './postgres-pool.ts';
+import { ask, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './postgres-pool.ts';
 import { checkSettings, SETTINGS_SQL } from './postgres-settings.ts';
 
 /** The names of the tables, with the schema they are in. */
@@ -46,7 +46,7 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables): Promi
   let version = await tablesVersion(pool, tables);
   while (version < MIGRATIONS.length) {
     try {
-      await sentAgain(() => pool.query(migrationBlock(tables), []));
+      await sentAgain(() => ask(pool, migrationBlock(tables), [], WITHOUT_LIMIT));
       return;
     } catch (error) {
       const before = version;
@@ -60,7 +60,7 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables): Promi
 /** Throws if the settings of the database do not fit. */
 async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise<number> {
   const asked = async (text: string): Promise<any> => {
-    const { rows } = await sentAgain(() => pool.query(text, []));
+    const { rows } = await sentAgain(() => ask(pool, text, []));
     checkSettings(rows[0]);
     return rows[0];
   };

@@ -319,6 +319,30 @@ describe.runIf(postgres)('a schema', () => {
   });
 });
 
+describe.runIf(postgres)('a pool that others use, too', () => {
+  test.each([
+    ['open', 'BEGIN'],
+    ['failed', 'BEGIN; SELECT 1 / 0'],
+  ])('takes nothing back with a transaction that somebody left %s', async (_how, begin) => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 2);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const client = await pool.connect();
+    await client.query(begin).catch(() => undefined);
+    client.release();
+    await store.append(addition('run', 1));
+    await store.append(creation('other'));
+    expect(await onServer(url, 'SELECT id, version FROM countersign_run ORDER BY id')).toEqual([
+      { id: 'other', version: 1 },
+      { id: 'run', version: 2 },
+    ]);
+    expect((await store.listRuns({ limit: 9 })).items).toHaveLength(2);
+    await store.close();
+    await pool.end();
+  });
+});
+
 describe.runIf(postgres)('names', () => {
   test('as long as the runs take them fit into the indexes', async () => {
     const store = postgresStore(await freshDatabase());
