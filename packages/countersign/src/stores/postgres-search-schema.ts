@@ -1,7 +1,8 @@
 // What searching on PostgreSQL needs, made beside the tables when it is asked for: a function that finds the words of a
 // question, and indexes of the questions by their words, by who started their run, and by when they were settled.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import { errorCode } from './postgres-failure.ts';
+import { ask, type PostgresClient, type PostgresPool, WITHOUT_LIMIT } from './postgres-pool.ts';
 import { doBlock, literal, quoted, type Tables } from './postgres-schema.ts';
 
 /** The words of a question, given how its columns are called. */
@@ -26,38 +27,73 @@ function isUsable(tables: Tables): string {
 
 /** Others read and write meanwhile, if the pool has connections to give. */
 export async function preparePostgresSearch(pool: PostgresPool, tables: Tables): Promise<void> {
-  const { rows } = await pool.query(searchPreparedSql(tables), []);
+  const { rows } = await ask(pool, searchPreparedSql(tables), []);
   if (rows[0]?.prepared === true) return;
-  if (pool.connect === undefined) {
-    await pool.query(allAtOnce(tables), []);
-    return;
-  }
-  const client = await pool.connect();
-  // Lost between two statements, it says so by an event; the next statement fails.
-  client.on('error', () => undefined);
-  try {
-    await oneByOne(client, tables);
-    client.release();
-  } catch (error) {
-    // It may hold the lock; that ends with the connection.
-    client.release(true);
-    throw error;
-  }
+  if (!(await oneByOne(pool, tables))) await ask(pool, allAtOnce(tables), [], WITHOUT_LIMIT);
 }
 
 /** Any number that others are unlikely to take: the bytes of "countersr". */
 const ADVISORY_LOCK = '7165065861927432050';
 
 const TRY_AGAIN_MS = 100;
+/** For how long a second connection is waited for: whoever has it may wait for us. */
+const SECOND_MS = 2_000;
 
 /**
- * Without a transaction, since nobody shall wait for it. Two that do this at once would wait for each other in a circle,
- * as would one that waits for a lock in a statement; so whoever comes second asks for it again and again.
+ * Without a transaction, since nobody shall wait for it. Two that do this at once would wait for each other in a circle; so
+ * the lock is held meanwhile, on another connection: what is held beyond a transaction gets lost behind a pooler. False if
+ * that cannot be, and nothing was made.
  */
-async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
-  const isMine = async (): Promise<boolean> =>
-    (await client.query(`SELECT pg_try_advisory_lock(${ADVISORY_LOCK}) AS mine`)).rows[0]?.mine === true;
-  while (!(await isMine())) await delay(TRY_AGAIN_MS);
+async function oneByOne(pool: PostgresPool, tables: Tables): Promise<boolean> {
+  const holder = await pool.connect?.();
+  const maker = holder && (await second(pool));
+  try {
+    if (!holder || !maker) return false;
+    // Lost between two statements, they say so by an event; the next statement fails.
+    for (const client of [holder, maker]) client.on('error', () => undefined);
+    if (!(await hasLock(holder))) return false;
+    await make(maker, tables);
+    await holder.query('COMMIT');
+    return true;
+  } finally {
+    // Where something failed, the lock ends with its connection.
+    holder?.release(true);
+    maker?.release(true);
+  }
+}
+
+/** Undefined if the pool has none to give. One that comes later is given back. */
+async function second(pool: PostgresPool): Promise<PostgresClient | undefined> {
+  const connecting = pool.connect?.();
+  const soon = new AbortController();
+  const client = await Promise.race([connecting, delay(SECOND_MS, undefined, { signal: soon.signal })]);
+  soon.abort();
+  if (client === undefined) connecting?.then((late) => late.release()).catch(() => undefined);
+  return client;
+}
+
+/**
+ * Whoever comes second asks for it again and again: one that waits for it in a statement would be waited for. Whatever the
+ * default is, the transaction must not keep what it saw, or whoever makes an index waits for it. False where a pooler allows
+ * no transactions.
+ */
+async function hasLock(client: PostgresClient): Promise<boolean> {
+  for (;;) {
+    try {
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    } catch (error) {
+      if (errorCode(error) === '08P01') return false;
+      throw error;
+    }
+    await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${ADVISORY_LOCK}) AS mine`);
+    if (rows[0]?.mine === true) return true;
+    await client.query('ROLLBACK');
+    await delay(TRY_AGAIN_MS);
+  }
+}
+
+async function make(client: PostgresClient, tables: Tables): Promise<void> {
   await client.query(await functionText(client, tables));
   for (const index of indexesOf(tables)) {
     // One that cannot be used is what an attempt that was cut off has left, or an earlier version.
@@ -68,7 +104,6 @@ async function oneByOne(client: PostgresClient, tables: Tables): Promise<void> {
     if (rows[0]?.usable !== true) await client.query(`CREATE INDEX CONCURRENTLY ${index.name} ON ${index.on}`);
   }
   for (const text of known(tables)) await client.query(text);
-  await client.query(`SELECT pg_advisory_unlock(${ADVISORY_LOCK})`);
 }
 
 /** In one statement, so that any pool will do. Whoever writes waits for it. */
