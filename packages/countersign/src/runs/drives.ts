@@ -1,5 +1,5 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
-import { ConflictError, UsageError } from '../core/errors.ts';
+import { UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
@@ -18,6 +18,7 @@ import { fail } from './outcome.ts';
 import { Renewals } from './renewals.ts';
 import { type Rest, restOf } from './rest.ts';
 import type { NewRun, Store } from './store.ts';
+import { isLost, isStale } from './store-errors.ts';
 import { StoreTime } from './store-time.ts';
 import { leave, type StartedRun, startedOf, TakingUp } from './taking-up.ts';
 import { trustedState } from './view.ts';
@@ -278,22 +279,23 @@ export class Drives {
     context: Context | undefined,
     error: unknown,
   ): Promise<boolean> {
-    const conflict = error instanceof ConflictError ? error.code : undefined;
     // Whoever wanted it begun hears of it.
     if (journal.neverBegan) return false;
-    if (conflict === 'claim-lost') {
+    if (isLost(error)) {
       // Taken over by another: it is not ours to say how the run stands, but what a tool has come to is the truth.
       run.onLate?.(journal.unwritten);
       return false;
     }
-    if (conflict === 'stale-version') {
+    if (isStale(error)) {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
       await this.#late(agent, journal.runId, journal.durable, journal.unwritten).catch(() => undefined);
       await this.#again(journal.runId, context);
       return false;
     }
-    const rest = journal.isRefused ? undefined : await fail(run, journal, error).catch(() => undefined);
+    const rest = journal.isRefused ? undefined : await fail(run, journal, error).catch((reason: unknown) => reason);
+    // Others were first all the same: what came of the calls is told as it would have been without the error.
+    if (isStale(rest) || isLost(rest)) return this.#stopped(agent, run, journal, context, rest);
     if (rest === 'again') await this.#again(journal.runId, context);
     // Where even that cannot be written, the claim lapses and a worker takes the run up.
     if (journal.isRefused) await this.#failAnew(agent, journal, error).catch(() => undefined);
@@ -332,7 +334,7 @@ export class Drives {
       try {
         await journal.recorded();
       } catch (error) {
-        if (error instanceof ConflictError && error.code === 'stale-version') continue;
+        if (isStale(error)) continue;
         throw error;
       }
       if (journal.holds) this.go(agent, run, journal, {});

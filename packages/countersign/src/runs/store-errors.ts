@@ -3,6 +3,7 @@ import { ConflictError, ProviderError } from '../core/errors.ts';
 import type { RunRecord } from './store.ts';
 
 export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
+export const isLost = (error: unknown): boolean => error instanceof ConflictError && error.code === 'claim-lost';
 /** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
 export const isSecond = (error: unknown): boolean =>
   isStale(error) || (error instanceof ConflictError && error.code === 'run-exists');

@@ -104,7 +104,7 @@ test('where errors of tools are thrown inside, a call that waits beside the brok
 
 describe('a run that fails at the moment of a decision', () => {
   /** A root that asks `a`, whose model fails when it is told to, and `b`, which waits for a decision on a payment. */
-  async function failing(beside: Calls, options: DecideOptions) {
+  async function failing(beside: Calls, options: DecideOptions | 'sleeps') {
     const { open, effects, store, pass } = world();
     const told = Promise.withResolvers<void>();
     const model = { down: true };
@@ -139,7 +139,13 @@ describe('a run that fails at the moment of a decision', () => {
     const { came } = justBefore(
       store,
       ({ type }) => type === 'run-failed',
-      () => two.runs.decide(card.id, 'approve', options),
+      async () => {
+        if (options === 'sleeps') {
+          pass(2 * LEASE_MS);
+          await two.runs.drive(id);
+          await two.runs.settled();
+        } else await two.runs.decide(card.id, 'approve', options);
+      },
     );
     told.resolve();
     await one.runs.settled();
@@ -165,5 +171,11 @@ describe('a run that fails at the moment of a decision', () => {
     await two.runs.settled();
     const doubts = (await waiting(two.runs)).filter(({ kind }) => kind === 'unknown-outcome');
     expect(doubts).toEqual([]);
+  });
+
+  test('keeps it also where another has taken the run over in that moment', async () => {
+    const { two, effects } = await failing([call('send')], 'sleeps');
+    await eventually(async () => expect((await waiting(two.runs)).map(({ tool }) => tool)).toEqual(['pay']));
+    expect(effects).toEqual(['sent']);
   });
 });
