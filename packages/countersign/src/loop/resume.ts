@@ -162,7 +162,8 @@ async function misfits(
   }
 }
 
-function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {
+/** One error lists every fault. */
+export function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {
   const list = faults.map(({ where, problem }) => `${where}: ${problem}`).join('; ');
   const message = `These decisions do not fit what is pending, and nothing ran. ${list}.`;
   const details = {

@@ -1,11 +1,20 @@
 // Decisions on stored questions, as callers say them.
-import { type DecisionPart, interruptIdOf, matchDecisions, type Resume, VERBS, type Verb } from '../core/decide.ts';
+import {
+  type DecisionPart,
+  interruptIdOf,
+  type Leaf,
+  matchDecisions,
+  type Resume,
+  VERBS,
+  type Verb,
+} from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
 import { refsOf } from '../core/inside.ts';
 import { isObject, type Json, type JsonObject, toJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from '../loop/decisions.ts';
+import { invalidResume } from '../loop/resume.ts';
 import { interruptKey, type PendingCard, pendingCards } from './card.ts';
 
 /** What a person decided. `edit` and `replaceInput` change the input that runs. */
@@ -133,14 +142,23 @@ export type Resumption = {
 /** A settlement without its time. */
 type Signed = Omit<Settlement, 'at'>;
 
-/** What each decision of a resumption is about. Those that are about nothing are left out: `checkResume` says why. */
+/**
+ * What each decision of a resumption is about. Those that are about nothing are left out: `checkResume` says why. Throws for
+ * one on a call that has not asked yet, as its gate still thinks: nobody knows what the question will be.
+ */
 export function resumptionOf(runId: string, state: State, resume: Resume): Resumption {
   const { leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
   const cards = new Map([...pendingCards(runId, state)].map(([key, card]) => [refsOf(card.part), { key, card }]));
   const entries = entriesOf(resume);
-  const decided = leaves.flatMap(({ where, path, call }) => {
-    const entry = entries.get(where);
-    const found = cards.get(JSON.stringify([...path, call].map(({ ref }) => ref)));
+  const cardOf = ({ path, call }: Leaf) => cards.get(JSON.stringify([...path, call].map(({ ref }) => ref)));
+  const unasked = state.ended ? [] : leaves.filter((leaf) => !cardOf(leaf));
+  if (unasked.length > 0)
+    throw invalidResume(
+      unasked.map(({ where, call: { name, ref } }) => ({ where, problem: `${name} (${ref}) has not asked yet` })),
+    );
+  const decided = leaves.flatMap((leaf) => {
+    const entry = entries.get(leaf.where);
+    const found = cardOf(leaf);
     if (!entry || !found) return [];
     return [[found.key, { card: found.card, settlement: settlementOf(entry) }] as const];
   });
