@@ -1,4 +1,5 @@
 // How a question may wait: what a tool says about it is looked at before anybody is asked.
+import { keysOf } from '../core/known-keys.ts';
 import type { AskOptions } from './signal.ts';
 
 /** Only what is about waiting. */
@@ -11,6 +12,14 @@ export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }:
     ...(risk !== undefined && { risk }),
   };
 }
+
+/** What nobody would read of the options of `interrupt()`, such as a misspelt deadline; undefined if there is nothing. */
+export function unreadOption(options: object): string | undefined {
+  const [odd] = Object.keys(options).filter((key) => !KEYS.includes(key));
+  return odd === undefined ? undefined : `there is no option ${odd}; there are ${KEYS.join(', ')}`;
+}
+
+const KEYS = keysOf<AskOptions>({ expiresIn: true, onExpiry: true, remindAfter: true, labels: true, risk: true });
 
 /** What keeps a question from waiting like that; undefined if nothing does. */
 export function askProblem(options: AskOptions): string | undefined {

@@ -6,7 +6,7 @@ import { event, type InterruptKind, type Result } from '../core/event.ts';
 import { askedAgain } from '../core/inside.ts';
 import { copyOf, isObject, type Json, type JsonCheck, sameJson, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
-import { askOptionsOf, askProblem } from './ask-options.ts';
+import { askOptionsOf, askProblem, unreadOption } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
 import { hasSettled, isHarmless, passesGate } from './doubt.ts';
 import { approvalContext, bodyContext, insideOf } from './given.ts';
@@ -299,7 +299,8 @@ function pause(
   { runsWith, readAnew }: Bound = call,
 ): void {
   const options = askOptionsOf(given);
-  const problem = askProblem(options);
+  // What a gate says beside them is shown; what a body says beside them is said for nothing.
+  const problem = (kind === 'interrupt' ? unreadOption(given) : undefined) ?? askProblem(options);
   if (problem !== undefined) {
     const text = `What ${call.name} wanted to ask cannot wait like that: ${problem}.`;
     return settle(run, call, tool && kind === 'interrupt' ? ranInVain(tool, call, text) : failed(text));

@@ -61,6 +61,28 @@ describe.each([
     await store.close();
   });
 
+  test('a deadline that a body has misspelt: nobody is asked for ever', async () => {
+    const store = open();
+    const ai = countersign({
+      model: scriptedModel(({ messages }) =>
+        messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'ask' }] },
+      ),
+      store,
+      retry: false,
+    });
+    const misspelt = { expireIn: 5 } as AskOptions;
+    const ask = ai.defineTool({ name: 'ask', description: '' }, (_input, { interrupt }) =>
+      interrupt('Well?', misspelt),
+    );
+    const { id } = await ai.defineAgent({ name: 'clerk', tools: [ask] }).start('Go.');
+    const run = await ai.runs.wait(id);
+    expect(run.status).toBe('done');
+    expect(JSON.stringify(run.messages)).toMatch(
+      /ask cannot wait like that: there is no option expireIn; there are exp/,
+    );
+    await store.close();
+  });
+
   test('half a millisecond is a whole one', async () => {
     const store = open();
     const { runs, clerk } = desk(store, { expiresIn: 60_000.5, remindAfter: 0.5 });
