@@ -4,6 +4,8 @@ import { nearest } from './suggestion.ts';
 
 /** Throws if there is a key that is not among the `known`, whatever its value. `what` begins the message. */
 export function refuseUnknownKeys(what: string, given: object, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null)
+    throw new UsageError('invalid-options', {}, `${what} takes an object of options, not ${JSON.stringify(given)}.`);
   const unknown = Object.keys(given).filter((key) => !known.includes(key));
   if (unknown.length === 0) return;
   const near = unknown.map((key) => nearest(key, known)).filter((key) => key !== undefined);

@@ -22,6 +22,9 @@ export type HeaderIdentityOptions = {
 export function headerIdentity(options: HeaderIdentityOptions): Identify {
   refuseUnknownKeys('headerIdentity', options, KEYS);
   const { header, trustedProxies, person } = options;
+  // Of a name that is undefined a text would be made, and a header that is called so can be sent by anybody.
+  if (typeof header !== 'string' || !HEADER.test(header))
+    throw new UsageError('invalid-options', {}, '`header` of headerIdentity must be the name of a header.');
   const trusted = blockList(trustedProxies);
   return (request, { address }) => {
     if (address === undefined || !isTrusted(trusted, address)) return null;
@@ -32,16 +35,18 @@ export function headerIdentity(options: HeaderIdentityOptions): Identify {
   };
 }
 
+const HEADER = /^[\w!#$%&'*+.^`|~-]+$/;
 const KEYS = keysOf<HeaderIdentityOptions>({ header: true, trustedProxies: true, person: true });
 
 function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   if (!Array.isArray(networks) || networks.length === 0) throw invalid('names no proxy');
   for (const network of networks) {
-    const [address = '', bits] = network.split('/');
+    const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(String(network)) ?? [];
     const family = familyOf(address);
-    const length = bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits);
-    if (!family || !Number.isInteger(length)) throw invalid(`has ${JSON.stringify(network)}, which is no address`);
+    const most = family === 'ipv4' ? 32 : 128;
+    const length = bits === undefined ? most : Number(bits);
+    if (!family || length > most) throw invalid(`has ${JSON.stringify(network)}, which is no address`);
     list.addSubnet(address, length, family);
   }
   return list;

@@ -30,6 +30,15 @@ test.each([
   await expect(serve(ai(), { port: 0, ...options } as ServeOptions)).rejects.toEqual(refused(message));
 });
 
+test.each([null, 5, 'x'])('%o is no object of options', async (options) => {
+  const message = 'takes an object of options';
+  expect(() => createApp(ai(), options as never)).toThrow(refused(message));
+  await expect(serve(ai(), options as never)).rejects.toEqual(refused(message));
+  await expect(createToken(ai().runs.notes, options as never)).rejects.toEqual(refused(message));
+  expect(() => headerIdentity(options as never)).toThrow(refused(message));
+  expect(() => jwtIdentity(options as never)).toThrow(refused(message));
+});
+
 test('serve refuses what neither it nor the app knows', async () => {
   await expect(serve(ai(), { prot: 0 } as ServeOptions)).rejects.toEqual(refused('The nearest it takes: port.'));
 });
@@ -85,6 +94,20 @@ describe('identities', () => {
       jwtIdentity({ ...whole, issuer: ['https://a.example', 'https://b.example'], audience: ['a'] }),
     ).toBeDefined();
   });
+
+  test.each([undefined, null, '', 5, 'x user'])('headerIdentity reads no header called %o', (header) => {
+    const options = { header, trustedProxies: ['127.0.0.1'] } as never;
+    expect(() => headerIdentity(options)).toThrow(refused('`header` of headerIdentity must be the name of a header'));
+  });
+
+  // With nothing behind the slash, every address would be trusted.
+  test.each(['10.0.0.1/', '10.0.0.1/x', '10.0.0.1/33', '10.0.0.1/8/8', '10.0.0.1/-1', '::1/129', 'proxy', 5])(
+    'headerIdentity trusts no proxy at %o',
+    (network) => {
+      const options = { header: 'x-user', trustedProxies: [network] } as never;
+      expect(() => headerIdentity(options)).toThrow(refused('which is no address'));
+    },
+  );
 
   test('headerIdentity refuses what it does not know', () => {
     const misspelt = { header: 'x-user', trustedProxy: ['127.0.0.1'] };
