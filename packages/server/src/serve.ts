@@ -70,7 +70,9 @@ const REQUEST_MS = 60_000;
 export async function serve(ai: Countersign, options: ServeOptions = {}): Promise<RunningServer> {
   refuseUnknownKeys('serve', options, [...APP_KEYS, ...SERVE_KEYS]);
   const { port = 3000, hostname = '127.0.0.1', dev = false } = options;
-  const ofApp: AppOptions = Object.fromEntries(Object.entries(options).filter(([key]) => APP_KEYS.includes(key)));
+  // What is undefined is not given, and takes the place of nothing that protects.
+  const given = Object.entries(options).filter(([key, value]) => APP_KEYS.includes(key) && value !== undefined);
+  const ofApp: AppOptions = Object.fromEntries(given);
   const isLocal = isLoopback(hostname);
   const app = createApp(ai, {
     ...(isLocal && { hosts: 'loopback' as const }),
@@ -139,7 +141,8 @@ function listening(server: Server, port: number, hostname: string): Promise<void
 }
 
 function startWorker(ai: Countersign, app: App, options: WorkerOptions = {}): Worker {
-  return ai.runs.work({ onError: (error) => app.log('error', 'worker', { error }), ...options });
+  const { onError = (error: unknown) => app.log('error', 'worker', { error }), ...rest } = options;
+  return ai.runs.work({ ...rest, onError });
 }
 
 function startTracing(ai: Countersign, app: App, trace: ServeOptions['trace']): Tracing | undefined {

@@ -1,4 +1,5 @@
 // Options that protect: misspelt or of another shape, they are refused when the server is made, and open nothing.
+import { get } from 'node:http';
 import {
   type AppOptions,
   createApp,
@@ -37,6 +38,20 @@ test.each([null, 5, 'x'])('%o is no object of options', async (options) => {
   await expect(createToken(ai().runs.notes, options as never)).rejects.toEqual(refused(message));
   expect(() => headerIdentity(options as never)).toThrow(refused(message));
   expect(() => jwtIdentity(options as never)).toThrow(refused(message));
+});
+
+test('what is undefined is as if it were not given: a local server answers to local names only', async () => {
+  const { server } = await startServer({ hosts: undefined, metrics: undefined, dev: true } as never);
+  const asked = (headers: Record<string, string>, path = '/healthz') =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const request = get({ port: server.port, host: '127.0.0.1', path, headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      request.on('error', reject);
+    });
+  expect(await asked({ host: 'evil.example' })).toBe(421);
+  expect(await asked({}, '/metrics')).toBe(200);
 });
 
 test('serve refuses what neither it nor the app knows', async () => {
