@@ -8,7 +8,7 @@ import { isToolRequest, type Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { checkValues, type GenerateOptions, optionsBut } from './options.ts';
+import { checkValues, type GenerateOptions, optionsBut, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
@@ -74,7 +74,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
   const run: Generate = (options, within) => {
     if (options?.runId !== undefined) refuseFixed(name, options);
-    return generate({ ...defaults, ...options }, within);
+    return generate(withDefaults(defaults, options), within);
   };
   const definition = agentTool(config as AgentConfig, run, (unknown = 'leave-out') => findTools(config.tools, unknown));
   return {

@@ -4,7 +4,7 @@ import { CountersignError, UsageError } from '../core/errors.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { type Content, type GenerateOptions, optionsBut } from './options.ts';
+import { type Content, type GenerateOptions, optionsBut, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 
 /** What is fixed for the whole chat; `messages` are where it begins. */
@@ -56,7 +56,7 @@ export class Chat {
 
   async #send(options: SendOptions): Promise<GenerateResponse> {
     try {
-      const response = await this.#generate({ ...this.#options, ...options, messages: this.#messages });
+      const response = await this.#generate({ ...withDefaults(this.#options, options), messages: this.#messages });
       this.#messages = response.messages;
       return response;
     } catch (error) {

@@ -90,6 +90,16 @@ export function checkOptions<O extends SchemaInput>(given: string | GenerateOpti
   return options as GenerateOptions<O>;
 }
 
+/** What is undefined is as if it were not given: it takes the place of no default. */
+export function withDefaults<Defaults extends object, Options extends object>(
+  defaults: Defaults,
+  options: Options,
+): Defaults & Options {
+  const given = { ...options } as { readonly [name: string]: unknown };
+  const kept = Object.entries(defaults).filter(([name]) => given[name] === undefined);
+  return { ...defaults, ...options, ...Object.fromEntries(kept) };
+}
+
 /** Those of the options that say how a run is driven, wherever they are given. */
 export function checkValues(options: GenerateOptions): void {
   checkMaxTurns(options);

@@ -3,7 +3,7 @@ import { UsageError } from '../core/errors.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message } from '../core/message.ts';
 import type { GenerateStream } from '../loop/generate.ts';
-import { checkValues, type GenerateOptions, optionsBut } from '../loop/options.ts';
+import { checkValues, type GenerateOptions, optionsBut, withDefaults } from '../loop/options.ts';
 import type { GenerateResponse } from '../loop/response.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/schema.ts';
 import type { PromptDefinition, PromptTemplate } from './definition.ts';
@@ -47,8 +47,8 @@ export function makePrompt(name: string, load: () => Promise<PromptDefinition>, 
   const render = async (input?: unknown, options: PromptCallOptions = {}): Promise<GenerateOptions> => {
     const definition = await load();
     const defaults = defaultsOf(definition);
-    if (options.resume || options.toolResponses) return { ...defaults, ...options };
-    return { ...defaults, ...options, messages: await renderMessages(definition, input, options, means) };
+    if (options.resume || options.toolResponses) return withDefaults(defaults, options);
+    return { ...withDefaults(defaults, options), messages: await renderMessages(definition, input, options, means) };
   };
   const call = async (input?: unknown, options?: PromptCallOptions) => means.generate(await render(input, options));
   const prompt = Object.assign(call, {
