@@ -70,6 +70,9 @@ const REQUEST_MS = 60_000;
 export async function serve(ai: Countersign, options: ServeOptions = {}): Promise<RunningServer> {
   refuseUnknownKeys('serve', options, [...APP_KEYS, ...SERVE_KEYS]);
   const { port = 3000, hostname = '127.0.0.1', dev = false } = options;
+  // Node would take it for every address that this machine has.
+  if (typeof hostname !== 'string' || hostname === '')
+    throw new UsageError('invalid-options', { option: 'hostname' }, '`hostname` must be a name or an address.');
   // What is undefined is not given, and takes the place of nothing that protects.
   const given = Object.entries(options).filter(([key, value]) => APP_KEYS.includes(key) && value !== undefined);
   const ofApp: AppOptions = Object.fromEntries(given);

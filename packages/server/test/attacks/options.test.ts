@@ -54,6 +54,11 @@ test('what is undefined is as if it were not given: a local server answers to lo
   expect(await asked({}, '/metrics')).toBe(200);
 });
 
+test.each(['', null, true])('serve does not listen everywhere because its hostname is %o', async (hostname) => {
+  const serving = serve(ai(), { port: 0, hostname } as never).then((server) => server.close());
+  await expect(serving).rejects.toEqual(refused('`hostname` must be a name or an address.'));
+});
+
 test('serve refuses what neither it nor the app knows', async () => {
   await expect(serve(ai(), { prot: 0 } as ServeOptions)).rejects.toEqual(refused('The nearest it takes: port.'));
 });
