@@ -77,11 +77,14 @@ export class Drives {
   #stopping = false;
   #pauses = 0;
   readonly #isStopping = (): boolean => this.#stopping || this.#pauses > 0;
+  /** Those whose runs can be driven here. */
+  readonly agents: ReadonlyMap<string, AgentPort>;
   /** Called when there is room for another run. */
   onFreed: (() => void) | undefined;
 
   constructor(options: DrivesOptions) {
     this.#options = options;
+    this.agents = options.agents;
     this.#renewals = new Renewals(options.leaseMs);
     this.#takingUp = new TakingUp(this, this.#renewals, options);
     this.#time = new StoreTime(options.store, options.clock);
@@ -103,9 +106,9 @@ export class Drives {
   }
 
   agent(name: string): AgentPort {
-    const agent = this.#options.agents.get(name);
+    const agent = this.agents.get(name);
     if (agent) return agent;
-    const known = [...this.#options.agents.keys()].join(', ') || 'none';
+    const known = [...this.agents.keys()].join(', ') || 'none';
     throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here. Defined are: ${known}.`);
   }
 

@@ -201,8 +201,9 @@ export interface Store {
    * Runs that nobody holds and that are `running`, or that are `waiting` or `failed` and whose `wakeAt` has come; the longest
    * due first.
    * A run is due since it began to run, however often it was appended to since then, or since its `wakeAt`.
+   * With `agents`, only runs of these: others, however many, would have to be claimed to find that out.
    */
-  due(limit: number): Promise<readonly string[]>;
+  due(limit: number, agents?: readonly string[]): Promise<readonly string[]>;
   /**
    * Takes reminders whose `remindAt` has come, the longest due first, of questions that wait and have not expired. Each
    * goes to one caller, and is given again, to anybody, after `leaseMs` unless `reminded` was called: after twice as long

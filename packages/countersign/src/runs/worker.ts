@@ -116,7 +116,8 @@ class Search {
     // Only its own: what is started here, however much it is, keeps no deadline waiting.
     const room = this.#options.concurrency - this.#taken.size - this.#taking.size;
     if (room <= 0) return [];
-    const due = await this.#store.due(room + this.#seen.size + this.#taking.size + this.#drives.active);
+    const agents = [...this.#drives.agents.keys()];
+    const due = await this.#store.due(room + this.#seen.size + this.#taking.size + this.#drives.active, agents);
     if (this.#drives.isStopping) return [];
     // A claim may lapse while the store is away. What came of the calls in the run waits here to be written, and nobody is
     // to be asked about them.

@@ -159,10 +159,11 @@ class MemoryStore implements Store {
     if (run?.claim?.token === token) run.claim = undefined;
   }
 
-  async due(limit: number): Promise<readonly string[]> {
+  async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
     const now = this.#now();
     const due: { readonly id: string; readonly dueAt: number }[] = [];
-    for (const { id, dueAt, claim } of this.#runs.values()) {
+    for (const { id, record, dueAt, claim } of this.#runs.values()) {
+      if (agents !== undefined && !agents.includes(record.agent)) continue;
       if (dueAt !== null && dueAt <= now && (claim === undefined || claim.until <= now)) due.push({ id, dueAt });
     }
     due.sort((a, b) => a.dueAt - b.dueAt);

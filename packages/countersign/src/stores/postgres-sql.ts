@@ -51,7 +51,8 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
         UPDATE ${run} SET claim_until = NULL, claim_token = NULL WHERE id = $1 AND claim_token = $2 RETURNING seq
       ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
     due: statement(`SELECT id FROM ${run}
-      WHERE due_at <= ${NOW} AND (claim_until IS NULL OR claim_until <= ${NOW}) ORDER BY due_at LIMIT $1`),
+      WHERE due_at <= ${NOW} AND (claim_until IS NULL OR claim_until <= ${NOW})
+        AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
     // Those that another takes at this moment, or that are being settled, are left out; nobody waits for anybody.
     takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
         reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))

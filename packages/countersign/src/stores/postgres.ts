@@ -206,8 +206,8 @@ class PostgresStore implements Store {
     await this.#rows(this.#sql.release, [runId, token]);
   }
 
-  async due(limit: number): Promise<readonly string[]> {
-    const rows = await this.#rows<{ readonly id: string }>(this.#sql.due, [limit]);
+  async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.#rows<{ readonly id: string }>(this.#sql.due, [limit, agents ?? null]);
     return rows.map(({ id }) => id);
   }
 

@@ -140,11 +140,12 @@ class SqliteStore implements Store {
     await this.#connection.write((prepare) => prepare(RELEASE).get(runId, token));
   }
 
-  async due(limit: number): Promise<readonly string[]> {
+  async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
+    const names = agents === undefined ? null : JSON.stringify(agents);
     return this.#connection.read((prepare) => {
       const now = this.#now();
       return prepare(DUE)
-        .all(now, now, limit)
+        .all(now, now, names, names, limit)
         .map(({ id }) => String(id));
     });
   }
@@ -264,7 +265,8 @@ const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim
 const RELEASE = 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?';
 
 const DUE = `SELECT id FROM countersign_run
-  WHERE due_at <= ? AND (claim_until IS NULL OR claim_until <= ?) ORDER BY due_at LIMIT ?`;
+  WHERE due_at <= ? AND (claim_until IS NULL OR claim_until <= ?)
+    AND (? IS NULL OR agent IN (SELECT value FROM json_each(?))) ORDER BY due_at LIMIT ?`;
 
 const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`;
 

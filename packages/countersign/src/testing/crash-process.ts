@@ -84,7 +84,7 @@ export class MortalProcess {
       // It comes from a timer, so it is no point to come back to. A dead process is told that it has lost its claim.
       renew: async (...given) => !this.#isDead && store.renew(...given),
       read: (...given) => this.#read(() => store.read(...given)),
-      due: (limit) => this.#read(() => store.due(limit)),
+      due: (limit, agents) => this.#read(() => store.due(limit, agents)),
       // These come from a timer as well.
       takeReminders: (...given) => this.#read(() => store.takeReminders(...given)),
       reminded: (id) => this.#read(() => store.reminded(id)),

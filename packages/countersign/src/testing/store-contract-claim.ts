@@ -215,6 +215,18 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.due(10), ['first', 'second']);
   });
 
+  check('who drives the runs of some agents is told of no others', async (subject) => {
+    const { store } = subject;
+    for (const agent of ['clerk', 'agent', 'Agent', 'agent%', 'a"b']) {
+      await store.append(creation(`of ${agent}`, { create: { id: `of ${agent}`, agent, startedBy: null } }));
+      await pass(subject, LAPSE_MS);
+    }
+    deepStrictEqual(await store.due(1, ['agent']), ['of agent']);
+    deepStrictEqual(await store.due(10, ['a"b', 'clerk', 'nobody']), ['of clerk', 'of a"b']);
+    deepStrictEqual(await store.due(10, []), []);
+    strictEqual((await store.due(10)).length, 5);
+  });
+
   check('at the moment a claim lapses the run is due, and can be claimed', async ({ store, advance }) => {
     // Where the clock runs by itself, there is no such moment to be met.
     if (advance === undefined) return;

@@ -527,7 +527,7 @@ function bound(store: Store): Store {
     renew: (...given) => store.renew(...given),
     delete: (runId) => store.delete(runId),
     release: (...given) => store.release(...given),
-    due: (limit) => store.due(limit),
+    due: (limit, agents) => store.due(limit, agents),
     takeReminders: (...given) => store.takeReminders(...given),
     reminded: (id) => store.reminded(id),
     listRuns: (query) => store.listRuns(query),

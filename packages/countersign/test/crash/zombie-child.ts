@@ -74,7 +74,7 @@ const store: Store = {
   renew: (...given) => send(() => real.renew(...given)),
   delete: (runId) => send(() => real.delete(runId)),
   release: (...given) => send(() => real.release(...given)),
-  due: (limit) => send(() => real.due(limit)),
+  due: (limit, agents) => send(() => real.due(limit, agents)),
   takeReminders: (...given) => send(() => real.takeReminders(...given)),
   reminded: (id) => send(() => real.reminded(id)),
   listRuns: (query) => send(() => real.listRuns(query)),

@@ -217,6 +217,28 @@ test('a worker drives no more runs at once than it was told', async () => {
 
 const ODD = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '8', null] as readonly unknown[] as readonly number[];
 
+test('runs of an agent that is gone are not touched, and keep a worker from no other', async () => {
+  const kept = memoryStore();
+  const gone = countersign({ model: scriptedModel(() => 'Hi.'), store: kept });
+  await gone.runs.stop();
+  const retired = gone.defineAgent({ name: 'retired' });
+  for (let index = 0; index < 20; index++) await retired.start('Hello.', { runId: `gone-${index}` });
+  await leftRun(kept, 'left');
+  const claims: string[] = [];
+  const store = changedStore(kept, {
+    claim: async (id, token, leaseMs) => {
+      claims.push(id);
+      return kept.claim(id, token, leaseMs);
+    },
+  });
+  const { runs } = desk(store);
+  const worker = runs.work({ concurrency: 1, pollMs: 5 });
+  expect(await runs.wait('left', { until: 'end' })).toMatchObject({ status: 'done' });
+  await delay(30);
+  expect(claims).toEqual(['left']);
+  await worker.stop();
+});
+
 test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refused', (odd) => {
   const refusal = expect.objectContaining({ code: 'invalid-options' });
   expect(() => countersign({ leaseMs: odd })).toThrow(refusal);

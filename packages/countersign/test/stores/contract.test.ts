@@ -45,11 +45,15 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
   'a running run with a deadline is not due before it': [
     'due whatever its time is',
     (store) => ({
-      due: async (limit) => {
-        const runs = await Promise.all((await store.due(limit)).map((id) => store.read(id)));
+      due: async (...asked) => {
+        const runs = await Promise.all((await store.due(...asked)).map((id) => store.read(id)));
         return runs.flatMap((loaded) => (loaded && loaded.run.wakeAt === null ? [loaded.run.id] : []));
       },
     }),
+  ],
+  'whoever looks for work gets that of all agents': [
+    'is told of no others',
+    (store) => ({ due: (limit) => store.due(limit) }),
   ],
   'ids that differ in case are one': [
     'nearly the same are kept apart',
