@@ -129,9 +129,13 @@ const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject
 async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
   const { call, decision, where, path } = leaf;
   if (decision.type === 'reject' || decision.type === 'cancel') return [];
-  const inner = path.reduce<Tools | undefined>((known, outer) => known?.get(outer.name)?.innerTools?.(), tools);
-  // A tool may hold a conversation with tools of its own that only it knows; it checks their decisions itself.
-  if (!inner) return [];
+  let inner = tools;
+  for (const outer of path) {
+    const deeper = inner.get(outer.name)?.innerTools?.();
+    // A tool may hold a conversation with tools of its own that only it knows; it checks their decisions itself.
+    if (!deeper) return outer.inside ? checkWithout(outer.name, leaf, defined) : [];
+    inner = deeper;
+  }
   // An answer runs nothing, so its tool need not be offered to the model any more.
   const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   // What happened is for a person to say, whether or not the tool is still there.
@@ -145,6 +149,19 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   if (decision.type === 'inside' || decision.input === undefined) return [];
   const { input } = decision;
   return misfits(() => tool.input.validate(input), where, `the edited input of ${call.name} (${call.ref})`);
+}
+
+/** The agent that asks is gone. When it is back, it goes on with what was decided, and does not check it. */
+async function checkWithout(agent: string, leaf: Leaf, defined: Tools): Promise<readonly DecisionFault[]> {
+  const { call, decision, where } = leaf;
+  const what = `${call.name} (${call.ref})`;
+  if (decision.type === 'respond') {
+    const tool = defined.get(call.name);
+    if (tool) return misfits(() => tool.output.validate(decision.output), where, `the answer to ${what}`);
+    if (isInDoubt(call)) return [];
+  } else if (!('input' in decision) && !isQuestion(call)) return [];
+  const problem = `a decision on ${what} cannot be checked, as there is no agent ${agent} here; ${WITHOUT_TOOL}`;
+  return [{ where, problem }];
 }
 
 async function misfits(

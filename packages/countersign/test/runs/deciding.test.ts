@@ -195,6 +195,72 @@ test.each([null, undefined, 5, 'yes', [], {}, { type: 'yes' }, { type: null }])(
   },
 );
 
+describe('inside an agent that is gone', () => {
+  async function withoutHelper(isDefined = false) {
+    const store = memoryStore();
+    const deploy = (hasHelper: boolean, asks: boolean) => {
+      const ai = countersign({ store, retry: false });
+      const inner: ScriptStep = {
+        calls: [
+          { name: 'count', ref: 'c' },
+          { name: 'pay', ref: 'p', input: { amount: 5 } },
+        ],
+      };
+      const count = asks && ai.defineInterrupt({ name: 'count', description: '', outputSchema: z.number() });
+      const config = {
+        name: 'pay',
+        description: '',
+        inputSchema: z.object({ amount: z.number() }),
+        needsApproval: true,
+      };
+      const pay = ai.defineTool(config, () => 'paid');
+      if (hasHelper)
+        ai.defineAgent({
+          name: 'helper',
+          model: scriptedModel([inner, 'Helped.']),
+          tools: [...(count ? [count] : []), pay],
+        });
+      const calls = [{ name: 'helper', ref: 'h', input: { prompt: 'Help.' } }];
+      const boss = ai.defineAgent({ name: 'boss', model: scriptedModel([{ calls }, 'Done.']), tools: ['helper'] });
+      return { runs: ai.runs, boss };
+    };
+    const old = deploy(true, true);
+    await old.boss.start('Go.', { runId: 'run' });
+    await old.runs.settled();
+    const { items } = await old.runs.interrupts();
+    const idOf = (tool: string) => items.find((card) => card.tool === tool)?.id ?? '';
+    return { runs: deploy(false, isDefined).runs, count: idOf('count'), pay: idOf('pay') };
+  }
+
+  test.each([
+    ['an answer', 'count', { type: 'respond', output: 'many' }],
+    ['a run of a question', 'count', 'approve'],
+    ['an edit', 'pay', { type: 'approve', edit: { amount: 'much' } }],
+  ] as const)('%s, which nobody can check, is refused', async (_what, tool, decision) => {
+    const { runs, ...cards } = await withoutHelper();
+    const deciding = runs.decide(cards[tool], decision);
+    await expect(deciding).rejects.toMatchObject({ code: 'invalid-resume', message: /no agent helper here/ });
+    expect((await runs.interrupt(cards[tool])).settledAt).toBeNull();
+  });
+
+  test('an answer to a question that is still defined is checked', async () => {
+    const { runs, count } = await withoutHelper(true);
+    const deciding = runs.decide(count, { type: 'respond', output: 'many' });
+    await expect(deciding).rejects.toMatchObject({ code: 'invalid-resume', message: /does not fit its schema/ });
+    await runs.decide(count, { type: 'respond', output: 3 });
+    expect((await runs.interrupt(count)).settlement).toMatchObject({ decision: { output: 3 } });
+  });
+
+  test('a plain approval waits for it, and a refusal is taken', async () => {
+    const { runs, count, pay } = await withoutHelper();
+    await runs.decide(pay, 'approve');
+    await runs.decide(count, 'reject');
+    await runs.settled();
+    const { items } = await runs.interrupts();
+    expect(items.map(({ tool, kind }) => [tool, kind])).toEqual([['helper', 'unavailable']]);
+  });
+});
+
 test('who approves what has no tool any more is told what can be done', async () => {
   const store = memoryStore();
   const open = (tools: 'with pay' | 'without') => {
