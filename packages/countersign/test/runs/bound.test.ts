@@ -220,6 +220,49 @@ test('a schema that does not take any more what was approved asks, and shows wha
   expect(paid).toEqual([{ to: 'ann', amount: 100 }]);
 });
 
+const PLAIN = z.object({ to: z.string(), amount: z.number() });
+const ADDED = PLAIN.extend({ urgent: z.boolean().default(true) });
+
+test.each<[string, z.ZodType, unknown]>([
+  ['fills in what nobody was shown', ADDED, { to: 'ann', amount: 10, urgent: true }],
+  ['leaves out what was shown', z.object({ to: z.string() }), { to: 'ann' }],
+  ['makes something else of it', PLAIN.extend({ to: z.string().toUpperCase() }), { to: 'ANN', amount: 10 }],
+])('a schema that %s, and did not when it was approved, asks', async (_what, schema, made) => {
+  const { deploy, paid } = versions({ to: 'ann', amount: 10 });
+  const old = deploy(PLAIN);
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  const shown = await cardOf(old);
+  expect(shown.input).toEqual({ to: 'ann', amount: 10 });
+  const next = deploy(schema);
+  await next.runs.decide(shown.id, 'approve', { digest: shown.digest });
+  await next.runs.settled();
+  expect(paid).toEqual([]);
+  const card = await cardOf(next);
+  expect(card).toMatchObject({ kind: 'unavailable', input: made });
+  expect(JSON.stringify(card.payload)).toContain('it makes something else of it now');
+  await next.runs.decide(card.id, 'approve', { digest: card.digest });
+  await next.runs.settled();
+  expect(paid).toEqual([made]);
+});
+
+test('a number that is counted in cents since it was approved is asked about, and then read as it is', async () => {
+  const { deploy, paid } = versions({ amount: 10 });
+  const old = deploy(z.object({ amount: z.number() }));
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  await old.runs.decide((await cardOf(old)).id, 'approve', { drive: false });
+  const next = deploy(z.object({ amount: z.number().transform((amount) => amount * 100) }));
+  await next.runs.drive('run');
+  await next.runs.settled();
+  expect(paid).toEqual([]);
+  const card = await cardOf(next);
+  expect(card).toMatchObject({ kind: 'unavailable', input: { amount: 10 } });
+  await next.runs.decide(card.id, 'approve');
+  await next.runs.settled();
+  expect(paid).toEqual([{ amount: 1_000 }]);
+});
+
 test('what was approved is still what runs after its tool was away', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), { risk: 'high' });
