@@ -179,3 +179,41 @@ describe('a run that fails at the moment of a decision', () => {
     expect(effects).toEqual(['sent']);
   });
 });
+
+test('a failure after a deadline that came second keeps nobody from going on', async () => {
+  const { open, effects, store, pass } = world();
+  const define: Define = (ai) => {
+    const pay = tool(ai, 'pay', () => effects.push('paid'), { needsApproval: true, expiresIn: 1_000 });
+    const model = script([[call('pay')]], (turn) => {
+      if (turn === 1) throw new Error('The model is down.');
+    });
+    return ai.defineAgent({ name: 'root', tools: [pay], model });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const card = only(await waiting(one.runs));
+  // Decided in time, and on its way until the deadline and the failure after it are about to be written.
+  const isDue = Promise.withResolvers<void>();
+  const { came } = justBefore(
+    store,
+    (event) => event.type === 'decision-made' && event.decision.by === 'ann',
+    () => isDue.promise,
+  );
+  const two = open(define);
+  const deciding = two.runs.decide(card.id, 'approve', { by: 'ann', drive: false });
+  await eventually(() => expect(came()).toBe(true));
+  justBefore(
+    store,
+    ({ type }) => type === 'run-failed',
+    async () => {
+      isDue.resolve();
+      await deciding;
+    },
+  );
+  pass(2_000);
+  await one.runs.drive(id);
+  await one.runs.settled();
+  expect(effects).toEqual(['paid']);
+  expect((await one.runs.get(id)).status).toBe('failed');
+});
