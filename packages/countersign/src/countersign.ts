@@ -12,6 +12,7 @@ import {
   type GenerateOptions,
   prepareDriver,
   type Settings,
+  withDefaults,
 } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
@@ -122,7 +123,7 @@ export class Countersign {
       providers,
       ...(context !== undefined && { context }),
       maxTurns,
-      retry: retry === false ? false : { ...DEFAULT_RETRY, ...retry },
+      retry: retry === false ? false : withDefaults(DEFAULT_RETRY, retry),
       tools: this.#tools,
       newId,
       sleep,

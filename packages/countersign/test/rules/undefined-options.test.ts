@@ -46,3 +46,10 @@ test('of a prompt', async () => {
   const { messages } = await prompt({});
   await expect(prompt({}, { messages, ...UNDEFINED })).rejects.toEqual(refused);
 });
+
+test('of the retries', async () => {
+  const model = scriptedModel([{ fail: { message: 'Busy.', retryable: true } }, 'Hello.']);
+  const retry = { attempts: undefined, initialDelayMs: 1 } as never;
+  const { text } = await countersign({ model, retry }).generate('Hello.');
+  expect(text).toBe('Hello.');
+});
