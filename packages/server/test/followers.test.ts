@@ -97,7 +97,7 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
     const seqs = [...one.text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
   }
-}, 30_000);
+});
 
 test('200 who watch a chat cost one watch, one look at what has changed, and nothing while it rests', async () => {
   const counted = countingStore();
@@ -122,7 +122,7 @@ test('200 who watch a chat cost one watch, one look at what has changed, and not
   });
   await Promise.all(watching.map((one) => one.hears('"status":"done"')));
   expect(counted.reads() - atRest).toBeLessThan(15);
-}, 30_000);
+});
 
 test('whoever comes back with the last id misses nothing and gets nothing twice', async () => {
   const server = await startServer();
@@ -210,7 +210,7 @@ test('a client that does not read is cut off, and what it held is let go', async
   while ((await open()) !== '1');
   while ((await open()) !== '0');
   socket.destroy();
-}, 30_000);
+});
 
 test('a client that leaves is forgotten at once', async () => {
   const server = await startServer({ metrics: 'open' });
@@ -273,7 +273,7 @@ test('whoever is revoked, signed out or no longer known to the login follows not
   // Who is still known still follows.
   const more = await begin(ask, server.ai, 'hello');
   await stays.hears(more.id);
-}, 10_000);
+});
 
 test('a token that is revoked ends what it follows, at the latest when the stream is asked for anew', async () => {
   const server = await startServer({ streamLifetimeMs: 200 });
@@ -300,4 +300,4 @@ test('a token that is revoked ends what it follows, at the latest when the strea
   }).rejects.toMatchObject({ status: 401 });
   // Once connected, and again after the cut, everything is to be looked at.
   expect(heard.slice(0, 2)).toEqual([null, null]);
-}, 30_000);
+});

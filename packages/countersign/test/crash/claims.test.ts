@@ -41,4 +41,4 @@ test('a tool that takes four times as long as a claim lasts is started once, and
   expect(started).toHaveLength(RUNS);
   expect((await first.runs.interrupts({ settled: true })).items).toEqual([]);
   await Promise.all(stores.map((store) => store.close()));
-}, 20_000);
+});

@@ -52,7 +52,7 @@ test('a person who has a call run again that had happened', async () => {
   expect(problems.join('\n')).toContain('pay happened 2 times instead of 1');
 });
 
-test('a store that says it has written, and has not', { timeout: 30_000 }, async () => {
+test('a store that says it has written, and has not', { timeout: 180_000 }, async () => {
   const makeStore = () =>
     broken((store) => ({
       append: async (append) => (append.settled.length > 0 ? { claimed: false } : store.append(append)),

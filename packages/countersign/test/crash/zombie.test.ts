@@ -201,5 +201,5 @@ describe.each(places)('on %s', (_name, open) => {
     expect(trial.problems).toEqual([]);
     expect(trial.statuses).toEqual(allDone);
     expect(trial.late).toBe(0);
-  }, 30_000);
+  });
 });

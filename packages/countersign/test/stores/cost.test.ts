@@ -111,7 +111,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await expect.poll(() => onServer(url, counts)).toEqual([{ updated: 36, hot: 18 }]);
   });
 
-  test('a question without a reminder costs the log nothing for those with one', { timeout: 30_000 }, async () => {
+  test('a question without a reminder costs the log nothing for those with one', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 1 });
     let runs = 0;
@@ -137,7 +137,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await store.close();
   });
 
-  test('reminders are found among many questions without reading through them', { timeout: 30_000 }, async () => {
+  test('reminders are found among many questions without reading through them', async () => {
     const url = await freshDatabase();
     await fillPostgres(url, 20_000);
     await onServer(url, "UPDATE countersign_interrupt SET remind_at = created_at WHERE id LIKE 'i-%00'");
@@ -149,7 +149,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     }
   });
 
-  test('what was planned on empty tables goes by the indexes when they are full', { timeout: 30_000 }, async () => {
+  test('what was planned on empty tables goes by the indexes when they are full', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 2 });
     const drive = async (runId: string): Promise<void> => {

@@ -68,7 +68,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await pool.end();
   });
 
-  test('an index that was left half made is made anew', { timeout: 30_000 }, async () => {
+  test('an index that was left half made is made anew', async () => {
     const url = await freshDatabase();
     const store = postgresStore(url);
     await store.prepareSearch();
@@ -82,30 +82,26 @@ describe.runIf(postgres)('on PostgreSQL', () => {
   test.each([
     ['with connections to give', (pool: pg.Pool): PostgresPool => pool],
     ['that only asks', (pool: pg.Pool): PostgresPool => ({ query: (text, values) => pool.query(text, values) })],
-  ])(
-    'an index of words that an earlier version made is made anew, on a pool %s',
-    { timeout: 30_000 },
-    async (_, on) => {
-      const url = await freshDatabase();
-      const pool = poolOn(url);
-      const store = postgresStore(on(pool));
-      await store.prepareSearch();
-      await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay', risk: 'high' })] }));
-      await store.close();
-      for (const text of OLDER_WORDS) await onServer(url, text);
-      const later = postgresStore(on(pool));
-      const found = async () => (await later.listInterrupts({ search: 'pay', risk: 'high', limit: 9 })).items.length;
-      expect(await found()).toBe(1);
-      await later.prepareSearch();
-      expect(await found()).toBe(1);
-      const [{ text }] = await onServer(url, `SELECT pg_get_indexdef('countersign_interrupt_words'::regclass) AS text`);
-      expect(text).toContain('risk');
-      await later.close();
-      await pool.end();
-    },
-  );
+  ])('an index of words that an earlier version made is made anew, on a pool %s', async (_, on) => {
+    const url = await freshDatabase();
+    const pool = poolOn(url);
+    const store = postgresStore(on(pool));
+    await store.prepareSearch();
+    await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay', risk: 'high' })] }));
+    await store.close();
+    for (const text of OLDER_WORDS) await onServer(url, text);
+    const later = postgresStore(on(pool));
+    const found = async () => (await later.listInterrupts({ search: 'pay', risk: 'high', limit: 9 })).items.length;
+    expect(await found()).toBe(1);
+    await later.prepareSearch();
+    expect(await found()).toBe(1);
+    const [{ text }] = await onServer(url, `SELECT pg_get_indexdef('countersign_interrupt_words'::regclass) AS text`);
+    expect(text).toContain('risk');
+    await later.close();
+    await pool.end();
+  });
 
-  test('what is prepared needs no rights to change tables', { timeout: 30_000 }, async () => {
+  test('what is prepared needs no rights to change tables', async () => {
     const url = await freshDatabase();
     await postgresStore(url).prepareSearch();
     const [{ name }] = await onServer(url, 'SELECT current_schema() AS name');
@@ -257,7 +253,7 @@ function outlive(
     await store.close();
   });
 
-  test('a process that prepared nothing keeps up what another has prepared', { timeout: 30_000 }, async () => {
+  test('a process that prepared nothing keeps up what another has prepared', async () => {
     const place = await freshPlace();
     const first = open(place);
     const other = open(place);

@@ -62,7 +62,7 @@ describe.runIf(postgres)('a server that crashes', () => {
     await store.close();
   });
 
-  test('does not end a process whose pool nobody listens to', { timeout: 30_000 }, async () => {
+  test('does not end a process whose pool nobody listens to', async () => {
     const pool = new pg.Pool({ connectionString: await freshDatabase() });
     const [store] = [postgresStore({ pool, schema: 'one' }), postgresStore(pool)];
     expect(pool.listenerCount('error')).toBe(1);
@@ -75,7 +75,7 @@ describe.runIf(postgres)('a server that crashes', () => {
     await pool.end();
   });
 
-  test('is heard of again by those who watch', { timeout: 30_000 }, async () => {
+  test('is heard of again by those who watch', async () => {
     const url = await freshDatabase();
     const [watching, writing] = [postgresStore(url), postgresStore(url)];
     const heard = new Set<string>();
@@ -113,7 +113,7 @@ describe.runIf(postgres)('a connection', () => {
     await pool.end();
   });
 
-  test('that cannot be made says so, and the store works once it can', { timeout: 30_000 }, async () => {
+  test('that cannot be made says so, and the store works once it can', async () => {
     const store = postgresStore(await freshDatabase());
     await server.crash();
     const failure = await store.append(creation('run')).catch((error: unknown) => error);
@@ -183,7 +183,7 @@ describe.runIf(postgres)('appends that are too long together', () => {
 });
 
 describe.runIf(postgres)('a store that is closed', () => {
-  test('while calls are under way leaves none of them without an answer', { timeout: 20_000 }, async () => {
+  test('while calls are under way leaves none of them without an answer', async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 2 });
     await store.append(creation('run'));
     const calls = Promise.allSettled([
@@ -280,7 +280,7 @@ describe.runIf(postgres)('a store that is closed', () => {
 });
 
 describe.runIf(postgres)('a pool of one connection', () => {
-  test('is left to those who ask, while changes of others are looked for', { timeout: 20_000 }, async () => {
+  test('is left to those who ask, while changes of others are looked for', async () => {
     const url = await freshDatabase();
     const pool = poolOn(url, 1);
     const [single, other] = [postgresStore(pool), postgresStore(url)];
@@ -303,7 +303,7 @@ describe.runIf(postgres)('a schema', () => {
     'schéma für Büro, Straße, Möbel, Küche, Größe, ñandú',
     '$countersign$',
     "it's $countersign$ $countersign_$",
-  ])('may be called %s', { timeout: 20_000 }, async (schema) => {
+  ])('may be called %s', async (schema) => {
     const url = await freshDatabase();
     const [watching, writing] = [postgresStore({ url, schema }), postgresStore({ url, schema })];
     await watching.migrate();

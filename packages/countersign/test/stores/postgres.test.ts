@@ -43,7 +43,7 @@ describe.runIf(postgres)('postgresStore', () => {
 
 /** A busy computer takes its time to make connections. */
 function patientTest(name: string, body: () => Promise<void>): void {
-  test(name, { timeout: 30_000 }, body);
+  test(name, body);
 }
 
 type Opening = { readonly open: () => StoreUnderTest['store']; readonly close?: () => Promise<void> };

@@ -132,37 +132,33 @@ describe('a disk that is full', () => {
     database.close();
   });
 
-  test.runIf(canMount())(
-    'loses no append that was acknowledged and keeps no half of another',
-    { timeout: 30_000 },
-    async () => {
-      const path = `${folder.path}/disk`;
-      mount(path);
-      try {
-        const ballast = `${path}/ballast`;
-        writeFileSync(ballast, Buffer.alloc(300_000));
-        const store = sqliteStore(`${path}/runs.db`);
-        await store.append(creation('run'));
-        let version = 1;
-        const step = async (): Promise<void> => {
-          const events = Array.from({ length: 3 }, () => addition('run', 0).events).flat();
-          const opened = [interrupt(`question-${version}`, 'run', { card: 'x'.repeat(20_000) })];
-          await store.append(addition('run', version, { events, opened }));
-          version += 3;
-        };
-        const failure = await untilItFails(step);
-        expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
-        await expectWhole(store, version);
-        rmSync(ballast);
-        await step();
-        await step();
-        await expectWhole(store, version);
-        await store.close();
-      } finally {
-        unmount(path);
-      }
-    },
-  );
+  test.runIf(canMount())('loses no append that was acknowledged and keeps no half of another', async () => {
+    const path = `${folder.path}/disk`;
+    mount(path);
+    try {
+      const ballast = `${path}/ballast`;
+      writeFileSync(ballast, Buffer.alloc(300_000));
+      const store = sqliteStore(`${path}/runs.db`);
+      await store.append(creation('run'));
+      let version = 1;
+      const step = async (): Promise<void> => {
+        const events = Array.from({ length: 3 }, () => addition('run', 0).events).flat();
+        const opened = [interrupt(`question-${version}`, 'run', { card: 'x'.repeat(20_000) })];
+        await store.append(addition('run', version, { events, opened }));
+        version += 3;
+      };
+      const failure = await untilItFails(step);
+      expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+      await expectWhole(store, version);
+      rmSync(ballast);
+      await step();
+      await step();
+      await expectWhole(store, version);
+      await store.close();
+    } finally {
+      unmount(path);
+    }
+  });
 });
 
 test('a call waits for another process that writes, without stopping this one, and gives up in the end', async () => {

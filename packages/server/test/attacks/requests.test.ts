@@ -204,4 +204,4 @@ test('headers that arrive too slowly are given up, and others are served meanwhi
   );
   clearInterval(drip);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
-}, 30_000);
+});

@@ -138,13 +138,11 @@ describe('dev', { timeout: TIMEOUT }, () => {
       dev.child.kill('SIGKILL');
       await dev.ended;
       await expect
-        .poll(
-          () =>
-            fetch(url).then(
-              () => 'there',
-              () => 'gone',
-            ),
-          { timeout: 20_000 },
+        .poll(() =>
+          fetch(url).then(
+            () => 'there',
+            () => 'gone',
+          ),
         )
         .toBe('gone');
     } finally {
