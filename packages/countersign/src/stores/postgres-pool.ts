@@ -107,6 +107,8 @@ function asking(pool: PostgresPool, asked: Omit<Asked, 'query_timeout'>, answerM
 /** Those that nobody else uses. */
 const ownPools = new WeakSet<PostgresPool>();
 
+const FAILED_TRANSACTION = '25P02';
+
 /**
  * Others may have given a connection back in the middle of a transaction. What is written in it would be told as durable,
  * and be taken back with it: such a connection is closed, and another one taken.
@@ -129,7 +131,8 @@ async function askShared(connect: () => Promise<SharedClient>, asked: Asked): Pr
     } catch (error) {
       client.off('error', ignore);
       client.release(!hasAnswered(error) || isOfPrepared(error));
-      throw error;
+      // Given back before the server had said how it stands: nothing is done in a transaction that has failed.
+      if (errorCode(error) !== FAILED_TRANSACTION) throw error;
     }
   }
 }
