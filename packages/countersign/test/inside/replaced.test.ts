@@ -323,20 +323,26 @@ const asking =
     return placed(ai, where, { tools: [tool(ai, 'pay', body, { needsApproval })], model: script([[call('pay')]]) });
   };
 
-test.each(EVERYWHERE)('what a tool asked itself does not pass the gate that it has now, %s', async (where) => {
+/** A body has asked, a new version has put a gate before it, and the question is answered. */
+async function answeredAtNewGate(where: Where) {
   const { open, effects } = world();
   const one = open(asking(effects, where, false));
   const { id } = await one.root.start('Go');
   await one.runs.settled();
-  const two = open(asking(effects, where, true));
-  await two.runs.decide(only(await waiting(two.runs)).id, { type: 'restart', resumed: 'savings' });
-  await two.runs.settled();
+  const { runs } = open(asking(effects, where, true));
+  await runs.decide(only(await waiting(runs)).id, { type: 'restart', resumed: 'savings' });
+  await runs.settled();
+  return { id, runs, effects };
+}
+
+test.each(EVERYWHERE)('what a tool asked itself does not pass the gate that it has now, %s', async (where) => {
+  const { id, runs, effects } = await answeredAtNewGate(where);
   expect(effects).toEqual([]);
-  const gate = only(await waiting(two.runs));
+  const gate = only(await waiting(runs));
   expect(gate).toMatchObject({ tool: 'pay', kind: 'approval' });
-  await two.runs.decide(gate.id, 'approve');
-  await two.runs.settled();
-  expect((await two.runs.get(id)).status).toBe('done');
+  await runs.decide(gate.id, 'approve');
+  await runs.settled();
+  expect((await runs.get(id)).status).toBe('done');
   expect(effects).toEqual(['from savings']);
 });
 
@@ -409,16 +415,10 @@ test.each(EVERYWHERE)('a question lets nothing run that took its place, %s', asy
 test.each(EVERYWHERE)(
   'where a new gate is asked in the middle of a body, a refusal does not deny the first half, %s',
   async (where) => {
-    const { open, effects } = world();
-    const one = open(asking(effects, where, false));
-    const { id } = await one.root.start('Go');
-    await one.runs.settled();
-    const two = open(asking(effects, where, true));
-    await two.runs.decide(only(await waiting(two.runs)).id, { type: 'restart', resumed: 'savings' });
-    await two.runs.settled();
-    await two.runs.decide(only(await waiting(two.runs)).id, 'reject');
-    await two.runs.settled();
-    const { status, text } = await two.runs.get(id);
+    const { id, runs, effects } = await answeredAtNewGate(where);
+    await runs.decide(only(await waiting(runs)).id, 'reject');
+    await runs.settled();
+    const { status, text } = await runs.get(id);
     expect({ status, effects }).toEqual({ status: 'done', effects: [] });
     expect(text).toContain('It stopped before it was done.');
   },

@@ -39,6 +39,20 @@ async function cardOf({ runs }: { readonly runs: Countersign['runs'] }) {
   return card;
 }
 
+/** A call that may be run again was approved and begun by one version, whose process is gone; the next one drives it. */
+async function deployedInDoubt(before: z.ZodType, after: z.ZodType) {
+  const { deploy, paid, lapse } = versions({ to: 'ann' });
+  const old = deploy(before, { idempotent: true }, () => new Promise(() => undefined));
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.wait('run');
+  await old.runs.decide((await cardOf(old)).id, 'approve');
+  lapse();
+  const next = deploy(after, { idempotent: true });
+  await next.runs.drive('run');
+  await next.runs.settled();
+  return { next, paid };
+}
+
 test('what the schema fills in is on the card, and runs whatever the next version would fill in', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10));
@@ -102,15 +116,7 @@ describe('a default that a new version adds to what was approved', () => {
   });
 
   test('keeps what may run again without a question from doing so', async () => {
-    const { deploy, paid, lapse } = versions({ to: 'ann' });
-    const old = deploy(before, { idempotent: true }, () => new Promise(() => undefined));
-    await old.clerk.start('Pay.', { runId: 'run' });
-    await old.runs.wait('run');
-    await old.runs.decide((await cardOf(old)).id, 'approve');
-    lapse();
-    const next = deploy(withDefault(1_000), { idempotent: true });
-    await next.runs.drive('run');
-    await next.runs.settled();
+    const { next, paid } = await deployedInDoubt(before, withDefault(1_000));
     expect(paid).toEqual([{ to: 'ann' }]);
     expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann' } });
   });
@@ -322,15 +328,7 @@ test('an edit is what runs, with what the schema makes of it', async () => {
 
 describe('a call in doubt', () => {
   test('is run again with what was approved', async () => {
-    const { deploy, paid, lapse } = versions({ to: 'ann' });
-    const old = deploy(withDefault(10), { idempotent: true }, () => new Promise(() => undefined));
-    await old.clerk.start('Pay.', { runId: 'run' });
-    await old.runs.wait('run');
-    await old.runs.decide((await cardOf(old)).id, 'approve');
-    lapse();
-    const next = deploy(withDefault(1_000), { idempotent: true });
-    await next.runs.drive('run');
-    await next.runs.settled();
+    const { paid } = await deployedInDoubt(withDefault(10), withDefault(1_000));
     expect(paid).toEqual([
       { to: 'ann', amount: 10 },
       { to: 'ann', amount: 10 },

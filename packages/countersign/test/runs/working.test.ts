@@ -21,16 +21,20 @@ async function leftRun(store: Store, runId: string): Promise<void> {
   await clerk.start('Hello.', { runId });
 }
 
+/** The store, and the ids of the runs that are claimed in it. */
+function countingClaims(kept: Store) {
+  const claims: string[] = [];
+  const claim: Store['claim'] = async (id, token, leaseMs) => {
+    claims.push(id);
+    return kept.claim(id, token, leaseMs);
+  };
+  return { store: changedStore(kept, { claim }), claims };
+}
+
 describe('after a stop of the runs', () => {
   test('a worker takes nothing up', async () => {
     const kept = memoryStore();
-    const claims: string[] = [];
-    const store = changedStore(kept, {
-      claim: async (id, token, leaseMs) => {
-        claims.push(id);
-        return kept.claim(id, token, leaseMs);
-      },
-    });
+    const { store, claims } = countingClaims(kept);
     const { runs } = desk(store);
     const worker = runs.work({ pollMs: 5 });
     await runs.stop();
@@ -224,13 +228,7 @@ test('runs of an agent that is gone are not touched, and keep a worker from no o
   const retired = gone.defineAgent({ name: 'retired' });
   for (let index = 0; index < 20; index++) await retired.start('Hello.', { runId: `gone-${index}` });
   await leftRun(kept, 'left');
-  const claims: string[] = [];
-  const store = changedStore(kept, {
-    claim: async (id, token, leaseMs) => {
-      claims.push(id);
-      return kept.claim(id, token, leaseMs);
-    },
-  });
+  const { store, claims } = countingClaims(kept);
   const { runs } = desk(store);
   const worker = runs.work({ concurrency: 1, pollMs: 5 });
   expect(await runs.wait('left', { until: 'end' })).toMatchObject({ status: 'done' });
