@@ -184,7 +184,7 @@ async function listen(
   client.unref?.();
   const sayThatWeWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${BELIEVED_MS})
     ON CONFLICT (id) DO UPDATE SET until = excluded.until`;
-  const say = (text: string) => inTime(client.query(text));
+  const say = (text: string) => untilAborted(client.query(text), AbortSignal.timeout(ANSWER_MS));
   const again = setInterval(() => say(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
   again.unref();
   try {
@@ -208,16 +208,6 @@ async function listen(
   } finally {
     clearInterval(again);
     client.release(true);
-  }
-}
-
-async function inTime<T>(asked: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('PostgreSQL does not answer.')), ANSWER_MS);
-  try {
-    return await Promise.race([asked, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
