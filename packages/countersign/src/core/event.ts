@@ -37,12 +37,18 @@ export const DEADLINE = 'deadline';
 /** Who made a decision, through which channel, and what they noted beside it. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 
+/**
+ * What a person made of the input. `bound`: what the schema of the tool made of that when they decided, or nothing where
+ * that is the same; it is missing where the schema does not take what it makes, or was not there, and then reads it anew.
+ */
+type Edited = { readonly input?: Json; readonly bound?: { readonly runsWith?: Json } };
+
 /** A person's answer to one interrupt. `input` is there when they edited the input. */
 export type Decision = Signed &
   (
     | { readonly type: 'respond'; readonly output: Json }
-    | { readonly type: 'restart'; readonly resumed: Json; readonly input?: Json }
-    | { readonly type: 'approve'; readonly input?: Json }
+    | ({ readonly type: 'restart'; readonly resumed: Json } & Edited)
+    | ({ readonly type: 'approve' } & Edited)
     | { readonly type: 'reject'; readonly reason?: string }
     | { readonly type: 'cancel'; readonly reason?: string }
     /** `decided` says who decided what in the conversation inside; `resume` is what it goes on with. */

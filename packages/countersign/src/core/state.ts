@@ -247,16 +247,17 @@ function withKind(passed: readonly InterruptKind[] = [], kind: InterruptKind): r
   return passed.includes(kind) ? passed : [...passed, kind];
 }
 
-/** The call with the input that the person made of it, or as it was on their card. */
+/** The call with the input that the person made of it, or as it was on their card; that is what runs. */
 function edited(
   { editedBy, runsWith: _before, ...call }: Call,
-  { input, by }: Decision & { readonly input?: Json },
-  { runsWith = call.input, readAnew }: Interrupt,
+  { input, bound, by }: Decision & { readonly type: 'restart' | 'approve' },
+  { runsWith: shown = call.input, readAnew }: Interrupt,
 ): Call {
   if (input === undefined)
-    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(!readAnew && { runsWith }) };
+    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(!readAnew && { runsWith: shown }) };
   const proposed = call.proposed === undefined ? call.input : call.proposed;
-  return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
+  const { runsWith = input } = bound ?? {};
+  return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }), ...(bound && { runsWith }) };
 }
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {

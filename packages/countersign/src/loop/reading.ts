@@ -43,6 +43,18 @@ export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: u
   return { readAnew: true };
 }
 
+/** What an edit binds its call to; undefined where the schema does not take what it makes, and reads the edit anew. */
+export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): Promise<Bound | undefined> {
+  try {
+    const made = await read(tool, input);
+    if (!made.ok) return undefined;
+    const { readAnew, ...bound } = await runsWithOf(tool, { ...call, input }, made.value);
+    return readAnew ? undefined : bound;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a question about a call that has begun binds it to: what was approved, or what the body was given. */
 export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<Bound> {
   return call.runsWith === undefined ? runsWithOf(tool, call, given) : { runsWith: call.runsWith };

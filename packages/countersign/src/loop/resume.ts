@@ -6,6 +6,7 @@ import { DEADLINE, type Decision, event, type InterruptKind, type Result } from 
 import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
 import { toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
+import { boundEdit } from './reading.ts';
 import type { Run } from './run.ts';
 import type { ToolDefinition } from './tool.ts';
 
@@ -23,7 +24,16 @@ export async function checkResume(
   const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
   const all = [...faults, ...checked.flat()];
   if (all.length > 0) throw invalidResume(all);
-  return matched;
+  return known ? Promise.all(matched.map((one) => withBound(one, known.tools))) : matched;
+}
+
+/** A person decides on what the schema makes of their edit now, whatever a later version would make of it. */
+async function withBound(matched: Matched, tools: Tools): Promise<Matched> {
+  const { call, decision } = matched;
+  if ((decision.type !== 'restart' && decision.type !== 'approve') || decision.input === undefined) return matched;
+  const tool = tools.get(call.name);
+  const bound = tool && (await boundEdit(tool, call, decision.input));
+  return bound ? { ...matched, decision: { ...decision, bound } } : matched;
 }
 
 /** Records the decisions; those that end a call settle it. */

@@ -1,5 +1,13 @@
 // What runs is what was shown: also where the schema of the tool fills in, or makes something else of, the input.
-import { type Countersign, countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
+import {
+  type Countersign,
+  countersign,
+  type DecisionInput,
+  memoryStore,
+  type ToolConfig,
+  type ToolContext,
+  z,
+} from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { interruptCard } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
@@ -324,6 +332,98 @@ test('an edit is what runs, with what the schema makes of it', async () => {
   await runs.decide(card.id, { type: 'approve', edit: { to: 'bob', amount: 3 } });
   await runs.settled();
   expect(paid).toEqual([{ to: 'bob', amount: 3 }]);
+});
+
+describe('an edit', () => {
+  const EDIT = { type: 'approve', edit: { to: 'bob' } } as const;
+
+  /** A call is edited by one version, which does not drive it on. */
+  async function editedBefore(before: z.ZodType, decision: DecisionInput = EDIT) {
+    const { deploy, ...rest } = versions({ to: 'ann' });
+    const old = deploy(before);
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await old.runs.settled();
+    await old.runs.decide((await cardOf(old)).id, decision, { drive: false });
+    const goOn = async (after: z.ZodType) => {
+      const next = deploy(after);
+      await next.runs.drive('run');
+      await next.runs.settled();
+      return next;
+    };
+    return { ...rest, goOn };
+  }
+
+  test.each<[string, DecisionInput]>([
+    ['approve', EDIT],
+    ['restart', { type: 'restart', resumed: true, replaceInput: { to: 'bob' } }],
+  ])('runs with what the schema made of it when it was decided (%s)', async (_verb, decision) => {
+    const { goOn, paid } = await editedBefore(withDefault(10), decision);
+    const next = await goOn(withDefault(1_000));
+    expect(paid).toEqual([{ to: 'bob', amount: 10 }]);
+    expect((await next.runs.get('run')).status).toBe('done');
+    expect((await next.runs.verify('run')).ok).toBe(true);
+  });
+
+  test('is asked about where the schema fills in now what it did not when it was decided', async () => {
+    const { goOn, paid } = await editedBefore(z.object({ to: z.string() }));
+    const next = await goOn(withDefault(1_000));
+    expect(paid).toEqual([]);
+    const card = await cardOf(next);
+    expect(card).toMatchObject({ kind: 'unavailable', input: { to: 'bob', amount: 1_000 } });
+    await next.runs.decide(card.id, 'approve', { digest: card.digest });
+    await next.runs.settled();
+    expect(paid).toEqual([{ to: 'bob', amount: 1_000 }]);
+  });
+
+  test('is read anew by a schema that does not take what it makes', async () => {
+    const texts = (times: number) => z.object({ to: z.string().transform((to) => to.length * times) });
+    const { goOn, paid } = await editedBefore(texts(1));
+    await goOn(texts(1));
+    expect(paid).toEqual([{ to: 3 }]);
+  });
+
+  test('of a call that may run again is not run again with anything else', async () => {
+    const { deploy, paid, lapse } = versions({ to: 'ann' });
+    const old = deploy(z.object({ to: z.string() }), { idempotent: true }, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await old.runs.settled();
+    await old.runs.decide((await cardOf(old)).id, EDIT);
+    await eventually(() => expect(paid).toEqual([{ to: 'bob' }]));
+    lapse();
+    const next = deploy(withDefault(1_000), { idempotent: true });
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(paid).toEqual([{ to: 'bob' }]);
+    expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'bob' } });
+  });
+
+  test.each([true, false])('that is given another default each time is given one (stored: %s)', async (stored) => {
+    let made = 0;
+    const { deploy, paid } = versions({ to: 'ann' });
+    const schema = z.object({ to: z.string(), id: z.number().default(() => ++made) });
+    const asks: Body = ({ interrupt, resumed }) => resumed ?? interrupt('Sure?');
+    const { clerk, pay } = deploy(schema, {}, asks);
+    const chat = clerk.chat(stored ? { runId: 'run' } : {});
+    const { interrupts } = await chat.send('Pay.');
+    const edited = interrupts.map((asked) => pay.approve(asked, { edit: { to: 'bob' } }));
+    const { interrupts: again } = await chat.send({ resume: { approve: edited } });
+    await chat.send({ resume: { approve: again } });
+    expect(paid).toHaveLength(2);
+    expect(paid[1]).toEqual(paid[0]);
+  });
+
+  test('is in the messages of a conversation that was aborted before it ran', async () => {
+    const { deploy, paid } = versions({ to: 'ann' });
+    const old = deploy(withDefault(10));
+    const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
+    const approve = interrupts.map((asked) => old.pay.approve(asked, { edit: { to: 'bob' } }));
+    const stopped = await old.ai
+      .generate({ messages, tools: [old.pay], resume: { approve }, abortSignal: AbortSignal.abort() })
+      .catch((error) => error);
+    const next = deploy(withDefault(1_000));
+    await next.ai.generate({ messages: stopped.messages, tools: [next.pay] });
+    expect(paid).toEqual([{ to: 'bob', amount: 10 }]);
+  });
 });
 
 describe('a call in doubt', () => {
