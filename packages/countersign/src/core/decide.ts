@@ -1,6 +1,6 @@
 // Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
 import { type Call, goesOnInside, interruptId, type Turn } from './call.ts';
-import type { Decision } from './event.ts';
+import type { Decision, EditBound } from './event.ts';
 import { decidedRefs, insideState, refsOf } from './inside.ts';
 import { isObject, type Json, sameJson, toJson } from './json.ts';
 import {
@@ -55,15 +55,38 @@ export type Matching = {
   readonly faults: readonly DecisionFault[];
 };
 
-/** `settled` tells whether a `ref` belongs to a call that was answered earlier in the run. */
-export function matchDecisions(turn: Turn | undefined, resume: Resume, settled: (ref: string) => boolean): Matching {
+/**
+ * `settled` tells whether a `ref` belongs to a call that was answered earlier in the run; `boundOf`, what an edit is bound
+ * to. Whoever decides does not say that themselves.
+ */
+export function matchDecisions(
+  turn: Turn | undefined,
+  resume: Resume,
+  settled: (ref: string) => boolean,
+  boundOf: (where: string, part: DecisionPart) => EditBound | undefined = () => undefined,
+): Matching {
   const entries = VERBS.flatMap((verb) =>
-    asArray(resume[verb]).map((part, index) => ({ verb, part, where: `${verb}[${index}]` })),
+    asArray(resume[verb]).map((part, index) => {
+      const where = `${verb}[${index}]`;
+      return { verb, part, where, bound: boundOf(where, part) };
+    }),
   );
   return matchEntries(turn, entries, settled, []);
 }
 
-type Entry = { readonly verb: Verb; readonly part: DecisionPart; readonly where: string };
+/** What an edit is bound to that was looked at before, and is on record. */
+export function recordedBound(_where: string, part: DecisionPart): EditBound | undefined {
+  return part?.metadata?.[BOUND] as EditBound | undefined;
+}
+
+const BOUND = 'bound';
+
+type Entry = {
+  readonly verb: Verb;
+  readonly part: DecisionPart;
+  readonly where: string;
+  readonly bound: EditBound | undefined;
+};
 
 function matchEntries(
   turn: Turn | undefined,
@@ -189,7 +212,7 @@ function withPath(part: DecisionPart, rest: readonly string[]): DecisionPart {
 }
 
 function readDecision(
-  { verb, part }: Entry,
+  { verb, part, bound }: Entry,
   call: Call,
 ): { readonly decision: Decision } | { readonly problem: string } {
   const metadata = part.metadata ?? {};
@@ -224,10 +247,11 @@ function readDecision(
       if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${type} it` };
       const input = decidedInput(part, call);
       if ('problem' in input) return input;
-      if (type === 'approve') return { decision: { type, ...input.edit, ...signed } };
+      const edit = { ...input.edit, ...('input' in input.edit && bound && { bound }) };
+      if (type === 'approve') return { decision: { type, ...edit, ...signed } };
       const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
       if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };
-      return { decision: { type, resumed: resumed.value, ...input.edit, ...signed } };
+      return { decision: { type, resumed: resumed.value, ...edit, ...signed } };
     }
   }
 }
@@ -255,8 +279,14 @@ function leafNote({ call, decision }: Leaf): Json {
 
 function asResume(entries: readonly Entry[]): Json {
   const resume: Partial<Record<Verb, DecisionPart[]>> = {};
-  for (const { verb, part } of entries) resume[verb] = [...(resume[verb] ?? []), part];
+  for (const entry of entries) resume[entry.verb] = [...(resume[entry.verb] ?? []), withBound(entry)];
   return resume as unknown as Json;
+}
+
+function withBound({ part, bound }: Entry): DecisionPart {
+  const { [BOUND]: given, ...metadata } = part.metadata ?? {};
+  if (bound) return { ...part, metadata: { ...metadata, [BOUND]: bound } };
+  return given === undefined ? part : { ...part, metadata };
 }
 
 /** The questions that wait for a person, those inside tools included; these carry the `path` that leads to them. */

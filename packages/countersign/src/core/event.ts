@@ -37,11 +37,11 @@ export const DEADLINE = 'deadline';
 /** Who made a decision, through which channel, and what they noted beside it. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 
-/**
- * What a person made of the input. `bound`: what the schema of the tool made of that when they decided, or nothing where
- * that is the same; it is missing where the schema does not take what it makes, or was not there, and then reads it anew.
- */
-type Edited = { readonly input?: Json; readonly bound?: { readonly runsWith?: Json } };
+/** What the schema of the tool made of an edit when it was decided, where that is something else. */
+export type EditBound = { readonly runsWith?: Json };
+
+/** `bound` is missing where the schema does not take what it makes, or was not there: then it reads the edit anew. */
+type Edited = { readonly input?: Json; readonly bound?: EditBound };
 
 /** A person's answer to one interrupt. `input` is there when they edited the input. */
 export type Decision = Signed &

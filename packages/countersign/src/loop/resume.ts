@@ -1,8 +1,15 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
 import type { Call } from '../core/call.ts';
-import { type DecisionFault, type Leaf, type Matched, matchDecisions, type Resume } from '../core/decide.ts';
+import {
+  type DecisionFault,
+  type Leaf,
+  type Matched,
+  matchDecisions,
+  type Resume,
+  recordedBound,
+} from '../core/decide.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
-import { DEADLINE, type Decision, event, type InterruptKind, type Result } from '../core/event.ts';
+import { DEADLINE, type Decision, type EditBound, event, type InterruptKind, type Result } from '../core/event.ts';
 import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
 import { toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
@@ -14,26 +21,42 @@ export { DEADLINE } from '../core/event.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** What a resumption names must be pending and must fit the `known` tools; otherwise one error lists every fault. */
+/**
+ * What a resumption names must be pending and must fit the `known` tools; otherwise one error lists every fault. Where
+ * none are given, that was looked at before it was recorded.
+ */
 export async function checkResume(
   state: State,
   resume: Resume,
   known: { readonly tools: Tools; readonly defined: Tools } | undefined,
 ): Promise<readonly Matched[]> {
-  const { matched, leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
+  const match = (boundOf?: Parameters<typeof matchDecisions>[3]) =>
+    matchDecisions(state.turn, resume, (ref) => state.refs.has(ref), boundOf);
+  const { matched, leaves, faults } = match(known ? undefined : recordedBound);
   const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
   const all = [...faults, ...checked.flat()];
   if (all.length > 0) throw invalidResume(all);
-  return known ? Promise.all(matched.map((one) => withBound(one, known.tools))) : matched;
+  const bounds = known ? await boundEdits(leaves, known.tools) : NO_EDITS;
+  return bounds.size > 0 ? match((where) => bounds.get(where)).matched : matched;
 }
 
+const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
+
 /** A person decides on what the schema makes of their edit now, whatever a later version would make of it. */
-async function withBound(matched: Matched, tools: Tools): Promise<Matched> {
-  const { call, decision } = matched;
-  if ((decision.type !== 'restart' && decision.type !== 'approve') || decision.input === undefined) return matched;
-  const tool = tools.get(call.name);
-  const bound = tool && (await boundEdit(tool, call, decision.input));
-  return bound ? { ...matched, decision: { ...decision, bound } } : matched;
+async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<ReadonlyMap<string, EditBound>> {
+  const bounds = new Map<string, EditBound>();
+  for (const { call, decision, path, where } of leaves) {
+    if ((decision.type !== 'restart' && decision.type !== 'approve') || decision.input === undefined) continue;
+    const tool = toolsInside(path, tools)?.get(call.name);
+    const bound = tool && (await boundEdit(tool, call, decision.input));
+    if (bound) bounds.set(where, bound);
+  }
+  return bounds;
+}
+
+/** Undefined where one of the calls has tools that only it knows, or is gone. */
+function toolsInside(path: readonly Call[], tools: Tools): Tools | undefined {
+  return path.reduce<Tools | undefined>((inner, { name }) => inner?.get(name)?.innerTools?.(), tools);
 }
 
 /** Records the decisions; those that end a call settle it. */
