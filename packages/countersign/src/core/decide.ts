@@ -247,7 +247,7 @@ function readDecision(
       if (!isToolRequest(part)) return { problem: `${label(call)}: an answer cannot ${type} it` };
       const input = decidedInput(part, call);
       if ('problem' in input) return input;
-      const edit = { ...input.edit, ...('input' in input.edit && bound && { bound }) };
+      const edit = { ...input.edit, ...(bound && { bound }) };
       if (type === 'approve') return { decision: { type, ...edit, ...signed } };
       const resumed = toJson('resumed' in metadata ? metadata.resumed : true);
       if (!resumed.ok) return { problem: `the resumed value is not JSON: ${resumed.problem}` };

@@ -37,10 +37,13 @@ export const DEADLINE = 'deadline';
 /** Who made a decision, through which channel, and what they noted beside it. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 
-/** What the schema of the tool made of an edit when it was decided, where that is something else. */
+/** What the schema of the tool made of the input when it was decided, where that is something else. */
 export type EditBound = { readonly runsWith?: Json };
 
-/** `bound` is missing where the schema does not take what it makes, or was not there: then it reads the edit anew. */
+/**
+ * `bound` is missing where the schema does not take what it makes, or was not there: then it reads the edit anew. It is
+ * also there where a person changed nothing of a call that was handed out: no card said what would run.
+ */
 type Edited = { readonly input?: Json; readonly bound?: EditBound };
 
 /** A person's answer to one interrupt. `input` is there when they edited the input. */

@@ -253,11 +253,13 @@ function edited(
   { input, bound, by }: Decision & { readonly type: 'restart' | 'approve' },
   { runsWith: shown = call.input, readAnew }: Interrupt,
 ): Call {
-  if (input === undefined)
-    return { ...call, ...(editedBy !== undefined && { editedBy }), ...(!readAnew && { runsWith: shown }) };
+  const kept = { ...call, ...(editedBy !== undefined && { editedBy }) };
+  if (input === undefined && !readAnew) return { ...kept, runsWith: shown };
+  const { runsWith = input === undefined ? call.input : input } = bound ?? {};
+  const binding = bound && { runsWith };
+  if (input === undefined) return { ...kept, ...binding };
   const proposed = call.proposed === undefined ? call.input : call.proposed;
-  const { runsWith = input } = bound ?? {};
-  return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }), ...(bound && { runsWith }) };
+  return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }), ...binding };
 }
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {

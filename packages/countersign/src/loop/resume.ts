@@ -42,13 +42,17 @@ export async function checkResume(
 
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 
-/** A person decides on what the schema makes of their edit now, whatever a later version would make of it. */
+/**
+ * A person decides on what the schema makes of their edit now, whatever a later version would make of it. The same holds
+ * for a call that was handed out before it was looked at.
+ */
 async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<ReadonlyMap<string, EditBound>> {
   const bounds = new Map<string, EditBound>();
   for (const { call, decision, path, where } of leaves) {
-    if ((decision.type !== 'restart' && decision.type !== 'approve') || decision.input === undefined) continue;
+    if (decision.type !== 'restart' && decision.type !== 'approve') continue;
+    const { input = call.phase.at === 'open' ? call.input : undefined } = decision;
     const tool = toolsInside(path, tools)?.get(call.name);
-    const bound = tool && (await boundEdit(tool, call, decision.input));
+    const bound = tool && input !== undefined && (await boundEdit(tool, call, input));
     if (bound) bounds.set(where, bound);
   }
   return bounds;
@@ -68,7 +72,11 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
     // A call that was handed out before it was looked at waits for whatever its caller decides.
     if (call.phase.at === 'open' && decision.type !== 'inside')
       run.record(
-        event({ type: 'call-interrupted', callId: call.id, interrupt: { id, kind: 'question', payload: true } }),
+        event({
+          type: 'call-interrupted',
+          callId: call.id,
+          interrupt: { id, kind: 'question', payload: true, readAnew: true },
+        }),
       );
     run.record(event({ type: 'decision-made', callId: call.id, interruptId: id, decision, resumed: note.value }));
     const result = resultOf(call, decision);

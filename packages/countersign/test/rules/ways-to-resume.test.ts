@@ -1,5 +1,5 @@
 // The other ways in: tools by name, toolResponses, calls that are handed out, system again, chats, bad histories.
-import { interrupt, type Message, respond, restart, tool, toolResponse } from 'countersign';
+import { interrupt, type Message, respond, restart, tool, toolResponse, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, outputs, payTool, scripted, travelled } from './support.ts';
 
@@ -108,6 +108,34 @@ describe('ways to resume', () => {
     await failureOf(ai.generate({ tools: [pay], messages: travelled(out.messages), resume: { restart: changed } }));
     expect(log).toEqual([]);
   });
+
+  test.each(['approve', 'restart'] as const)(
+    'a handed-out call runs with what its schema makes of the input when it is decided (%s)',
+    async (verb) => {
+      const paid: unknown[] = [];
+      const payTo = (amount: number) =>
+        tool(
+          {
+            name: 'pay',
+            description: '',
+            inputSchema: z.object({ to: z.string(), amount: z.number().default(amount) }),
+            needsApproval: true,
+          },
+          (input) => void paid.push(input),
+        );
+      const { ai } = scripted([calls({ name: 'pay', ref: 'a', input: { to: 'ann' } }), 'done']);
+      const pay = payTo(10);
+      const out = await ai.generate({ prompt: 'go', tools: [pay], returnToolRequests: true });
+      const options = { tools: [pay], messages: travelled(out.messages), resume: { [verb]: out.toolRequests } };
+      const stopped = await ai.generate({ ...options, abortSignal: AbortSignal.abort() });
+      expect(paid).toEqual([]);
+      await ai.generate(options);
+      expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+      const { ai: later } = scripted(['done']);
+      await later.generate({ tools: [payTo(1_000)], messages: travelled(stopped.messages) });
+      expect(paid.slice(1)).toEqual([{ to: 'ann', amount: 10 }]);
+    },
+  );
 
   test('sends of a chat that overlap are one after the other', async () => {
     const { ai, model } = scripted(['one', 'two', 'three']);
