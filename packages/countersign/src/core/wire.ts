@@ -129,8 +129,9 @@ function openMetadata(call: Call): Metadata {
   };
 }
 
-/** A person let it run, and nobody has said yet what came of it. */
+/** A person let it run, and nobody has said yet what came of it. What waits inside it is no question of its own. */
 function isUnderWay({ phase }: Pick<Call, 'phase'>): boolean {
+  if (phase.at === 'waiting') return phase.interrupt.kind === 'inside';
   return phase.at === 'cleared' || phase.at === 'started';
 }
 

@@ -3,7 +3,9 @@ import {
   type Countersign,
   countersign,
   type DecisionInput,
+  interrupt,
   memoryStore,
+  respond,
   type ToolConfig,
   type ToolContext,
   z,
@@ -175,6 +177,32 @@ test('what was approved is in the messages of a conversation that was aborted be
   await next.ai.generate({ messages: stopped.messages, tools: [next.pay] });
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
+
+test.each([true, false])(
+  'a body that passes on what is asked inside it goes on with it (stored: %s)',
+  async (stored) => {
+    const { deploy, paid } = versions({ to: 'ann' });
+    const asked = interrupt({ name: 'ask', description: '' });
+    const passesOn: Body = async ({ interrupt, resumed }) => {
+      const model = scriptedModel([resumed ? 'Done.' : { calls: [{ name: 'ask', ref: 'b' }] }]);
+      const inner = await countersign({ model }).generate({ tools: [asked], ...(resumed ?? { prompt: 'Ask.' }) });
+      if (inner.interrupts.length > 0) interrupt(inner);
+      return inner.text;
+    };
+    const old = deploy(withDefault(10), {}, passesOn);
+    const before = old.clerk.chat(stored ? { runId: 'run' } : {});
+    const gated = await before.send('Pay.');
+    const { messages, interrupts } = await before.send({ resume: { approve: gated.interrupts } });
+    const next = deploy(withDefault(1_000), {}, passesOn);
+    const after = next.clerk.chat(stored ? { runId: 'run' } : { messages });
+    const answers = interrupts.map((question) => respond(question, 'yes'));
+    expect((await after.send({ resume: { respond: answers } })).text).toBe('Done.');
+    expect(paid).toEqual([
+      { to: 'ann', amount: 10 },
+      { to: 'ann', amount: 10 },
+    ]);
+  },
+);
 
 test('a schema that does not take what it makes reads the input again, as it is', async () => {
   const { deploy, paid } = versions({ amount: '12' });
