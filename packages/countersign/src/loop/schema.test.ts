@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
@@ -88,4 +89,14 @@ test('a schema that validates asynchronously works', async () => {
     problems: ['is taken'],
     issues: [{ path: [], message: 'is taken' }],
   });
+});
+
+test('a promise of another realm is waited for', async () => {
+  const validate = (value: unknown) => {
+    const found = value === 5 ? { value } : { issues: [{ message: 'is not five' }] };
+    return runInNewContext('Promise.resolve(found)', { found });
+  };
+  const schema = asSchema({ '~standard': { version: 1, vendor: 'own', validate } }, 'the schema');
+  expect(await schema.validate(5)).toEqual({ ok: true, value: 5 });
+  expect(await schema.validate(6)).toMatchObject({ ok: false, problems: ['is not five'] });
 });

@@ -88,7 +88,8 @@ function standardSchema(schema: StandardSchema, where: string, json: JsonSchema 
     },
     validate: (value) => {
       const result = standard.validate(value);
-      return result instanceof Promise ? result.then(validation) : validation(result);
+      // Promises are not only those of this realm, and one that is taken for a result says that everything fits.
+      return 'then' in result ? Promise.resolve(result).then(validation) : validation(result);
     },
   };
 }
