@@ -49,6 +49,9 @@ export type DrivesOptions = {
   readonly onAppended: JournalOptions['onAppended'];
 };
 
+/** `isLookedUp`: where there is no context, there is none. */
+type Given = DriveOptions & { readonly isLookedUp?: true };
+
 /** `held`: the token of the claim that is held. `enter`: the first append is refused if somebody else has the claim. */
 type OpenOptions = {
   readonly create?: NewRun;
@@ -149,7 +152,7 @@ export class Drives {
   }
 
   /** Drives on in the background; `rested` tells when the run has come to rest, `settled` when all have. */
-  go(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): void {
+  go(agent: AgentPort, run: Run, journal: Journal, options: Given): void {
     this.#keep(journal, this.#rest(agent, run, journal, options));
   }
 
@@ -169,7 +172,7 @@ export class Drives {
     }
   }
 
-  async #rest(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<Rest> {
+  async #rest(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<Rest> {
     const failed = await this.#drive(agent, run, journal, options);
     return restOf(journal.runId, run.state, agent.limits, failed);
   }
@@ -221,7 +224,8 @@ export class Drives {
   }
 
   /** True if the run stopped for an error. */
-  async #drive(agent: AgentPort, run: Run, journal: Journal, { context, onChunk }: DriveOptions): Promise<boolean> {
+  async #drive(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<boolean> {
+    const { context, onChunk, isLookedUp } = options;
     const renewed = this.#renewals.add(journal);
     // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
     const late = (events: readonly RunEvent[]): void => {
@@ -233,7 +237,7 @@ export class Drives {
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
     );
     try {
-      const looking = context ?? this.#options.contextFor(startedOf(journal.started));
+      const looking = context || isLookedUp ? context : this.#options.contextFor(startedOf(journal.started));
       // Without a pause where there is none: what happens at once is written together.
       const given = isThenable(looking) ? await this.#takingUp.orLeft(looking) : looking;
       if (given === 'left') {

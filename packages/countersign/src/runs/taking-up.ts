@@ -28,7 +28,12 @@ type Driving<Agent> = {
   readonly isStopping: boolean;
   tellTime(): Promise<void>;
   open(record: RunRecord, state: State, agent: Agent, how: { readonly held: string }): Opened;
-  go(agent: Agent, run: Run, journal: Journal, options: { readonly context?: Context }): void;
+  go(
+    agent: Agent,
+    run: Run,
+    journal: Journal,
+    options: { readonly context?: Context; readonly isLookedUp: true },
+  ): void;
 };
 
 export class TakingUp<Agent> {
@@ -96,7 +101,7 @@ export class TakingUp<Agent> {
       }
     }
     goOn(run, status);
-    this.#drives.go(agent, run, journal, given ? { context: given } : {});
+    this.#drives.go(agent, run, journal, { ...(given && { context: given }), isLookedUp: true });
     return true;
   }
 

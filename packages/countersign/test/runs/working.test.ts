@@ -269,6 +269,22 @@ test('a context that is looked up is waited for; while it cannot be had, a worke
   await worker.stop();
 });
 
+test('a context that is looked up, and is not there, is not looked up again', async () => {
+  const store = memoryStore();
+  await leftRun(store, 'left');
+  let asked = 0;
+  const contextFor = async () => {
+    if (++asked > 1) throw new Error('no database');
+    return undefined;
+  };
+  const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, contextFor, retry: false });
+  ai.defineAgent({ name: 'clerk' });
+  const worker = ai.runs.work({ pollMs: 5 });
+  expect(await ai.runs.wait('left', { until: 'end' })).toMatchObject({ status: 'done' });
+  expect(asked).toBe(1);
+  await worker.stop();
+});
+
 describe('a context that is looked up for long', () => {
   const never = new Promise<never>(() => undefined);
 
