@@ -344,7 +344,7 @@ export class Drives {
         if (isStale(error)) continue;
         throw error;
       }
-      if (journal.holds) this.go(agent, run, journal, {});
+      if (journal.holds) await this.goOrLeave(agent, run, journal, {});
       return;
     }
   }

@@ -157,3 +157,30 @@ test.each([
   expect(paid).toEqual([]);
   expect((await two.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
+
+test('a result that comes after a stop is recorded, and the run is left to others', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const mayReturn = Promise.withResolvers<string>();
+  const open = (body: () => unknown, context?: object) => {
+    const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'a', input: {} }] }]);
+    const contextFor = () => context ?? new Promise<never>(() => undefined);
+    const ai = countersign({ model, store, clock, leaseMs: LEASE_MS, contextFor, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '' }, async () => body() as never);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const one = open(() => mayReturn.promise);
+  await one.clerk.start('Pay.', { runId: 'run', context: {} });
+  await eventually(async () => expect(JSON.stringify(await store.read('run'))).toContain('call-started'));
+  now += 2 * LEASE_MS;
+  const two = open(() => 'paid', {});
+  await two.runs.drive('run');
+  expect(await two.runs.wait('run')).toMatchObject({ status: 'waiting' });
+  await two.runs.stop();
+  const stopping = one.runs.stop();
+  mayReturn.resolve('late');
+  await stopping;
+  await eventually(async () => expect(await store.due(10)).toEqual(['run']));
+  expect(JSON.stringify(await store.read('run'))).toContain('"output":"late"');
+});
