@@ -11,7 +11,7 @@ import {
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { DEADLINE, type Decision, type EditBound, event, type InterruptKind, type Result } from '../core/event.ts';
 import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
-import { toJson } from '../core/json.ts';
+import { copyOf, type Json, toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
 import { boundEdit } from './reading.ts';
 import type { Run } from './run.ts';
@@ -183,13 +183,12 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `there is no tool ${call.name} here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
-    return misfits(() => tool.output.validate(decision.output), where, `the answer to ${call.name} (${call.ref})`);
+    return misfits(tool.output, decision.output, where, `the answer to ${call.name} (${call.ref})`);
   // Also where a tool has taken the place of the question since.
   if (!tool.body || isQuestion(call))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
   if (decision.type === 'inside' || decision.input === undefined) return [];
-  const { input } = decision;
-  return misfits(() => tool.input.validate(input), where, `the edited input of ${call.name} (${call.ref})`);
+  return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);
 }
 
 /** The agent that asks is gone. When it is back, it goes on with what was decided, and does not check it. */
@@ -198,20 +197,22 @@ async function checkWithout(agent: string, leaf: Leaf, defined: Tools): Promise<
   const what = `${call.name} (${call.ref})`;
   if (decision.type === 'respond') {
     const tool = defined.get(call.name);
-    if (tool) return misfits(() => tool.output.validate(decision.output), where, `the answer to ${what}`);
+    if (tool) return misfits(tool.output, decision.output, where, `the answer to ${what}`);
     if (isInDoubt(call)) return [];
   } else if (!('input' in decision) && !isQuestion(call)) return [];
   const problem = `a decision on ${what} cannot be checked, as there is no agent ${agent} here; ${WITHOUT_TOOL}`;
   return [{ where, problem }];
 }
 
+/** The schema has a copy: it cannot change what was decided. */
 async function misfits(
-  check: () => ReturnType<ToolDefinition['input']['validate']>,
+  schema: ToolDefinition['input'],
+  given: Json,
   where: string,
   what: string,
 ): Promise<readonly DecisionFault[]> {
   try {
-    const checked = await check();
+    const checked = await schema.validate(copyOf(given));
     if (checked.ok) return [];
     const problem = `${what} does not fit its schema: ${checked.problems.join('; ')}`;
     return [{ where, problem, issues: checked.issues }];

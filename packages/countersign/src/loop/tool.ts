@@ -1,6 +1,7 @@
 // Tools: what the model may call, and the questions that pause its loop.
 
 import { messageOf, UsageError } from '../core/errors.ts';
+import { copyOf } from '../core/json.ts';
 import { keysOf } from '../core/known-keys.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../models/model.ts';
@@ -301,7 +302,8 @@ function fits(schema: Schema, value: unknown, what: string, part: ToolRequestPar
   const { name, ref } = part.toolRequest;
   let checked: ReturnType<Schema['validate']>;
   try {
-    checked = schema.validate(value);
+    // A copy: what is decided is what the caller gave.
+    checked = schema.validate(copyOf(value));
   } catch (cause) {
     const message = `${what} (${ref}) could not be checked, as its schema threw: ${messageOf(cause)}.`;
     throw new UsageError('invalid-decision', { tool: name, ref }, message, { cause });

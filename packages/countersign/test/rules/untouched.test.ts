@@ -11,7 +11,7 @@ import {
   z,
 } from 'countersign';
 import { describe, expect, test } from 'vitest';
-import { calls, deepFreeze, failureOf, nth, only, payTool, requests, scripted, travelled } from './support.ts';
+import { calls, deepFreeze, failureOf, nth, only, outputs, payTool, requests, scripted, travelled } from './support.ts';
 
 const ask = interrupt({ name: 'ask', description: 'Asks.' });
 
@@ -252,5 +252,35 @@ describe('rule 4: nothing given is changed', () => {
       thoughtSignature: 'sig',
       nested: { n: 0 },
     });
+  });
+
+  test.each([true, false])('a schema that changes what it checks changes no decision (stored: %s)', async (stored) => {
+    const paid: unknown[] = [];
+    const doubled = z.any().transform((given) => {
+      given.amount *= 2;
+      return given;
+    });
+    const schemas = { inputSchema: doubled, outputSchema: doubled, inputJsonSchema: {}, outputJsonSchema: {} };
+    const config = { description: '', ...schemas };
+    const pay = tool({ name: 'pay', needsApproval: true, ...config }, (input) => {
+      paid.push({ ...input });
+      return { amount: 0 };
+    });
+    const count = interrupt({ name: 'count', ...config });
+    const asked = calls({ name: 'pay', ref: 'a', input: { amount: 1 } }, { name: 'count', ref: 'b' });
+    const { ai } = scripted([asked, 'done'], stored ? { store: memoryStore() } : {});
+    const chat = ai.defineAgent({ name: 'clerk', tools: [pay, count] }).chat(stored ? { runId: 'run' } : {});
+    const { interrupts } = await chat.send('go');
+    const edit = { amount: 5 };
+    const answer = { amount: 3 };
+    const done = await chat.send({
+      resume: {
+        approve: pay.approve(nth(interrupts, 0), { edit }),
+        respond: count.respond(nth(interrupts, 1), answer),
+      },
+    });
+    expect([edit, answer]).toEqual([{ amount: 5 }, { amount: 3 }]);
+    expect(paid).toEqual([{ amount: 10 }]);
+    expect(outputs(done.messages)[1]).toEqual({ amount: 3 });
   });
 });
