@@ -219,15 +219,16 @@ export class Picture {
   #ask(key: string, pending: PendingCard, at: number | undefined): void {
     const card = this.#options.card(key, pending, at);
     if (!this.#current) this.#begin();
-    const piece =
-      this.#tools.get(card.toolCallId) ?? this.#add(toolPiece(card.toolCallId, card.tool, pending.input, 'input'));
+    // What would run, as on the card: a page may show the call itself and let it be approved.
+    const { toolCallId, tool, input } = card;
+    const piece = this.#tools.get(toolCallId) ?? this.#add(toolPiece(toolCallId, tool, input, 'input'));
     piece.cards.set(key, card);
     this.#asked.set(key, piece);
     const { callId } = pending.part.metadata ?? {};
-    if (typeof callId === 'string') this.#refs.set(callId, card.toolCallId);
+    if (typeof callId === 'string') this.#refs.set(callId, toolCallId);
     const isQuestion = pending.kind === 'question';
     this.#change(piece, {
-      input: pending.input,
+      input,
       at: { state: isQuestion ? 'question' : 'asked' },
       approvalId: isQuestion ? undefined : key,
     });
@@ -272,7 +273,9 @@ export class Picture {
     if (!piece) return;
     if (event.type === 'call-settled') return this.#end(piece.id, event.result);
     const call = callOf(this.#state, event.callId);
-    if (call) this.#change(piece, { input: call.input });
+    if (!call) return;
+    const { runsWith = call.input } = call;
+    this.#change(piece, { input: runsWith });
   }
 
   #answered({ toolResponse, metadata }: ToolResponsePart): void {

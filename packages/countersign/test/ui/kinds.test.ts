@@ -1,5 +1,5 @@
 // Questions of every kind in the browser: asked in a body, asked again, too late, in doubt.
-import { countersign, memoryStore, z } from 'countersign';
+import { countersign, memoryStore, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
@@ -116,4 +116,26 @@ test('a call that nobody knows the end of is asked about, and a plain yes is not
   await client.post({ decisions: [{ interruptId: id, decision: { type: 'respond', output: 'it was done' } }] });
   expect(client.tools).toMatchObject([{ state: 'output-available', output: 'it was done' }]);
   expect(started).toBe(1);
+});
+
+test.each([undefined, 'sealed'])('a call that waits shows what would run, defaults included (%s)', async (sealed) => {
+  const given: unknown[] = [];
+  const inputSchema = z.object({ n: z.number(), unit: z.string().default('kg') });
+  const work = tool({ name: 'work', description: '', inputSchema, needsApproval: true }, (input) => {
+    given.push(input);
+  });
+  const model = scriptedModel([{ calls: [{ name: 'work', ref: 'w1', input: { n: 1 } }] }, 'Done.']);
+  const ai = countersign({ model, ...(!sealed && { store: memoryStore() }) });
+  const route = chatRoute(ai.defineAgent({ name: 'worker', tools: [work] }), {
+    demo: true,
+    ...(sealed && { secret: 'a secret of at least thirty-two bytes!' }),
+  });
+  const fetch = (input: unknown, init?: RequestInit) => route.POST(new Request(input as string, init));
+  const client = createClient(6, { api: 'http://localhost/api/chat', id: 'chat-1', auto: true, fetch });
+  await client.say('Work');
+  const shown = client.tools[0];
+  expect(shown).toMatchObject({ state: 'approval-requested', input: { n: 1, unit: 'kg' } });
+  await approve(client);
+  expect(client.text).toBe('Done.');
+  expect(given).toEqual([shown.input]);
 });
