@@ -160,13 +160,14 @@ export function resumptionOf(runId: string, state: State, resume: Resume): Resum
     const entry = entries.get(leaf.where);
     const found = cardOf(leaf);
     if (!entry || !found) return [];
-    return [[found.key, { card: found.card, settlement: settlementOf(entry) }] as const];
+    const edited = isEdit(entry.part) || 'input' in leaf.decision;
+    return [[found.key, { card: found.card, settlement: settlementOf(entry, edited) }] as const];
   });
   const late = faults.flatMap(({ where, stale }) => {
     const entry = stale && entries.get(where);
     if (!entry) return [];
     const key = interruptKey(runId, interruptIdOf(entry.part) ?? idByRef(entry.part, state));
-    return [{ where, key, decision: saidOf(entry) as DecisionInput }];
+    return [{ where, key, decision: saidOf(entry, isEdit(entry.part)) as DecisionInput }];
   });
   return { decided: new Map(decided), late };
 }
@@ -215,10 +216,10 @@ function entriesOf(resume: Resume): ReadonlyMap<string, Entry> {
   return new Map(all);
 }
 
-function settlementOf(entry: Entry): Signed {
+function settlementOf(entry: Entry, edited: boolean): Signed {
   const said = saidIn(entry.part);
   const text = (own: unknown) => (typeof own === 'string' ? own : null);
-  return { decision: saidOf(entry), by: text(said.by), channel: text(said.channel), note: text(said.note) };
+  return { decision: saidOf(entry, edited), by: text(said.by), channel: text(said.channel), note: text(said.note) };
 }
 
 /** What is said of the decision itself. An interrupt that is passed as one may tell of a decision before it. */
@@ -227,9 +228,14 @@ function saidIn(part: DecisionPart): Record<string, unknown> {
   return isObject(decision) && typeof decision.made === 'string' ? decision : {};
 }
 
-function saidOf({ verb, part }: Entry): Json {
+/** An interrupt that is passed as a decision may tell of an edit before it, beside the question that was decided then. */
+function isEdit({ metadata = {} }: DecisionPart): boolean {
+  return 'replacedInput' in metadata && !('resolvedInterrupt' in metadata);
+}
+
+function saidOf({ verb, part }: Entry, edited: boolean): Json {
   const said = saidIn(part);
-  const edited = 'toolRequest' in part && part.metadata !== undefined && 'replacedInput' in part.metadata;
+  const changed = 'toolRequest' in part && edited ? { input: part.toolRequest.input ?? null } : undefined;
   switch (verb) {
     case 'respond':
       return decisionOf({ type: verb, output: 'toolResponse' in part ? (part.toolResponse.output ?? null) : null });
@@ -237,10 +243,10 @@ function saidOf({ verb, part }: Entry): Json {
       return decisionOf({
         type: verb,
         resumed: part.metadata?.resumed,
-        ...(edited && { replaceInput: part.toolRequest.input ?? null }),
+        ...(changed && { replaceInput: changed.input }),
       });
     case 'approve':
-      return decisionOf({ type: verb, ...(edited && { edit: part.toolRequest.input ?? null }) });
+      return decisionOf({ type: verb, ...(changed && { edit: changed.input }) });
     case 'reject':
     case 'cancel':
       return decisionOf({ type: verb, ...(typeof said.reason === 'string' && { reason: said.reason }) });

@@ -1,5 +1,5 @@
 // What stored chats take and refuse: they are driven as their agent says, wherever that is.
-import { countersign, memoryStore, reject, restart, z } from 'countersign';
+import { approve, countersign, memoryStore, reject, restart, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 
@@ -74,6 +74,26 @@ test('what is meant and what is said is the same decision', async () => {
   await runs.decide(card?.id ?? '', { type: 'restart', resumed: true });
   const again = interrupts.map((interrupt) => restart(interrupt));
   expect((await chat.send({ resume: { restart: again } })).text).toBe('Done.');
+});
+
+test('who approves a call that another has edited before has edited nothing', async () => {
+  const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'a', input: { amount: 1 } }] }, 'Done.']);
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const config = { name: 'pay', description: '', inputSchema: z.object({ amount: z.number() }), needsApproval: true };
+  const pay = ai.defineTool(config, (_input, { resumed, interrupt }) => resumed ?? interrupt('Sure?'));
+  const chat = ai.defineAgent({ name: 'clerk', tools: [pay] }).chat({ runId: 'run' });
+  const edit = { amount: 2 };
+  const first = (await chat.send('Pay.')).interrupts.map((asked) => approve(asked, { edit, by: 'ann' }));
+  const { interrupts } = await chat.send({ resume: { approve: first } });
+  const resume = { approve: interrupts };
+  expect((await chat.send({ resume, by: 'bob' })).text).toBe('Done.');
+  expect((await chat.send({ resume, by: 'bob' })).text).toBe('Done.');
+  const { items } = await ai.runs.interrupts({ settled: true, order: 'oldest' });
+  expect(items.map(({ settlement }) => settlement)).toEqual([
+    expect.objectContaining({ decision: { type: 'approve', edit }, by: 'ann' }),
+    expect.objectContaining({ decision: { type: 'approve' }, by: 'bob' }),
+  ]);
+  expect(await ai.runs.decide(items[1]?.id ?? '', 'approve')).toMatchObject({ by: 'bob' });
 });
 
 test('who drives a run that is not there, or of an agent that is not, is told', async () => {
