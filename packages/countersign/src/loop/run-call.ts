@@ -25,10 +25,11 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   const changed = fresh ? undefined : changedKind(tool, call);
   if (changed !== undefined) return unavailable(run, driver, tool, call, changed);
   try {
-    if (fresh && (await askFirst(run, driver, tool, call))) return;
-    const input = await validInput(tool, call);
+    const passed = fresh ? await askFirst(run, driver, tool, call) : call;
+    if (passed === 'asked') return;
+    const input = await validInput(tool, passed);
     if (!input.ok) return await unread(run, driver, tool, call, input.text);
-    if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call))) return;
+    if (!fresh && isUnasked(tool, call) && (await gateAsks(run, driver, tool, call)) === 'asked') return;
     if (driver.signal?.aborted) return;
     await runBody(run, driver, tool, call, input.value);
   } catch (error) {
@@ -76,7 +77,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     const input = tool ? await validInput(tool, call) : undefined;
     if (tool && input?.ok) bound = await boundTo(tool, call, input.value);
     const mayRun = async (tool: ToolDefinition): Promise<boolean> => {
-      const passes = await passesGate(tool, call, approvalContext(driver, call));
+      const passes = await passesGate(tool, heldTo(call, bound), approvalContext(driver, call));
       if (!passes) found = NEEDS_APPROVAL;
       return passes;
     };
@@ -113,34 +114,44 @@ const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which
 
 const FOUND_NOTHING = ' A look-up found no trace of it, which does not prove that it will not still happen.';
 
-/** True when nothing is to run now: a person is asked first, or what they would be asked does not fit. */
-async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<boolean> {
-  if (tool.body) return tool.needsApproval !== false && gateAsks(run, driver, tool, call);
+/**
+ * `asked` when nothing is to run now: a person is asked first, or what they would be asked does not fit. Otherwise the call,
+ * held to what its gate has seen.
+ */
+type Passed = 'asked' | Call;
+
+/** A schema may make something else of the input each time. One that does not take what it makes cannot be held to it. */
+function heldTo(call: Call, { runsWith = call.input, readAnew }: Bound): Call {
+  return readAnew ? call : { ...call, runsWith };
+}
+
+async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<Passed> {
+  if (tool.body) return tool.needsApproval === false ? call : gateAsks(run, driver, tool, call);
   const input = await validInput(tool, call);
   if (!input.ok) {
     settle(run, call, failed(input.text));
-    return true;
+    return 'asked';
   }
   const payload = shown(await requestPayload(tool, input.value));
   if (payload.ok) pause(run, driver, tool, call, 'question', payload.value);
   else settle(run, call, failed(`The requestMetadata of ${call.name} is not JSON: ${payload.problem}.`));
-  return true;
+  return 'asked';
 }
 
-/** True when nothing is to run now, as above. The gate has a reading of its own, and cannot change what runs. */
-async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<boolean> {
+/** The gate has a reading of its own, and cannot change what runs. */
+async function gateAsks(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<Passed> {
   const input = await validInput(tool, call);
   if (!input.ok) {
     await unread(run, driver, tool, call, input.text);
-    return true;
+    return 'asked';
   }
   // Before the gate, which may change what it is given.
   const bound = await runsWithOf(tool, call, input.value);
   const approval = await askGate(tool, input.value, approvalContext(driver, call));
-  if (approval === false) return false;
+  if (approval === false) return heldTo(call, bound);
   const options = approval === true ? {} : approval;
   pause(run, driver, tool, call, 'approval', approvalPayload(run, call, approval), options, bound);
-  return true;
+  return 'asked';
 }
 
 /** The card tells of earlier calls of this tool that failed and may have taken effect. */

@@ -164,6 +164,19 @@ describe('rule 9: the gate comes before the body', () => {
     ]);
   });
 
+  test('what a predicate lets pass is what runs, also where the schema fills in something else each time', async () => {
+    const seen: unknown[] = [];
+    const paid: unknown[] = [];
+    let price = 0;
+    const inputSchema = z.object({ item: z.string(), amount: z.number().default(() => ++price) });
+    const needsApproval = (input: unknown) => seen.push(input) > 1;
+    const pay = tool({ name: 'pay', description: '', inputSchema, needsApproval }, (input) => void paid.push(input));
+    const { ai } = scripted([calls({ name: 'pay', input: { item: 'pen' } }), 'done']);
+    await ai.generate({ prompt: 'go', tools: [pay] });
+    expect(paid).toHaveLength(1);
+    expect(paid).toEqual(seen);
+  });
+
   test('an input that does not fit is told to the model; the gate is not asked', async () => {
     const log: string[] = [];
     const pay = payTool(log, {

@@ -482,6 +482,23 @@ describe('a call in doubt', () => {
     expect(paid).toEqual([{ lines: [3, 2] }, { lines: [3, 2] }]);
   });
 
+  test('is run again with what its gate has seen', async () => {
+    let made = 0;
+    const seen: unknown[] = [];
+    const { deploy, paid, lapse } = versions({ to: 'ann' });
+    const schema = z.object({ to: z.string(), id: z.number().default(() => ++made) });
+    const config = { idempotent: true, needsApproval: (given: unknown) => seen.push(given) < 0 };
+    const old = deploy(schema, config, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(paid).toHaveLength(1));
+    lapse();
+    const next = deploy(schema, config);
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(paid).toHaveLength(2);
+    expect(paid).toEqual(seen);
+  });
+
   test('that nobody had to approve shows what would run, and runs with that', async () => {
     const { deploy, paid, lapse } = versions({ to: 'ann' });
     const old = deploy(withDefault(10), { needsApproval: false }, () => new Promise(() => undefined));
