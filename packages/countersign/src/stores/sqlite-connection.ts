@@ -2,8 +2,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../core/errors.ts';
-import { isBusy, isOfFile, movedFile, opensAnew, sqliteFailure } from './sqlite-failure.ts';
-import { type FilePlace, isSamePlace, placeOfFile, placesBeside } from './sqlite-file.ts';
+import { isBusy, isOfFile, movedFile, opensAnew, sqliteFailure, twoNames } from './sqlite-failure.ts';
+import { type FilePlace, isSamePlace, otherNameOf, placeOfFile, placesBeside } from './sqlite-file.ts';
 import { isMigratedSqlite, migrateSqlite } from './sqlite-schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
@@ -109,8 +109,11 @@ export class SqliteConnection {
 
   #open(): DatabaseSync {
     if (this.#database !== undefined) return this.#database;
-    if (this.#closed) throw closedError(this.#options.path);
-    const database = new DatabaseSync(this.#options.path);
+    const { path } = this.#options;
+    if (this.#closed) throw closedError(path);
+    const otherName = otherNameOf(path);
+    if (otherName !== undefined) throw twoNames(path, otherName);
+    const database = new DatabaseSync(path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
       const mode = (text: string) => database.prepare(text).get()?.journal_mode;
@@ -121,7 +124,7 @@ export class SqliteConnection {
       throw error;
     }
     this.#statements = new Map();
-    const place = placeOfFile(this.#options.path);
+    const place = placeOfFile(path);
     this.#places = place === undefined ? [] : [place];
     this.#database = database;
     return database;

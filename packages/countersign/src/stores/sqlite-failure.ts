@@ -38,6 +38,16 @@ export function movedFile(path: string, beside?: string): ProviderError {
   return new ProviderError('store-failed', { path }, message, { retryable: false });
 }
 
+/** Others may write to a log of their own, which is not seen here. */
+export function twoNames(path: string, how: 'link' | 'mount'): ProviderError {
+  const [what, advice] =
+    how === 'link'
+      ? ['has another name (a hard link)', 'Remove the other name, or make a copy of the file']
+      : ['is mounted alone, without its folder', 'Mount the folder that it is in'];
+  const message = `${path} ${what}. The newest data is in a log beside each name, and who uses one does not see that of the other. ${advice}.`;
+  return new ProviderError('store-failed', { path }, message, { retryable: false });
+}
+
 const BUSY = 5;
 const LOCKED = 6;
 

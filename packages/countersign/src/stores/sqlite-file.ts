@@ -1,5 +1,5 @@
 // Which files of the disk a database is, so that it is noticed when one is taken away or another put in its place.
-import { realpathSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export type FilePlace = { readonly path: string; readonly device: bigint; readonly inode: bigint };
@@ -25,6 +25,35 @@ export function placesBeside({ path }: FilePlace): readonly FilePlace[] {
 }
 
 const NOWHERE = -1n;
+
+/**
+ * How the file may be in use by another name than its own, if it can be. The log and the locks are beside the name by which it
+ * was opened: those who use different ones neither see nor wait for each other.
+ */
+export function otherNameOf(path: string): 'link' | 'mount' | undefined {
+  if (path === ':memory:') return undefined;
+  try {
+    const file = statSync(path);
+    if (file.isFile() && file.nlink > 1) return 'link';
+    return mountPoints().includes(realpathSync(path)) ? 'mount' : undefined;
+  } catch {
+    // There is none yet, or it may not be looked at: SQLite itself says what it cannot do.
+    return undefined;
+  }
+}
+
+/** Those of this process, where the system tells them as Linux does. */
+function mountPoints(): readonly string[] {
+  try {
+    const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+    const unescaped = (name: string): string =>
+      name.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+    return lines.map((line) => unescaped(line.split(' ')[4] ?? ''));
+  } catch {
+    // No Linux.
+    return [];
+  }
+}
 
 /** Whether the path still stands for this file. It takes some microseconds. */
 export function isSamePlace({ path, device, inode }: FilePlace): boolean {
