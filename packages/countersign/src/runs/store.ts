@@ -196,6 +196,7 @@ export interface Store {
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
   /** False if the claim is no longer held. */
   renew(runId: string, token: string, leaseMs: number): Promise<boolean>;
+  /** Does nothing if the claim is not held, also where there is no such run; but rejects where nothing can be written. */
   release(runId: string, token: string): Promise<void>;
   /**
    * Runs that nobody holds and that are `running`, or that are `waiting` or `failed` and whose `wakeAt` has come; the longest

@@ -30,6 +30,7 @@ export function claimContract(check: Check): void {
     strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
     strictEqual(await store.renew('run', 'other', LONG_MS), false);
     await store.release('run', 'other');
+    await store.release('no such run', 'me');
     strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
     deepStrictEqual(await store.claim('run', 'me', LONG_MS), claimed);
     strictEqual(await store.renew('run', 'me', LONG_MS), true);

@@ -23,7 +23,7 @@ export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, call
   app.get('/healthz', () => Response.json({ status: 'ok' }));
   app.get('/readyz', async () => {
     if (isRetired()) return Response.json({ status: 'stopping' }, { status: 503 });
-    const store = await answersInTime(ai.runs.list({ limit: 1 }));
+    const store = await answersInTime(canWork(ai));
     return Response.json({ status: store ? 'ok' : 'store-failed' }, { status: store ? 200 : 503 });
   });
   if (metrics === 'off') return;
@@ -38,6 +38,14 @@ export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, call
     const text = await measures.text(ai);
     return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } });
   });
+}
+
+/**
+ * Reads, and gives up a claim that nobody has: that changes nothing, and fails where nothing can be written, as on a standby or
+ * in a file that was replaced.
+ */
+function canWork({ runs }: Countersign): Promise<unknown> {
+  return Promise.all([runs.list({ limit: 1 }), runs.store.release('readyz', 'nobody')]);
 }
 
 async function answersInTime(asked: Promise<unknown>): Promise<boolean> {
