@@ -1,9 +1,10 @@
 // The store in a SQLite file keeps the contract of stores, with a file and without.
+import { readFileSync } from 'node:fs';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import { creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';
 
 describe('sqliteStore on a file', () => {
@@ -110,5 +111,24 @@ test('an index of words of another shape is not asked until it is made anew', as
   await store.prepareSearch();
   expect(await found()).toBe(1);
   await store.close();
+  folder.remove();
+});
+
+test('no word of a deleted run is left in a file whose index was put together before it was vacuumed', async () => {
+  const folder = temporaryFolder();
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  await store.prepareSearch();
+  for (const id of ['other', 'one', 'last'])
+    await store.append(
+      creation(id, { opened: [interrupt(`${id}?`, id, { tool: id === 'one' ? 'xylophone' : 'pay' })] }),
+    );
+  await store.append(addition('one', 1, { status: 'done', settled: [{ id: 'one?', settlement: {} }] }));
+  expect(await store.delete('one')).toBe(true);
+  await store.close();
+  const file = new DatabaseSync(path);
+  file.exec("INSERT INTO countersign_search (countersign_search) VALUES ('optimize'); VACUUM");
+  file.close();
+  expect(readFileSync(path, 'latin1')).not.toContain('ylophon');
   folder.remove();
 });
