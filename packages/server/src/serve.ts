@@ -82,8 +82,7 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
     ...(dev && isLocal && { metrics: 'open' as const }),
     ...ofApp,
   });
-  // What makes lists fast among many questions; they work without it as well.
-  await ai.runs.store.prepareSearch().catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));
+  await prepareSearch(ai, app);
   const server = createServer(
     {
       headersTimeout: HEADERS_MS,
@@ -118,6 +117,29 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   };
   const letGo = options.handleSignals ? onSignals(app, close) : () => undefined;
   return { app, port: bound, url, loginUrl, close };
+}
+
+/** How long the search may take to be prepared before the server begins without. */
+const SEARCH_MS = 5_000;
+
+/**
+ * What makes lists fast among many questions; they work without it as well. Where transactions of others are open, such as that
+ * of a backup, PostgreSQL makes no index before they end: it goes on beside the server then.
+ */
+async function prepareSearch(ai: Countersign, app: App): Promise<void> {
+  const prepared = ai.runs.store
+    .prepareSearch()
+    .catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      const reason = 'It takes long. Until it is done, lists and searches look at every question.';
+      app.log('warn', 'search-not-prepared', { reason });
+      resolve();
+    }, SEARCH_MS);
+  });
+  await Promise.race([prepared, late]);
+  clearTimeout(timer);
 }
 
 /** Of several, Node takes the first, and whoever stands in front may have taken another. */

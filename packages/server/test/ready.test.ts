@@ -1,4 +1,4 @@
-// `/readyz` on stores that can be read and not written: whoever sends work there would have it refused.
+// When a server is ready: also while its search is still being prepared, and not on a store that takes no writes.
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,4 +34,23 @@ test('a server whose store takes no writes is not ready until it does', async ()
   vi.spyOn(store, 'release').mockRejectedValueOnce(refusal);
   expect(await readiness(url)).toEqual([503, { status: 'store-failed' }]);
   expect(await readiness(url)).toEqual([200, { status: 'ok' }]);
+});
+
+test('a server does not wait for ever until its search is prepared', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = memoryStore();
+  const asked = Promise.withResolvers<void>();
+  vi.spyOn(store, 'prepareSearch').mockImplementation(() => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  });
+  const logged: string[] = [];
+  const starting = startServer({ store, worker: false, log: ({ event }) => void logged.push(event) });
+  await asked.promise;
+  vi.advanceTimersByTime(5_000);
+  const { url } = await starting;
+  vi.useRealTimers();
+  expect(await readiness(url)).toEqual([200, { status: 'ok' }]);
+  expect(logged).toContain('search-not-prepared');
 });
