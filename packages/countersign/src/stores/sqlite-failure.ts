@@ -60,6 +60,8 @@ const KNOWN: ReadonlyMap<number, { readonly what: string; readonly retryable: bo
   [11, { what: '% is damaged; stop all processes that use it, then put a backup in its place', retryable: false }],
   [13, { what: 'The disk of % is full; make room and try again', retryable: true }],
   [14, { what: '% cannot be opened; make sure that its folder exists and may be written to', retryable: false }],
+  // SQLite itself has tried for ten seconds.
+  [15, { what: '% is held by somebody else who stopped in the middle of a write; try again', retryable: true }],
   [26, { what: '% is no SQLite database; choose another file', retryable: false }],
 ]);
 

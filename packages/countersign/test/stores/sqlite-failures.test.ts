@@ -121,6 +121,12 @@ test('a database of a newer version is not touched', async () => {
   database.close();
 });
 
+test('a process that stopped in the middle of a write is no fault of the file: it is tried again', () => {
+  const failure = sqliteFailure(Object.assign(new Error('locking protocol'), { errcode: 15 }), 'runs.db');
+  expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
+  expect(failure.message).toMatch(/runs\.db is held by somebody else.*try again/);
+});
+
 describe('a disk that is full', () => {
   test('is told from other failures by what SQLite itself says', () => {
     const database = new DatabaseSync(':memory:');
