@@ -12,7 +12,7 @@ import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { isAwaited, type LateResult, lateResults } from './late.ts';
+import { isAwaited, isForgotten, type LateResult, lateResults, warnOfForgotten } from './late.ts';
 import { Live, tellBoth } from './live.ts';
 import { fail } from './outcome.ts';
 import { Renewals } from './renewals.ts';
@@ -335,6 +335,7 @@ export class Drives {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
       const state = trustedState(loaded);
+      if (isForgotten(result, known, state)) warnOfForgotten(runId, result);
       if (state.ended || !isAwaited(result, known, state)) return;
       const { run, journal } = this.open(loaded.run, state, agent, { onStale: 'fail' });
       run.record(result);

@@ -26,6 +26,20 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
   return inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
 }
 
+/**
+ * The store had said that the call was started, and does not know of it any more: it was set back to a backup, or to a replica
+ * that was behind. Then somebody may let it run again, and only this process knows that it has run.
+ */
+export function isForgotten(result: LateResult, known: State, now: State): boolean {
+  const [started, call] = [callOf(known, result.callId), callOf(now, result.callId)];
+  return started?.phase.at === 'started' && call !== undefined && (call.starts ?? 0) < (started.starts ?? 0);
+}
+
+export function warnOfForgotten(runId: string, { callId }: LateResult): void {
+  const message = `The store has forgotten that call ${callId} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again.`;
+  process.emitWarning(message, { type: 'CountersignWarning', code: 'store-failed' });
+}
+
 /** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
 function isSameTry(started: Call, now: Call): boolean {
   // Who has not started it knows nothing of it, and another try since is not theirs to settle.
