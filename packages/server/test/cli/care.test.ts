@@ -147,6 +147,20 @@ describe('doctor and other places', { timeout: TIMEOUT }, () => {
     ]);
     expect(checks[2].text).toBe('the one of agents.ts answers, 0 waiting');
   });
+
+  test('a store that can only be read is not well', async () => {
+    writeFileSync(
+      place.path('agents.ts'),
+      `import { countersign, memoryStore } from 'countersign';
+      const store = memoryStore();
+      store.release = () => Promise.reject(new Error('It can only be read.'));
+      export const ai = countersign({ store });
+      ai.defineAgent({ name: 'own' });`,
+    );
+    const { code, stdout } = await place.countersign(['doctor']);
+    expect(stdout).toMatch(/^fail +store .*can only be read/m);
+    expect(code).toBe(1);
+  });
 });
 
 describe('migrate', { timeout: TIMEOUT }, () => {
