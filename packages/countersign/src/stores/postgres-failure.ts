@@ -48,11 +48,13 @@ export function violatedConstraint(error: unknown): string | undefined {
   return typeof constraint === 'string' ? constraint : undefined;
 }
 
+const READ_ONLY = '25006';
+
 /**
  * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a limit on
  * transactions, which ends the connection; a prepared statement that somebody has taken from it.
  */
-const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', '25006', '25P', '58', '26'];
+const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', READ_ONLY, '25P', '58', '26'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
   // Without a SQLSTATE the server has not answered: the connection failed, or was lost.
@@ -76,6 +78,7 @@ function isSqlState(code: string | undefined): code is string {
 }
 
 function adviceOn(code: string | undefined, retryable: boolean): string {
+  if (code === READ_ONLY) return 'It is a standby, or its user may only read: use the address of the primary.';
   switch (code?.slice(0, 2)) {
     case '28':
       return 'Correct the user or the password in the address.';

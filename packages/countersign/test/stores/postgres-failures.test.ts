@@ -158,6 +158,14 @@ test.each([
   expect(postgresFailure(error)).toMatchObject({ code: 'store-failed', retryable: true });
 });
 
+test('a server that takes no writes may be a standby, which is told', () => {
+  const error = Object.assign(new Error('cannot execute UPDATE in a read-only transaction'), { code: '25006' });
+  expect(postgresFailure(error)).toMatchObject({
+    retryable: true,
+    message: expect.stringMatching(/It is a standby, or/),
+  });
+});
+
 describe.runIf(postgres)('appends that are too long together', () => {
   test('are sent one by one', async () => {
     const pool = poolOn(await freshDatabase(), 2);
