@@ -8,13 +8,20 @@ import { LostSignal } from './signal.ts';
 import type { Within } from './sink.ts';
 import type { ApprovalContext, Inside, ToolContext } from './tool.ts';
 
-export function bodyContext(run: Run, driver: Driver, call: Call, interrupt: ToolContext['interrupt']): ToolContext {
+/** `unbegun` has the steps whose work was not begun yet. */
+export function bodyContext(
+  run: Run,
+  driver: Driver,
+  call: Call,
+  interrupt: ToolContext['interrupt'],
+  unbegun: Set<string>,
+): ToolContext {
   const inner = call.phase.at === 'open' ? call.phase.inner : undefined;
   return {
     context: driver.context,
     interrupt,
     resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
-    step: stepsOf(run, call),
+    step: stepsOf(run, call, unbegun),
     commitPoint: commitPointOf(run, call),
     signal: driver.signal ?? NEVER,
     callId: call.id,
@@ -34,10 +41,11 @@ export const approvalContext = (driver: Driver, call: Call): ApprovalContext => 
 const NEVER = new AbortController().signal;
 
 function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
-  return async () => {
+  const commit = async () => {
     note(run, call, event({ type: 'call-committed', callId: call.id }));
     await mustHold(run, call);
   };
+  return () => quietlyLost(commit());
 }
 
 export function insideOf(run: Run, driver: Driver, call: Call): Inside {
@@ -74,15 +82,18 @@ function isGoingOn({ state }: Run, callId: string): boolean {
   return !state.ended && callOf(state, callId)?.phase.at === 'started';
 }
 
-function stepsOf(run: Run, call: Call): ToolContext['step'] {
+function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'] {
   const counts = new Map<string, number>();
-  return async (name, work) => {
+  const once: ToolContext['step'] = async (name, work) => {
+    if (typeof name !== 'string' || typeof work !== 'function')
+      throw new TypeError('A step takes a name and a function: step(name, () => work).');
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
     const step = count === 1 && !name.includes('#') ? name : `${name}#${count}`;
     const done = call.steps.get(step);
     if (done !== undefined) return copyOf(done) as never;
-    await mustHold(run, call);
+    unbegun.add(step);
+    await mustHold(run, call).finally(() => unbegun.delete(step));
     const output = toJson(await work());
     if (!output.ok)
       throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
@@ -90,6 +101,18 @@ function stepsOf(run: Run, call: Call): ToolContext['step'] {
     await mustHold(run, call);
     return copyOf(output.value) as never;
   };
+  return (name, work) => quietlyLost(once(name, work));
+}
+
+/** A body that does not wait for it is told in vain that it must not go on. That is no reason for Node to end the process. */
+function quietlyLost<T>(doing: Promise<T>): Promise<T> {
+  const given = new Promise<T>((resolve, reject) => {
+    doing.then(resolve, (error: unknown) => {
+      if (error instanceof LostSignal) given.catch(() => undefined);
+      reject(error);
+    });
+  });
+  return given;
 }
 
 /** A call that has its result takes no more: what still runs of its body comes too late. */

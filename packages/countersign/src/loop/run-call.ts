@@ -181,16 +181,26 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
   // Before the body, which may change what it is given.
   const given = copyOf(input);
   try {
-    const ctx = bodyContext(run, driver, call, memory.interrupt);
+    const unbegun = new Set<string>();
+    const ctx = bodyContext(run, driver, call, memory.interrupt, unbegun);
     const output = await tool.body?.(input, ctx, insideOf(run, driver, call));
     const asked = memory.first();
+    const [forgotten] = unbegun;
     if (asked) await pauseInBody(run, driver, tool, call, given, asked);
+    else if (forgotten !== undefined) threw(run, driver, tool, call, new NotAwaited(forgotten));
     else settle(run, call, await outputResult(tool, call, output));
   } catch (thrown) {
     const error = readableError(thrown);
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
     if (asked) return pauseInBody(run, driver, tool, call, given, asked);
     threw(run, driver, tool, call, error);
+  }
+}
+
+/** A step that begins after its call has its result does nothing: what the body returned does not count. */
+class NotAwaited extends Error {
+  constructor(step: string) {
+    super(`It ended before its step ${step} had begun. Await each step.`);
   }
 }
 
