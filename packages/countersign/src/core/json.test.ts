@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { sameJson, toJson } from './json.ts';
 
@@ -27,6 +28,13 @@ describe('toJson', () => {
     [new Date(0), '1970-01-01T00:00:00.000Z'],
     [{ toJSON: () => ({ shown: true }) }, { shown: true }],
     [Object.create(null), {}],
+    [
+      new (class Point {
+        x = 1;
+      })(),
+      { x: 1 },
+    ],
+    [runInNewContext('({})'), {}],
   ])('takes %o as JSON does', (value, expected) => {
     expect(toJson(value)).toEqual({ ok: true, value: expected });
   });
@@ -39,6 +47,11 @@ describe('toJson', () => {
     ['NaN', { a: { b: Number.NaN } }, 'at a.b: NaN is not a JSON number'],
     ['infinity', Number.POSITIVE_INFINITY, 'Infinity is not a JSON number'],
     ['a map', new Map(), 'a Map or Set is not JSON'],
+    ['a promise', { receipt: Promise.resolve(1) }, 'at receipt: a Promise is not JSON: it would be {}'],
+    ['an error', new TypeError('no'), 'an Error is not JSON: throw it, or give its message'],
+    ['a response', new Response('x'), 'a Response is not JSON: it would be {}'],
+    ['a generator', (function* () {})(), 'a Generator is not JSON: it would be {}'],
+    ['what is private', new (class Card {})(), 'an object of a class without fields is not JSON: it would be {}'],
     ['a __proto__ key', JSON.parse('{"a":{"__proto__":{"admin":true}}}'), 'at a: the key "__proto__" is not allowed'],
     [
       'a getter that throws',

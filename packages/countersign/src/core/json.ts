@@ -13,7 +13,8 @@ export type JsonCheck = { readonly ok: true; readonly value: Json } | { readonly
 /**
  * Copies `value` as plain JSON, so that nobody who keeps the original can change what was recorded.
  * As `JSON.stringify` does, it honours `toJSON` and leaves out properties that are `undefined`; unlike it, it refuses
- * what JSON would silently change or drop: functions, symbols, bigints, NaN, infinities, cycles, `__proto__` keys.
+ * what JSON would silently change or drop: functions, symbols, bigints, NaN, infinities, cycles, `__proto__` keys,
+ * errors, promises, and objects of other classes of which nothing would be left.
  */
 export function toJson(value: unknown): JsonCheck {
   const open: object[] = [];
@@ -40,8 +41,11 @@ export function toJson(value: unknown): JsonCheck {
     if (typeof toJSON === 'function') return copy(toJSON.call(value, ''), path);
     if (Array.isArray(value)) return copyArray(value, path);
     if (value instanceof Map || value instanceof Set) throw new NotJson(path, 'a Map or Set is not JSON');
+    if (value instanceof Error) throw new NotJson(path, 'an Error is not JSON: throw it, or give its message');
+    const keys = Object.keys(value);
+    if (keys.length === 0 && !isPlain(value)) throw new NotJson(path, `${kindOf(value)} is not JSON: it would be {}`);
     const out: Record<string, Json> = {};
-    for (const key of Object.keys(value)) {
+    for (const key of keys) {
       if (key === '__proto__') throw new NotJson(path, 'the key "__proto__" is not allowed');
       const item = (value as Record<string, unknown>)[key];
       if (item !== undefined) out[key] = copy(item, path === '' ? key : `${path}.${key}`);
@@ -85,6 +89,18 @@ export function sameJson(a: unknown, b: unknown): boolean {
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An object as `{}` makes it, in this realm or another, or one without a prototype. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Such as `a Response`. */
+function kindOf(value: object): string {
+  const name = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  return name === 'Object' ? 'an object of a class without fields' : `a ${name}`;
 }
 
 class NotJson extends Error {
