@@ -148,3 +148,39 @@ export function withMessages(error: CountersignError, messages: readonly Message
 export class NotPerformed extends Error {
   override readonly name = 'NotPerformed';
 }
+
+/**
+ * Bundlers and reloading servers load this package more than once in a process, and a store of one copy may serve another.
+ * So each copy takes the errors of the others for its own.
+ */
+function knownToAllCopies(Class: { readonly prototype: object }, name: string): void {
+  const mark = Symbol.for(`countersign.${name}`);
+  Object.defineProperty(Class.prototype, mark, { value: true });
+  Object.defineProperty(Class, Symbol.hasInstance, {
+    value(this: unknown, thrown: unknown): boolean {
+      // Classes that others derive from ours inherit this, and are no more than they are.
+      return (
+        Function.prototype[Symbol.hasInstance].call(this as object, thrown) || (this === Class && has(thrown, mark))
+      );
+    },
+  });
+}
+
+function has(thrown: unknown, mark: symbol): boolean {
+  try {
+    return typeof thrown === 'object' && thrown !== null && mark in thrown;
+  } catch {
+    // A proxy that refuses to be looked at is none of ours.
+    return false;
+  }
+}
+
+for (const [name, Class] of Object.entries({
+  CountersignError,
+  UsageError,
+  ConflictError,
+  ProviderError,
+  InvariantError,
+  NotPerformed,
+}))
+  knownToAllCopies(Class, name);
