@@ -50,6 +50,7 @@ test.each([
   { type: 'approve', edit: undefined },
   { type: 'restart', replaceInput: undefined },
   { type: 'respond', output: undefined },
+  'approve' as unknown as { type: 'approve' },
 ] as const)('a decision of which something was lost on the way is not sent: %o', async (decision) => {
   const server = await startServer();
   const client = await clientOf(server, 'ann');

@@ -42,6 +42,9 @@ export type Post = {
 export function readPost(body: unknown): Post {
   if (!isObject(body)) throw invalid('The body', 'must be an object');
   const chatId = checkChatId(body.id, 'id');
+  // Pages that post only the last message would otherwise say it to nobody.
+  if (body.messages === undefined && body.message !== undefined)
+    throw invalid('message', 'is not read. Post messages: [message]');
   const messages = readMessages(body.messages);
   const decisions = readDecisions(body.decisions);
   const last = messages.at(-1);

@@ -1,5 +1,6 @@
 // The chat route: `Request` in, `Response` out, for `useChat` of the AI SDK.
 import { UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
 import { readJson } from './body.ts';
@@ -60,6 +61,12 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     const found = await authorize(request, { chatId });
     if (found instanceof Response) throw found;
     if (found && typeof found.id === 'string' && found.id !== '') return found;
+    if (found && !isNobody(found))
+      throw new UsageError(
+        'invalid-options',
+        { status: 500 },
+        '`authorize` must give { id } with the id as a text, null for nobody, or a Response.',
+      );
     throw new UsageError('not-authorized', { status: 401 }, 'Sign in first: nobody is known who asks this.');
   }
 
@@ -89,6 +96,11 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       return sseResponse(await chat.take(post, signal), { ...uiStream, onLeft });
     }),
   };
+}
+
+/** Such as `{ id: session.user?.id }` where nobody is signed in. Anything else without an id is a mistake of the hook. */
+function isNobody(found: unknown): boolean {
+  return isObject(found) && 'id' in found && (found.id ?? '') === '';
 }
 
 const DEMO: Person = { id: 'demo' };

@@ -41,3 +41,37 @@ test('with a clock that tells no time, no seal can be decided on', async () => {
   expect((await post(url, { id: 'chat-1', messages: client.state.messages, decisions })).status).toBe(403);
   expect(ledger).toEqual([]);
 });
+
+const said = { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hello.' }] }] };
+const posted = (body: object) =>
+  new Request('http://app.test/api/chat', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+test.each([
+  [401, undefined],
+  [401, null],
+  [401, false],
+  [401, { id: undefined }],
+  [401, { id: '' }],
+  [500, { userId: 'ada' }],
+  [500, { id: 7 }],
+  [500, 'ada'],
+  [500, true],
+])('%i where `authorize` gives %o, and a mistake of it is told to onFault', async (status, person) => {
+  const faults: unknown[] = [];
+  const authorize = (() => person) as unknown as NonNullable<ChatRouteOptions['authorize']>;
+  const { POST } = chatRoute(agent, { authorize, onFault: (error) => faults.push(error) });
+  expect((await POST(posted(said))).status).toBe(status);
+  const mistake = expect.objectContaining({ message: expect.stringContaining('`authorize` must give { id }') });
+  expect(faults).toEqual(status === 500 ? [mistake] : []);
+});
+
+test('a page that posts its last message alone is told how', async () => {
+  const { messages, ...rest } = said;
+  const answer = await route({}).POST(posted({ ...rest, message: messages[0] }));
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ detail: 'message is not read. Post messages: [message].' });
+});

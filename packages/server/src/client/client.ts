@@ -161,6 +161,12 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
 
 /** JSON leaves out what is undefined, and the server would let run as it was what was to be changed. */
 function refuseLost(decision: { readonly [field: string]: unknown }): void {
+  if (typeof decision !== 'object' || decision === null)
+    throw new ApiError(
+      422,
+      'invalid-decision',
+      "A decision is an object, such as { type: 'approve' }; nothing was sent.",
+    );
   const lost = ['edit', 'replaceInput', 'output'].find((field) => field in decision && decision[field] === undefined);
   if (lost === undefined) return;
   const message = `The ${lost} of the decision is undefined, and nothing was sent. Leave it out, or say null.`;

@@ -39,6 +39,9 @@ export async function callerOf(
   }
   const found = await identify?.(request, origin);
   if (found && isPersonId(found.id)) return { person: identified(found), proof: 'hook' };
+  // Nobody has no id. Any other is one that was meant to be known.
+  if (found && typeof (found.id ?? '') !== 'string')
+    throw new UsageError('invalid-options', { status: 500 }, 'The id that `identify` gives must be a text.');
   const secret = readCookie(cookie, request.headers.get('cookie'));
   const person = secret === undefined ? undefined : await personOfSession(notes, secret);
   return person && { person, proof: 'session' };

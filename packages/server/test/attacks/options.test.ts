@@ -76,7 +76,7 @@ test.each([
   await expect(createToken(ai().runs.notes, given)).rejects.toEqual(refused(message));
 });
 
-test.each([{ scope: ['read'] }, { scopes: ['raed'] }, { scopes: 'read' }, { reach: 'everything' }])(
+test.each([{ scope: ['read'] }, { scopes: ['raed'] }, { scopes: 'read' }, { reach: 'everything' }, { id: 7 }])(
   'whoever is identified with %o is nobody, and the log says why',
   async (rights) => {
     const log: object[] = [];
