@@ -83,7 +83,8 @@ export class Runs {
     checkSigned(options);
     const says = startMessages(messages);
     await this.#drives.tellTime();
-    const runId = checkRunId(options.runId ?? this.#drives.newRunId());
+    const { runId: own = this.#drives.newRunId() } = options;
+    const runId = checkRunId(askedId('runId', own));
     const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
     const state = newState();
     const how = { create, onStale: 'fail', enter: true } as const;

@@ -64,6 +64,12 @@ describe.each(stores)('on %s', (_name, open) => {
     await refused(runs.list({ [field]: value }), new RegExp(`\`${field}\` is `));
   });
 
+  test.each([null, 5, '', {}])('a run is not started under an id of %j, nor under another one', async (runId) => {
+    const before = (await runs.list({ limit: 200 })).items.length;
+    await refused(start({ runId }), /`runId` is a text|A run's id must be/);
+    expect((await runs.list({ limit: 200 })).items).toHaveLength(before);
+  });
+
   test('what may be chosen is said', async () => {
     await refused(runs.interrupts({ order: 'random' as never }), /one of newest, oldest, not "random"/);
     await refused(runs.interrupts({ outcome: 'paid' as never }), /one of approved, edited, .*expired, not "paid"/);
