@@ -1,7 +1,7 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
-import { keysOf, refuseUnknownKeys } from './core/known-keys.ts';
+import { checkType, keysOf, refuseUnknownKeys } from './core/known-keys.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
@@ -116,6 +116,8 @@ export class Countersign {
     checkMaxTurns({ maxTurns });
     checkTimes({ leaseMs });
     checkContext(context);
+    for (const [name, given] of Object.entries({ newId, contextFor, onReminder, clock }))
+      checkType(name, given, 'function');
     if (retry !== false) refuseUnknownKeys('`retry`', retry, RETRY_KEYS);
     this.#promptDir = promptDir;
     this.#settings = {

@@ -117,6 +117,12 @@ describe('a value of the wrong kind is refused', () => {
     ['a controller to wait with', () => ai().runs.wait('r', any({ signal: new AbortController() }))],
     ['until', () => ai().runs.wait('r', any({ until: 'done' }))],
     ['a prompt without a name', () => ai().definePrompt(any({ prompt: 'x' }))],
+    ['drive: "false"', () => ai().runs.decide('r:c', 'approve', any({ drive: 'false' }))],
+    ['onError of a worker', () => ai().runs.work(any({ onError: 'log' }))],
+    ['contextFor', () => countersign(any({ contextFor: { user: 'ann' } }))],
+    ['onReminder', () => countersign(any({ onReminder: 'https://example.com' }))],
+    ['clock', () => countersign(any({ clock: 5 }))],
+    ['newId', () => countersign(any({ newId: 'id' }))],
   ])('%s', async (_what, call) => {
     expect(await refusal(call)).toMatchObject({ code: 'invalid-options' });
   });

@@ -30,6 +30,13 @@ export function checkChoice(field: string, value: unknown, choices: readonly str
   throw new UsageError('invalid-options', { field }, `\`${field}\` is one of ${choices.join(', ')}, not ${given}.`);
 }
 
+/** Throws if a value is given that is of another type. */
+export function checkType(field: string, value: unknown, type: 'boolean' | 'function'): void {
+  if (value === undefined || typeof value === type) return;
+  const given = value === null ? 'null' : `something of the type ${typeof value}`;
+  throw new UsageError('invalid-options', { field }, `\`${field}\` is a ${type}, not ${given}.`);
+}
+
 /** Those that share most of their letters, pair by pair, with the key. */
 function nearest(key: string, known: readonly string[]): readonly string[] {
   const own = pairsOf(key);

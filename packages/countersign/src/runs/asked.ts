@@ -1,31 +1,41 @@
 // What callers ask of the runs, checked once, so that every store answers the same.
 import { UsageError } from '../core/errors.ts';
-import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkChoice, checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { checkContext } from '../loop/options.ts';
 import { checkSignal } from '../models/abort.ts';
-import type { CancelOptions, DecideOptions, FollowOptions, WaitOptions } from './run-options.ts';
+import type {
+  CancelOptions,
+  DecideOptions,
+  FollowOptions,
+  InterruptListOptions,
+  RunListOptions,
+  WaitOptions,
+} from './run-options.ts';
 import type { InterruptQuery, RunQuery } from './store.ts';
 
-export function askedRuns(query: RunQuery): RunQuery {
-  refuseUnknownKeys('`list`', query, RUN_KEYS);
+export function askedRuns(options: RunListOptions): RunQuery {
+  refuseUnknownKeys('`list`', options, RUN_KEYS);
+  const query = paged(options);
   for (const field of ['agent', 'startedBy'] as const) checkText(field, query[field]);
   checkChoice('status', query.status, ['running', 'waiting', 'done', 'failed', 'cancelled']);
   checkChoice('order', query.order, ['newest', 'oldest']);
   return query;
 }
 
-const RUN_KEYS = keysOf<RunQuery>({
+const RUN_KEYS = keysOf<RunListOptions>({
   status: true,
   agent: true,
   startedBy: true,
   order: true,
-  after: true,
   limit: true,
+  cursor: true,
 });
 
-export function askedInterrupts(query: InterruptQuery): InterruptQuery {
+export function askedInterrupts(options: InterruptListOptions): InterruptQuery {
   // Whoever decides all that a filter finds does not decide everything because it is misspelt.
-  refuseUnknownKeys('`interrupts`', query, INTERRUPT_KEYS);
+  refuseUnknownKeys('`interrupts`', options, INTERRUPT_KEYS);
+  const query = paged(options);
+  checkType('settled', query.settled, 'boolean');
   for (const field of TEXTS) checkText(field, query[field]);
   for (const field of ['createdBefore', 'createdAfter'] as const) checkTime(field, query[field]);
   checkChoice('outcome', query.outcome, ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired']);
@@ -34,7 +44,7 @@ export function askedInterrupts(query: InterruptQuery): InterruptQuery {
   return query;
 }
 
-const INTERRUPT_KEYS = keysOf<InterruptQuery>({
+const INTERRUPT_KEYS = keysOf<InterruptListOptions>({
   settled: true,
   outcome: true,
   runId: true,
@@ -48,10 +58,15 @@ const INTERRUPT_KEYS = keysOf<InterruptQuery>({
   createdBefore: true,
   createdAfter: true,
   order: true,
-  after: true,
   limit: true,
+  cursor: true,
 });
 const TEXTS = ['runId', 'agent', 'tool', 'kind', 'label', 'startedBy', 'search'] as const;
+
+/** To a store, the cursor is what its page comes after. */
+function paged<T extends RunListOptions>({ cursor, limit = 50, ...query }: T) {
+  return { ...query, limit, ...(cursor !== undefined && { after: cursor }) };
+}
 
 export function askedFollow(options: FollowOptions): FollowOptions {
   refuseUnknownKeys('Following a run', options, FOLLOW_KEYS);
@@ -85,6 +100,7 @@ const WAIT_KEYS = keysOf<WaitOptions>({ until: true, signal: true });
 /** Who decides, on which card, and what comes with it. */
 export function askedDecide(what: string, options: DecideOptions): void {
   refuseUnknownKeys(what, options, DECIDE_KEYS);
+  checkType('drive', options.drive, 'boolean');
   checkSigned(options);
 }
 
@@ -123,7 +139,7 @@ export function checkSigned(said: {
     if (said[field] !== null) checkText(field, said[field]);
 }
 
-function checkText(field: string, value: unknown): void {
+export function checkText(field: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'string') throw notText(field, value);
 }
 

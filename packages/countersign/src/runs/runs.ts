@@ -103,17 +103,16 @@ export class Runs {
   }
 
   /** Runs, the newest first unless said otherwise, without their events. */
-  async list({ cursor, limit = 50, ...query }: RunListOptions = {}): Promise<Page<RunRecord>> {
-    return this.#store.listRuns(askedRuns({ ...query, limit, ...(cursor !== undefined && { after: cursor }) }));
+  async list(options: RunListOptions = {}): Promise<Page<RunRecord>> {
+    return this.#store.listRuns(askedRuns(options));
   }
 
   /**
    * Everything that waits for a person, the oldest first unless said otherwise. A question whose card was changed in the
    * store is left out, with a warning of the process; `interrupt` says what is wrong with it.
    */
-  async interrupts({ cursor, limit = 50, ...query }: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
-    const asked = askedInterrupts({ ...query, limit, ...(cursor !== undefined && { after: cursor }) });
-    const page = await this.#store.listInterrupts(asked);
+  async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
+    const page = await this.#store.listInterrupts(askedInterrupts(options));
     return { ...page, items: eachAlone(page.items, interruptView) };
   }
 

@@ -1,6 +1,6 @@
 // A worker: takes up runs that nobody drives, those whose deadline has come, and reminders.
 import { messageOf } from '../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { checkTimes, checkWhole } from '../loop/options.ts';
 import type { Drives } from './drives.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
@@ -36,6 +36,7 @@ export function startWorker(
   const { concurrency = 8, pollMs = 1_000 } = options;
   checkWhole({ concurrency });
   checkTimes({ pollMs });
+  checkType('onError', options.onError, 'function');
   // Whoever listens may fail as well, at once or later: the worker goes on.
   const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
   const search = new Search(store, drives, { concurrency, pollMs, onError });

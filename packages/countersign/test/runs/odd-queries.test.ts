@@ -50,6 +50,7 @@ describe.each(stores)('on %s', (_name, open) => {
     ['tool', noText],
     ['runId', 5n],
     ['search', 5],
+    ['settled', 'false'],
   ])('questions are not listed by a %s of %s', async (field, value) => {
     for (const settled of [false, true])
       await refused(runs.interrupts({ settled, [field]: value }), new RegExp(`\`${field}\` is `));
@@ -62,6 +63,16 @@ describe.each(stores)('on %s', (_name, open) => {
     ['startedBy', 5],
   ])('runs are not listed by a %s of %s', async (field, value) => {
     await refused(runs.list({ [field]: value }), new RegExp(`\`${field}\` is `));
+  });
+
+  test('a page begins at a cursor, and what else there is to ask for is said by that name', async () => {
+    await refused(runs.list({ after: 'run' } as never), /`list` takes no after/);
+    await refused(runs.interrupts({ after: 'run' } as never), /`interrupts` takes no after/);
+    await refused(runs.list({ label: 'money' } as never), /It takes: .*cursor/);
+  });
+
+  test('statistics are of runs of somebody who has a name', async () => {
+    await refused(runs.stats({ startedBy: 5 as never }), /`startedBy` is a text/);
   });
 
   test.each([null, 5, '', {}])('a run is not started under an id of %j, nor under another one', async (runId) => {
