@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, type ErrorCode } from '../core/errors.ts';
-import type { Append, InterruptRecord, LoadedRun, Store, StoredEvent } from '../runs/store.ts';
+import type { Append, InterruptRecord, LoadedRun, Page, Store, StoredEvent } from '../runs/store.ts';
 
 /** A fresh store without runs. */
 export type StoreUnderTest = {
@@ -112,4 +112,18 @@ export async function countDone(appends: readonly Promise<unknown>[], refusal: E
 
 export function ids(items: readonly Pick<InterruptRecord, 'id'>[]): readonly string[] {
   return items.map(({ id }) => id);
+}
+
+/** Every page from the first to the last. */
+export async function pagesOf<T>(
+  list: (after: { readonly after?: string }) => Promise<Page<T>>,
+): Promise<readonly (readonly T[])[]> {
+  const pages: (readonly T[])[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Page<T> = await list(cursor === undefined ? {} : { after: cursor });
+    pages.push(page.items);
+    cursor = page.cursor;
+    ok(pages.length < 1_000, 'The pages do not end.');
+  }
+  return pages;
 }

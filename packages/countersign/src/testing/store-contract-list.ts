@@ -1,15 +1,7 @@
 // The store contract: lists in pages, each item once, whatever is asked for.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../core/json.ts';
-import type {
-  InterruptOutcome,
-  InterruptQuery,
-  InterruptRecord,
-  Page,
-  RunQuery,
-  RunRecord,
-  Store,
-} from '../runs/store.ts';
+import type { InterruptOutcome, InterruptQuery, InterruptRecord, RunQuery, RunRecord, Store } from '../runs/store.ts';
 import {
   addition,
   type Check,
@@ -17,31 +9,20 @@ import {
   ids,
   interrupt,
   type OpenedInterrupt,
+  pagesOf,
   pass,
   pausedRun,
   refused,
 } from './store-contract-check.ts';
 
-/** Every page from the first to the last, and nothing twice. */
-async function walk<T>(list: (after: { after?: string }) => Promise<Page<T>>): Promise<readonly (readonly T[])[]> {
-  const pages: (readonly T[])[] = [];
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: Page<T> = await list(cursor === undefined ? {} : { after: cursor });
-    pages.push(page.items);
-    cursor = page.cursor;
-    ok(pages.length < 1_000, 'The pages do not end.');
-  }
-  return pages;
-}
-
 async function interrupts(store: Store, query: Partial<InterruptQuery>, limit = 3): Promise<readonly string[]> {
-  const pages = await walk<InterruptRecord>((after) => store.listInterrupts({ limit, ...query, ...after }));
+  const pages = await pagesOf<InterruptRecord>((after) => store.listInterrupts({ limit, ...query, ...after }));
   for (const page of pages) ok(page.length <= limit);
   return ids(pages.flat());
 }
 
 async function runs(store: Store, query: Partial<RunQuery>, limit = 3): Promise<readonly string[]> {
-  return ids((await walk<RunRecord>((after) => store.listRuns({ limit, ...query, ...after }))).flat());
+  return ids((await pagesOf<RunRecord>((after) => store.listRuns({ limit, ...query, ...after }))).flat());
 }
 
 const byName = (names: readonly string[]): readonly string[] => [...names].sort();
@@ -70,7 +51,9 @@ export function listContract(check: Check): void {
       ['a', 'b', 'c', 'd'].map((id) => interrupt(id, 'run')),
     );
     const lengths = async (limit: number): Promise<readonly number[]> =>
-      (await walk<InterruptRecord>((after) => store.listInterrupts({ limit, ...after }))).map(({ length }) => length);
+      (await pagesOf<InterruptRecord>((after) => store.listInterrupts({ limit, ...after }))).map(
+        ({ length }) => length,
+      );
     deepStrictEqual(await lengths(1), [1, 1, 1, 1]);
     deepStrictEqual(await lengths(2), [2, 2]);
     deepStrictEqual(await lengths(3), [3, 1]);

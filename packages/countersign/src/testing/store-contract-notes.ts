@@ -2,8 +2,7 @@
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../core/json.ts';
 import type { Note, Notes } from '../runs/notes.ts';
-import type { Page } from '../runs/page.ts';
-import { type Check, LONG_MS, pass, refused } from './store-contract-check.ts';
+import { type Check, LONG_MS, pagesOf, pass, refused } from './store-contract-check.ts';
 
 export function notesContract(check: Check): void {
   check('what is put is got again, under its collection and key', async ({ store: { notes } }) => {
@@ -107,14 +106,9 @@ export function notesContract(check: Check): void {
     await notes.put('lis', 'x', 1);
     await notes.put('list2', 'x', 1);
     for (const limit of [1, 3, 10, 99]) {
-      const found: string[] = [];
-      for (let after: string | null | undefined; after !== null; ) {
-        const page: Page<Note> = await notes.list('list', after === undefined ? { limit } : { limit, after });
-        ok(page.items.length <= limit);
-        found.push(...keysOf(page.items));
-        after = page.cursor;
-      }
-      deepStrictEqual(found, keys);
+      const pages = await pagesOf((after) => notes.list('list', { limit, ...after }));
+      for (const page of pages) ok(page.length <= limit);
+      deepStrictEqual(keysOf(pages.flat()), keys);
     }
     deepStrictEqual(keysOf((await notes.list('list', { after: 'aa', limit: 2 })).items), ['b', 'é']);
     deepStrictEqual(await notes.list('none', { limit: 2 }), { items: [], cursor: null });

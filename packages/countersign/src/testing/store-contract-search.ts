@@ -9,6 +9,7 @@ import {
   ids,
   interrupt,
   type OpenedInterrupt,
+  pagesOf,
   refused,
   type StoreUnderTest,
 } from './store-contract-check.ts';
@@ -34,14 +35,7 @@ async function ask(
 }
 
 async function found(store: Store, query: Partial<InterruptQuery>, limit = 2): Promise<readonly string[]> {
-  const all: string[] = [];
-  for (let after: string | null | undefined; after !== null; ) {
-    const asked = { limit, ...query, ...(after !== undefined && { after }) };
-    const page = await store.listInterrupts(asked);
-    all.push(...ids(page.items));
-    after = page.cursor;
-  }
-  return all;
+  return ids((await pagesOf((after) => store.listInterrupts({ limit, ...query, ...after }))).flat());
 }
 
 /** The same must be found when nothing was prepared, when it was before, and when it was afterwards. */

@@ -70,6 +70,29 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
       return { interrupt: (id) => known.get(id) ?? known.set(id, store.interrupt(id)).get(id) ?? store.interrupt(id) };
     },
   ],
+  'every page is the first': [
+    'without an index',
+    (store) => ({ listInterrupts: ({ after: _, ...query }) => store.listInterrupts(query) }),
+  ],
+  'every page of the notes is the first': [
+    'every note of its collection once',
+    ({ notes }) => ({
+      notes: {
+        get: (...asked) => notes.get(...asked),
+        getMany: (...asked) => notes.getMany(...asked),
+        put: (...asked) => notes.put(...asked),
+        remove: (...asked) => notes.remove(...asked),
+        list: (collection, { limit }) => notes.list(collection, { limit }),
+      },
+    }),
+  ],
+  'a reminder is given to everybody who asks': [
+    'each reminder goes to one',
+    (store) => ({
+      takeReminders: async (limit) =>
+        (await store.listInterrupts({ limit })).items.map((question) => ({ interrupt: question, attempt: 1 })),
+    }),
+  ],
   'a run is deleted although somebody went on with it': [
     'never both',
     (store) => ({
