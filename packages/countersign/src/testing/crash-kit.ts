@@ -1,8 +1,10 @@
 // The crash kit: runs a scenario, stops it before and after every write and every effect, drives on, and compares.
-import { messageOf } from '../core/errors.ts';
+import { CountersignError, messageOf, UsageError } from '../core/errors.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkWhole } from '../loop/options.ts';
 import type { CrashPlan, CrashPoint } from './crash-process.ts';
 import { type CrashResult, type CrashScenario, CrashTrial } from './crash-trial.ts';
-import type { StoreUnderTest } from './store-contract-check.ts';
+import { checkedSubject, type StoreUnderTest } from './store-contract-check.ts';
 
 export type { CrashEffect, CrashPoint } from './crash-process.ts';
 export type { CrashDecision, CrashProcess, CrashResult, CrashScenario } from './crash-trial.ts';
@@ -52,8 +54,10 @@ export type CrashReport = {
  *   },
  * });
  */
-export async function crashEverywhere({ scenario, makeStore, crashes = 1 }: CrashOptions): Promise<CrashReport> {
-  const subject = await makeStore();
+export async function crashEverywhere(options: CrashOptions): Promise<CrashReport> {
+  checkOptions(options);
+  const { scenario, makeStore, crashes = 1 } = options;
+  const subject = checkedSubject('makeStore', await makeStore());
   const results: CrashResult[] = [];
   const problems: string[] = [];
   let trials = 0;
@@ -86,7 +90,7 @@ export async function crashEverywhere({ scenario, makeStore, crashes = 1 }: Cras
   }
 
   try {
-    const undisturbed = await trialOf([]).run();
+    const undisturbed = await trialOf([]).run().catch(notBegun);
     const { run } = undisturbed;
     // A run that fails anyhow shows nothing.
     const failure = run.status === 'failed' ? [`the run failed: ${run.error?.message}`] : [];
@@ -96,6 +100,25 @@ export async function crashEverywhere({ scenario, makeStore, crashes = 1 }: Cras
   } finally {
     await subject.close();
   }
+}
+
+const KEYS = keysOf<CrashOptions>({ scenario: true, makeStore: true, crashes: true });
+
+/** What is wrong is said before anything is run: a kit that runs less than was meant finds nothing. */
+function checkOptions(options: CrashOptions): void {
+  refuseUnknownKeys('`crashEverywhere`', options, KEYS);
+  const { scenario, makeStore, crashes } = options;
+  checkWhole({ crashes });
+  if (typeof makeStore !== 'function') throw misused('`makeStore` must be a function that makes a store.');
+  if (typeof scenario?.open !== 'function' || typeof scenario.decide !== 'function')
+    throw misused('A scenario has `open` and `decide`, which are functions.');
+}
+
+const misused = (message: string): UsageError => new UsageError('invalid-options', {}, message);
+
+function notBegun(error: unknown): never {
+  if (!(error instanceof CountersignError && error.code === 'unknown-run')) throw error;
+  throw misused('`begin` of the scenario has started no run in the store under the `runId` that `open` was given.');
 }
 
 function compare(result: CrashResult, undisturbed: CrashResult): readonly string[] {
@@ -108,6 +131,11 @@ function compare(result: CrashResult, undisturbed: CrashResult): readonly string
   for (const [name, happened] of countEffects(result)) {
     const usual = countEffects(undisturbed).get(name) ?? 0;
     if (happened > usual) problems.push(`${name} happened ${happened} times instead of ${usual}`);
+  }
+  // One that is missing does not make up for one that happened twice.
+  for (const [name, most] of mostOfOneCall(result)) {
+    const usual = mostOfOneCall(undisturbed).get(name) ?? most;
+    if (most > usual) problems.push(`${name} happened ${most} times for one call instead of ${usual}`);
   }
   const asked = countQuestions(result);
   const usuallyAsked = countQuestions(undisturbed);
@@ -129,6 +157,19 @@ function countEffects({ effects }: CrashResult): ReadonlyMap<string, number> {
     known.add(place);
   }
   return counts;
+}
+
+/** How often each happened under one key, at most; where the receiver knows the key, that is its own affair. */
+function mostOfOneCall({ effects }: CrashResult): ReadonlyMap<string, number> {
+  const most = new Map<string, number>();
+  const counts = new Map<string, number>();
+  for (const { name, key } of effects.filter(({ repeatable }) => !repeatable)) {
+    const place = `${name} ${key}`;
+    const count = (counts.get(place) ?? 0) + 1;
+    counts.set(place, count);
+    most.set(name, Math.max(most.get(name) ?? 0, count));
+  }
+  return most;
 }
 
 function countQuestions({ decisions }: CrashResult): number {

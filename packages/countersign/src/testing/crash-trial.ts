@@ -1,5 +1,5 @@
 // One trial of a scenario: its process dies where the plan says, a new one takes over, until the run has ended.
-import { ConflictError, messageOf } from '../core/errors.ts';
+import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { DecisionInput } from '../runs/decision.ts';
 import type { Runs } from '../runs/runs.ts';
@@ -132,7 +132,7 @@ export class CrashTrial {
   #boot(store: Store): Alive {
     const process = new MortalProcess(store, this.#outside);
     const runId = this.#runId;
-    const { runs, begin } = this.#scenario.open({
+    const opened = this.#scenario.open({
       runId,
       // All processes and the store tell the same time, also where the store's own clock cannot be moved.
       store: { ...process.store, now: async () => this.#now },
@@ -142,7 +142,13 @@ export class CrashTrial {
         process.effect({ runId, name, key, output, repeatable }) as Promise<never>,
       effects: this.#outside.effects,
     });
-    return { process, store, runs, begin };
+    if (typeof opened?.begin !== 'function' || typeof opened.runs?.get !== 'function')
+      throw new UsageError(
+        'invalid-options',
+        {},
+        '`open` of a scenario gives { runs, begin }, and no promise of them.',
+      );
+    return { process, store, runs: opened.runs, begin: () => opened.begin() };
   }
 
   #view(): Promise<RunView> {

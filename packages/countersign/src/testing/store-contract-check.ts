@@ -1,7 +1,7 @@
 // What the parts of the store contract share: the appends they make, and how they look at what came of them.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CountersignError, type ErrorCode } from '../core/errors.ts';
+import { CountersignError, type ErrorCode, UsageError } from '../core/errors.ts';
 import type { Append, InterruptRecord, LoadedRun, Page, Store, StoredEvent } from '../runs/store.ts';
 
 /** A fresh store without runs. */
@@ -14,6 +14,16 @@ export type StoreUnderTest = {
   /** Called after each test; closes everything. */
   readonly close: () => Promise<void>;
 };
+
+/** Whoever gives a bare store is told so, and not that something of it is undefined. */
+export function checkedSubject(what: string, subject: StoreUnderTest): StoreUnderTest {
+  if (typeof subject?.store?.append === 'function' && typeof subject.close === 'function') return subject;
+  throw new UsageError(
+    'invalid-options',
+    {},
+    `\`${what}\` gives { store, close }, and \`advance\` and \`another\` if it can.`,
+  );
+}
 
 export type Check = (name: string, body: (subject: StoreUnderTest) => Promise<void>) => void;
 

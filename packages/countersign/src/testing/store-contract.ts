@@ -1,6 +1,6 @@
 // The contract of a store as tests: whoever writes a store of their own runs them, as we do on each of ours.
 import { appendContract } from './store-contract-append.ts';
-import type { StoreUnderTest } from './store-contract-check.ts';
+import { checkedSubject, type StoreUnderTest } from './store-contract-check.ts';
 import { claimContract } from './store-contract-claim.ts';
 import { deleteContract } from './store-contract-delete.ts';
 import { jsonContract } from './store-contract-json.ts';
@@ -25,7 +25,7 @@ export type TestFunctions = {
 export function storeContract(make: () => Promise<StoreUnderTest>, { describe, test }: TestFunctions): void {
   function check(name: string, body: (subject: StoreUnderTest) => Promise<void>): void {
     test(name, async () => {
-      const subject = await make();
+      const subject = checkedSubject('make', await make());
       try {
         await body(subject);
       } finally {

@@ -89,3 +89,53 @@ test('a scenario that fails without any crash', async () => {
   const { problems } = await crashEverywhere({ scenario, makeStore: onMemory });
   expect(problems[0]).toMatch(/^without a crash: the run failed: .*no key/);
 });
+
+test('one payment that is made twice does not make up for another that is not made', async () => {
+  const scenario: CrashScenario = {
+    open({ runId, store, clock, leaseMs, effect }) {
+      const model = scriptedModel(({ messages }) =>
+        messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay' }, { name: 'wire' }] },
+      );
+      const ai = countersign({ model, store, clock, leaseMs, retry: false });
+      const pay = ai.defineTool({ name: 'pay', description: '', idempotent: true }, (_input, { idempotencyKey }) =>
+        effect('money', idempotencyKey, 'paid'),
+      );
+      const wire = ai.defineTool({ name: 'wire', description: '' }, async (_input, { idempotencyKey }) => {
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        return effect('money', idempotencyKey, 'wired');
+      });
+      const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, wire] });
+      return { runs: ai.runs, begin: () => clerk.start('Pay.', { runId }) };
+    },
+    decide: () => 'approve',
+    settleDoubt: () => 'reject',
+  };
+  const { problems } = await crashEverywhere({ scenario, makeStore: onMemory });
+  expect(problems.join('\n')).toContain('money happened 2 times for one call instead of 1');
+});
+
+test.each<readonly [string, object, string]>([
+  ['misspelt options', { crash: 2 }, '`crashEverywhere` takes no crash'],
+  ['half a crash', { crashes: 0.5 }, 'crashes must be a whole number'],
+  ['no makeStore', { makeStore: undefined }, '`makeStore` must be a function'],
+  ['a bare store', { makeStore: async () => memoryStore() }, '`makeStore` gives { store, close }'],
+  ['no scenario', { scenario: undefined }, 'A scenario has `open` and `decide`'],
+  ['no person', { scenario: { ...payment({}), decide: undefined } }, 'A scenario has `open` and `decide`'],
+  [
+    'a promise',
+    { scenario: payment({}, { open: (async () => undefined) as never }) },
+    '`open` of a scenario gives { runs',
+  ],
+  ['no run', { scenario: payment({}, notBegun()) }, '`begin` of the scenario has started no run'],
+])('it says what is wrong with how it is called: %s', async (_what, given, message) => {
+  const options = { scenario: payment({}), makeStore: onMemory, ...given };
+  await expect(crashEverywhere(options)).rejects.toMatchObject({
+    code: 'invalid-options',
+    message: expect.stringContaining(message),
+  });
+});
+
+/** A start that nobody finds again, as it has an id of its own. */
+function notBegun(): Pick<CrashScenario, 'open'> {
+  return { open: (process) => payment({}).open({ ...process, runId: `another-than-${process.runId}` }) };
+}
