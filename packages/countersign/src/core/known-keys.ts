@@ -31,10 +31,14 @@ export function checkChoice(field: string, value: unknown, choices: readonly str
 }
 
 /** Throws if a value is given that is of another type. */
-export function checkType(field: string, value: unknown, type: 'boolean' | 'function'): void {
-  if (value === undefined || typeof value === type) return;
+export function checkType(field: string, value: unknown, type: 'boolean' | 'function' | 'string'): void {
+  if (value !== undefined && typeof value !== type) throw wrongType(field, value, type);
+}
+
+export function wrongType(field: string, value: unknown, type: 'boolean' | 'function' | 'string'): UsageError {
   const given = value === null ? 'null' : `something of the type ${typeof value}`;
-  throw new UsageError('invalid-options', { field }, `\`${field}\` is a ${type}, not ${given}.`);
+  const wanted = type === 'string' ? 'text' : type;
+  return new UsageError('invalid-options', { field }, `\`${field}\` is a ${wanted}, not ${given}.`);
 }
 
 /** Those that share most of their letters, pair by pair, with the key. */

@@ -1,6 +1,6 @@
 // What callers ask of the runs, checked once, so that every store answers the same.
 import { UsageError } from '../core/errors.ts';
-import { checkChoice, checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkChoice, checkType, keysOf, refuseUnknownKeys, wrongType } from '../core/known-keys.ts';
 import { checkContext } from '../loop/options.ts';
 import { checkSignal } from '../models/abort.ts';
 import type {
@@ -16,7 +16,7 @@ import type { InterruptQuery, RunQuery } from './store.ts';
 export function askedRuns(options: RunListOptions): RunQuery {
   refuseUnknownKeys('`list`', options, RUN_KEYS);
   const query = paged(options);
-  for (const field of ['agent', 'startedBy'] as const) checkText(field, query[field]);
+  for (const field of ['agent', 'startedBy'] as const) checkType(field, query[field], 'string');
   checkChoice('status', query.status, ['running', 'waiting', 'done', 'failed', 'cancelled']);
   checkChoice('order', query.order, ['newest', 'oldest']);
   return query;
@@ -36,7 +36,7 @@ export function askedInterrupts(options: InterruptListOptions): InterruptQuery {
   refuseUnknownKeys('`interrupts`', options, INTERRUPT_KEYS);
   const query = paged(options);
   checkType('settled', query.settled, 'boolean');
-  for (const field of TEXTS) checkText(field, query[field]);
+  for (const field of TEXTS) checkType(field, query[field], 'string');
   for (const field of ['createdBefore', 'createdAfter'] as const) checkTime(field, query[field]);
   checkChoice('outcome', query.outcome, ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired']);
   checkChoice('risk', query.risk, ['low', 'medium', 'high']);
@@ -85,7 +85,7 @@ export function askedAfter(after: number): number {
 /** An id that is a text; whether there is anything under it, the store knows. */
 export function askedId(field: 'runId' | 'interruptId', id: string): string {
   if (typeof id === 'string') return id;
-  throw notText(field, id);
+  throw wrongType(field, id, 'string');
 }
 
 export function askedWait(options: WaitOptions): WaitOptions {
@@ -136,16 +136,7 @@ export function checkSigned(said: {
 }): void {
   checkContext(said.context);
   for (const field of ['by', 'channel', 'note', 'reason'] as const)
-    if (said[field] !== null) checkText(field, said[field]);
-}
-
-export function checkText(field: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'string') throw notText(field, value);
-}
-
-function notText(field: string, value: unknown): UsageError {
-  const given = value === null ? 'null' : `something of the type ${typeof value}`;
-  return new UsageError('invalid-options', { field }, `\`${field}\` is a text, not ${given}.`);
+    if (said[field] !== null) checkType(field, said[field], 'string');
 }
 
 function checkTime(field: string, value: number | undefined): void {

@@ -1,7 +1,6 @@
 // The port for statistics: how many questions wait, what was decided since some time, and how long it took.
 import { UsageError } from '../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import { checkText } from './asked.ts';
+import { checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 
 /** Of what. */
 export type StatsQuery = {
@@ -61,7 +60,7 @@ const KEYS = keysOf<StatsOptions>({ days: true, startedBy: true });
 /** As many whole days as that, today's beginning included. */
 export function statsQuery(options: StatsOptions, now: number): StatsQuery {
   refuseUnknownKeys('`stats`', options, KEYS);
-  checkText('startedBy', options.startedBy);
+  checkType('startedBy', options.startedBy, 'string');
   const { days = 30, ...query } = options;
   if (!Number.isSafeInteger(days) || days < 1 || days > 3_660)
     throw new UsageError('invalid-options', { days }, `Statistics are of 1 to 3,660 days, not of ${days}.`);
