@@ -1,5 +1,6 @@
 // The store in the memory of this process: for tests, trials and runs that need not outlive it.
 import type { Json } from '../core/json.ts';
+import { refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -42,6 +43,7 @@ import { hasAll, searchWords, wordsOf } from './words.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
+  refuseUnknownKeys('memoryStore', options, ['now']);
   return new MemoryStore(monotoneClock(options.now));
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { refuseUnknownKeys } from '../core/known-keys.ts';
 import { errorCode, hasAnswered, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
@@ -34,14 +35,33 @@ export type PostgresClient = {
 /** Over the network, or by a socket of this computer. */
 const ADDRESS = /^(postgres(ql)?:|socket:|\/)/;
 
-export function checkAddress({ url, poolMax = 1 }: { readonly url: unknown; readonly poolMax?: unknown }): void {
+/** What `postgresStore` was given, whoever wrote it. One that is misspelt would be another place than was meant. */
+export function checkOptions(options: object): void {
+  refuseUnknownKeys('postgresStore', options, ['url', 'poolMax', 'pool', 'schema']);
+  const { schema, pool, url, poolMax } = options as { readonly [name: string]: unknown };
+  if (schema !== undefined) checkSchema(schema);
+  if ('pool' in options) checkPool(pool);
+  else checkAddress(url, poolMax);
+}
+
+/** PostgreSQL cuts off what is longer, and two long names may begin alike. */
+const LONGEST_NAME_BYTES = 63;
+
+function checkSchema(schema: unknown): void {
+  const isName = typeof schema === 'string' && schema !== '' && !schema.includes('\0');
+  if (isName && Buffer.byteLength(schema) <= LONGEST_NAME_BYTES) return;
+  const message = `\`schema\` of postgresStore is a name of 1 to ${LONGEST_NAME_BYTES} bytes, not ${JSON.stringify(schema)}.`;
+  throw new UsageError('invalid-options', { field: 'schema' }, message);
+}
+
+function checkAddress(url: unknown, poolMax: unknown = 1): void {
   if (typeof url !== 'string' || !ADDRESS.test(url)) throw noAddress(url);
   if (Number.isSafeInteger(poolMax) && Number(poolMax) >= 1) return;
   const message = `\`poolMax\` of postgresStore is a whole number of connections, at least 1, not ${poolMax}.`;
   throw new UsageError('invalid-options', { field: 'poolMax' }, message);
 }
 
-export function checkPool(pool: unknown): void {
+function checkPool(pool: unknown): void {
   if (isObject(pool) && typeof pool.query === 'function') return;
   const message =
     '`pool` of postgresStore is a Pool of `pg`, or anything with `query(text, values)`; it got something else.';

@@ -28,8 +28,7 @@ import { hasAnswered, postgresFailure, violatedConstraint } from './postgres-fai
 import { PostgresNotes } from './postgres-notes.ts';
 import {
   ask,
-  checkAddress,
-  checkPool,
+  checkOptions,
   closedError,
   connectTo,
   hearLosses,
@@ -97,8 +96,7 @@ export function postgresStore(options: string | PostgresPool | PostgresStoreOpti
   if (typeof options === 'string') return postgresStore({ url: options });
   if (!isObject(options)) throw noAddress(options);
   if ('query' in options) return postgresStore({ pool: options });
-  if ('pool' in options) checkPool(options.pool);
-  else checkAddress(options);
+  checkOptions(options);
   return new PostgresStore(options);
 }
 

@@ -1,6 +1,7 @@
 // The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
 import { resolve } from 'node:path';
 import { UsageError } from '../core/errors.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Notes } from '../runs/notes.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
@@ -66,12 +67,21 @@ export type SqliteStoreOptions = {
  * What a call has written is on the disk when it resolves.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
-  const { path, busyTimeoutMs = 10_000, now } = (typeof options === 'string' ? { path: options } : options) ?? {};
+  const given = (typeof options === 'string' ? { path: options } : options) ?? {};
+  const { path, busyTimeoutMs = 10_000, now } = given;
   // To SQLite, an empty path is a file that nobody finds again.
   if (typeof path !== 'string' || path === '')
     throw new UsageError('invalid-options', { field: 'path' }, 'sqliteStore needs the path of its file.');
+  refuseUnknownKeys('sqliteStore', given, KEYS);
+  // With what is no number, it would be waited for ever.
+  if (!Number.isFinite(busyTimeoutMs) || busyTimeoutMs < 0) {
+    const message = `\`busyTimeoutMs\` of sqliteStore is a number of milliseconds, not ${String(busyTimeoutMs)}.`;
+    throw new UsageError('invalid-options', { field: 'busyTimeoutMs' }, message);
+  }
   return new SqliteStore(fullPath(path), monotoneClock(now), busyTimeoutMs);
 }
+
+const KEYS = keysOf<SqliteStoreOptions>({ path: true, busyTimeoutMs: true, now: true });
 
 /** As it is now: the file may be opened anew when the process is in another folder. */
 function fullPath(path: string): string {

@@ -5,6 +5,8 @@ import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, test } from 'vitest';
 
+const query = async () => ({ rows: [] });
+
 test.each([
   ['PostgreSQL of nothing', () => postgresStore(undefined as never)],
   ['PostgreSQL of an empty address', () => postgresStore('')],
@@ -16,6 +18,18 @@ test.each([
   ['PostgreSQL of something with another query', () => postgresStore({ query: 'SELECT 1' } as never)],
   ['PostgreSQL without connections', () => postgresStore({ url: 'postgres:///runs', poolMax: 0 })],
   ['PostgreSQL of one connection and a half', () => postgresStore({ url: 'postgres:///runs', poolMax: 1.5 })],
+  ['PostgreSQL with a misspelt schema', () => postgresStore({ url: 'postgres:///runs', shema: 'mine' } as never)],
+  ['PostgreSQL with a schema that is no name', () => postgresStore({ url: 'postgres:///runs', schema: '' })],
+  ['PostgreSQL with null as its schema', () => postgresStore({ url: 'postgres:///runs', schema: null as never })],
+  [
+    'PostgreSQL with a schema that is cut off',
+    () => postgresStore({ url: 'postgres:///runs', schema: 'ä'.repeat(32) }),
+  ],
+  ['PostgreSQL of a pool with a misspelt schema', () => postgresStore({ pool: { query }, Schema: 'mine' } as never)],
+  ['SQLite with a misspelt option', () => sqliteStore({ path: 'runs.db', busyTimeoutMS: 5 } as never)],
+  ['SQLite that would wait for ever', () => sqliteStore({ path: 'runs.db', busyTimeoutMs: 'long' as never })],
+  ['SQLite that waits for less than nothing', () => sqliteStore({ path: 'runs.db', busyTimeoutMs: -1 })],
+  ['memory with a misspelt option', () => memoryStore({ clock: Date.now } as never)],
   ['SQLite of nothing', () => sqliteStore(undefined as never)],
   ['SQLite of an empty path', () => sqliteStore('')],
   ['SQLite of options without a path', () => sqliteStore({ path: undefined as never })],
