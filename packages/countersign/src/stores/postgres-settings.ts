@@ -21,11 +21,19 @@ const SETTINGS: readonly Setting[] = [
   UNLESS_ON('array_nulls'),
 ];
 
-/** Columns that `checkSettings` reads. */
-export const SETTINGS_SQL = SETTINGS.map(({ name }) => `current_setting('${name}') AS ${name}`).join(', ');
+const COMMIT = 'synchronous_commit';
 
-/** Throws if something would not come back as it was written. */
+/** Columns that `checkSettings` reads. */
+export const SETTINGS_SQL = [COMMIT, ...SETTINGS.map(({ name }) => name)]
+  .map((name) => `current_setting('${name}') AS ${name}`)
+  .join(', ');
+
+/**
+ * Throws if something would not come back as it was written. What may be lost when the server crashes is for its operator to
+ * say, who hears of it.
+ */
 export function checkSettings(row: Readonly<Record<string, unknown>>): void {
+  if (row[COMMIT] === 'off') warnOfCommits();
   for (const { name, fits, advice } of SETTINGS) {
     const value = String(row[name]);
     if (fits(value)) continue;
@@ -36,4 +44,14 @@ export function checkSettings(row: Readonly<Record<string, unknown>>): void {
 
 function inAddress(name: string, value: string): string {
   return `Add ?options=-c%20${name}%3D${value} to the address, or -c ${name}=${value} to the options of the pool.`;
+}
+
+/** Each process says it once, however many stores it opens. */
+let isTold = false;
+
+function warnOfCommits(): void {
+  if (isTold) return;
+  isTold = true;
+  const message = `The database has ${COMMIT} = off: if its server crashes, decisions and starts that were acknowledged can be lost, and calls can run twice. ${inAddress(COMMIT, 'on')}`;
+  process.emitWarning(message, { type: 'CountersignWarning', code: 'store-failed' });
 }

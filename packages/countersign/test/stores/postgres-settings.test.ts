@@ -84,6 +84,21 @@ describe.runIf(postgres)('a setting that would change what is kept', () => {
     expect(await onServer(server.url(name), "SELECT FROM pg_class WHERE relname LIKE 'countersign%'")).toEqual([]);
   });
 
+  test('is told of, once, where it is what a crash would lose', async () => {
+    const told: string[] = [];
+    const hear = ({ name, message }: Error): unknown => name === 'CountersignWarning' && told.push(message);
+    process.on('warning', hear);
+    const url = withSetting(await freshDatabase(), 'synchronous_commit', 'off');
+    for (let opened = 0; opened < 2; opened += 1) {
+      const store = postgresStore(url);
+      await store.append(creation(`run-${opened}`));
+      await store.close();
+    }
+    await new Promise(setImmediate);
+    process.off('warning', hear);
+    expect(told).toEqual([expect.stringContaining('synchronous_commit = off')]);
+  });
+
   test('is not one of these', async () => {
     const url = [
       ...[
