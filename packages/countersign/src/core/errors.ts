@@ -43,6 +43,8 @@ export const ERROR_CODES = {
     'The events of the run are not what was recorded: somebody changed the store. Nothing is run; look into it.',
   'reminder-failed':
     'The hook `onReminder` threw or took too long. `cause` is its error; it is called again after a pause.',
+  'context-failed':
+    '`contextFor` failed when a run was to be driven. Its message says why; drive the run again when it can be had.',
   'store-failed':
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
   'not-authorized': 'Nobody is known who asks this. Sign in, or pass `authorize` to the route.',

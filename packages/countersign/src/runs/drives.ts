@@ -20,7 +20,7 @@ import { type Rest, restOf } from './rest.ts';
 import type { NewRun, Store } from './store.ts';
 import { isLost, isStale } from './store-errors.ts';
 import { StoreTime } from './store-time.ts';
-import { leave, type StartedRun, startedOf, TakingUp } from './taking-up.ts';
+import { leave, type StartedRun, TakingUp } from './taking-up.ts';
 import { trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
@@ -237,9 +237,9 @@ export class Drives {
       this.live.emitter(journal.runId, () => run.state.turnsUsed),
     );
     try {
-      const looking = context || isLookedUp ? context : this.#options.contextFor(startedOf(journal.started));
+      const looking = context || isLookedUp ? context : this.#takingUp.contextOf(journal);
       // Without a pause where there is none: what happens at once is written together.
-      const given = isThenable(looking) ? await this.#takingUp.orLeft(looking) : looking;
+      const given = isThenable(looking) ? await looking : looking;
       if (given === 'left') {
         await leave(run, journal);
         return false;

@@ -1,5 +1,7 @@
 // Taking up runs that nobody drives. Their context is looked up under a claim that is kept, however long that takes.
+import { messageOf, UsageError } from '../core/errors.ts';
 import type { State } from '../core/state.ts';
+import { isThenable } from '../loop/options.ts';
 import type { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
@@ -109,14 +111,25 @@ export class TakingUp<Agent> {
     if (this.#drives.isStopping) return 'left';
     const renewed = this.#renewals.add(journal);
     try {
-      return await this.orLeft(this.#options.contextFor(startedOf(journal.started)));
+      return await this.#orLeft(this.#options.contextFor(startedOf(journal.started)));
     } finally {
       this.#renewals.delete(renewed);
     }
   }
 
+  /** For a run that is driven already: where it cannot be had, the run fails. */
+  contextOf({ started }: Journal): Context | undefined | Promise<Context | undefined | 'left'> {
+    try {
+      const looking = this.#options.contextFor(startedOf(started));
+      if (!isThenable(looking)) return looking;
+      return this.#orLeft(looking).catch((error: unknown) => Promise.reject(contextFailed(started, error)));
+    } catch (error) {
+      throw contextFailed(started, error);
+    }
+  }
+
   /** `left`: this process stops before it is there. */
-  async orLeft<T>(looking: T | PromiseLike<T>): Promise<T | 'left'> {
+  async #orLeft<T>(looking: T | PromiseLike<T>): Promise<T | 'left'> {
     const { promise: left, resolve } = Promise.withResolvers<'left'>();
     const leave = (): void => resolve('left');
     this.#leaving.add(leave);
@@ -128,8 +141,13 @@ export class TakingUp<Agent> {
   }
 }
 
-export function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
+function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
   return { id, agent, startedBy };
+}
+
+function contextFailed({ id }: StartedRun, cause: unknown): UsageError {
+  const message = `The context of run ${id} could not be looked up: ${messageOf(cause)}`;
+  return new UsageError('context-failed', { runId: id }, message, { cause });
 }
 
 /** Writes what is left, behind what others wrote meanwhile, and hands the run over. */

@@ -285,6 +285,23 @@ test('a context that is looked up, and is not there, is not looked up again', as
   await worker.stop();
 });
 
+test.each<[string, () => never | Promise<never>]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no database');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('no database'))],
+])('a look-up that %s when a run is started is told as what it is', async (_how, contextFor) => {
+  const ai = countersign({ model: scriptedModel([]), store: memoryStore(), contextFor, retry: false });
+  await ai.defineAgent({ name: 'clerk' }).start('Hello.', { runId: 'run' });
+  const { status, outcome } = await ai.runs.wait('run', { until: 'end' });
+  expect(status).toBe('failed');
+  const message = 'The context of run run could not be looked up: no database';
+  expect(outcome).toEqual({ error: { code: 'context-failed', message, retryable: false } });
+});
+
 describe('a context that is looked up for long', () => {
   const never = new Promise<never>(() => undefined);
 
