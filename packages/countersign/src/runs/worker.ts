@@ -42,23 +42,29 @@ export function startWorker(
   const search = new Search(store, drives, { concurrency, pollMs, onError });
   let stopped = false;
   let wake: (() => void) | undefined;
-  const notice = () => wake?.();
+  let isNews = false;
+  const notice = () => {
+    isNews = true;
+    wake?.();
+  };
   const stopWatching = store.watch(notice);
   const reminders = reminding && new Reminders(store, reminding, { pollMs, onError, onFreed: notice });
   drives.work();
   const working = (async () => {
     while (!stopped) {
+      isNews = false;
       // Neither keeps the other from its work.
       const looking = drives.isStopping ? [] : [search.once(), reminders?.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
-      if (stopped) return;
+      // What came while it looked may have come too late for that look.
+      if (stopped || isNews) continue;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pollMs);
         wake = () => {
           clearTimeout(timer);
           resolve();
         };
-        drives.onFreed = wake;
+        drives.onFreed = notice;
       });
     }
   })();

@@ -249,6 +249,24 @@ test('a time that no timer waits for is refused', () => {
   expect(() => countersign({ leaseMs: 2 ** 31 })).toThrow('leaseMs must be a whole number from 1 to 2147483647');
 });
 
+test('a run that is left while a worker looks is taken up at once', async () => {
+  const kept = memoryStore();
+  const [looks, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const due: Store['due'] = async (...given) => {
+    const ids = await kept.due(...given);
+    looks.resolve();
+    await found.promise;
+    return ids;
+  };
+  const { runs } = desk(changedStore(kept, { due }));
+  const worker = runs.work({ pollMs: 2 ** 31 - 1 });
+  await looks.promise;
+  await leftRun(kept, 'run');
+  found.resolve();
+  await eventually(async () => expect((await kept.read('run'))?.run).toMatchObject({ status: 'done' }));
+  await worker.stop();
+});
+
 test('a context that is looked up is waited for; while it cannot be had, a worker tries again', async () => {
   const store = memoryStore();
   await leftRun(store, 'left');
