@@ -1,6 +1,6 @@
 // The ledger in a store: each call is a run of its own, so it is decided once, and runs at most once.
 import { ConflictError } from '../core/errors.ts';
-import { DEADLINE, type Decision, type Result } from '../core/event.ts';
+import { type Decision, isByDeadline, type Result } from '../core/event.ts';
 import { sameJson } from '../core/json.ts';
 import { interruptKey } from '../runs/card.ts';
 import { shortHash } from '../runs/chain.ts';
@@ -254,7 +254,7 @@ function outcomeOf(result: Result): Outcome {
 function denialIn({ result, decision }: Standing & { at: 'settled' }): string | undefined {
   if (result.type === 'output' || result.type === 'error' || result.mayHaveActed) return undefined;
   // The words of the engine are for its own models; here the tool was the AI SDK's, and its user denied it.
-  if (decision?.type === 'reject' && decision.by !== DEADLINE) return deniedText(decision.reason);
+  if (decision?.type === 'reject' && !isByDeadline(decision)) return deniedText(decision.reason);
   if (decision?.type !== 'cancel') return undefined;
   return decision.reason === PASSED_OVER || decision.reason === MADE_UP ? decision.reason : result.text;
 }

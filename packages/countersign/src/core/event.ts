@@ -34,6 +34,11 @@ export type Interrupt = {
 /** Who decides when nobody has decided in time. */
 export const DEADLINE = 'deadline';
 
+/** A deadline decides through no channel; whoever decides through one is a person, whatever they are called. */
+export function isByDeadline({ by, channel }: Signed): boolean {
+  return by === DEADLINE && channel === undefined;
+}
+
 /** Who made a decision, through which channel, and what they noted beside it. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 

@@ -9,7 +9,7 @@ import {
   recordedBound,
 } from '../core/decide.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
-import { DEADLINE, type Decision, type EditBound, event, type InterruptKind, type Result } from '../core/event.ts';
+import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
 import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
@@ -109,7 +109,7 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
         type: 'rejected',
         ...refusal(
           call,
-          decision.by === DEADLINE ? 'was rejected, because its deadline passed' : 'was rejected by a person',
+          isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person',
           decision.reason,
         ),
       };

@@ -9,6 +9,7 @@ import {
   type Verb,
 } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
+import { DEADLINE } from '../core/event.ts';
 import { refsOf } from '../core/inside.ts';
 import { isObject, type Json, type JsonObject, toJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
@@ -219,7 +220,15 @@ function entriesOf(resume: Resume): ReadonlyMap<string, Entry> {
 function settlementOf(entry: Entry, edited: boolean): Signed {
   const said = saidIn(entry.part);
   const text = (own: unknown) => (typeof own === 'string' ? own : null);
-  return { decision: saidOf(entry, edited), by: text(said.by), channel: text(said.channel), note: text(said.note) };
+  const [by, channel, note] = [text(said.by), text(said.channel), text(said.note)];
+  return checkDecider({ decision: saidOf(entry, edited), by, channel, note });
+}
+
+/** Nobody is to be taken for a deadline: a person of that name says through what they decide. */
+export function checkDecider(signed: Signed): Signed {
+  if (signed.by !== DEADLINE || signed.channel !== null) return signed;
+  const message = `A decision by ${DEADLINE} without a channel is one that a deadline made. Pass the \`channel\` through which this person decides.`;
+  throw new UsageError('invalid-options', { field: 'by' }, message);
 }
 
 /** What is said of the decision itself. An interrupt that is passed as one may tell of a decision before it. */

@@ -26,6 +26,7 @@ import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
 import { changesOf } from './changes.ts';
 import {
+  checkDecider,
   type DecisionInput,
   decisionOf,
   decisionPart,
@@ -140,12 +141,12 @@ export class Runs {
       refuseExpired(interruptId, card, this.#drives.clock());
       await refuseOutdated(this.#store, interruptId, card, options.digest);
       const { verb, part } = decisionPart(card.part, decision, options);
-      const settlement = {
+      const settlement = checkDecider({
         decision: decisionOf(decision),
         by: options.by ?? null,
         channel: options.channel ?? null,
         note: options.note ?? null,
-      };
+      });
       const decided = new Map([[interruptId, { card, settlement }]]);
       const recorded = await this.#advance(loaded, state, { [verb]: part }, decided, options, mayBegin);
       if (typeof recorded === 'number') return { interruptId, runId, ...settlement, at: recorded };

@@ -298,3 +298,28 @@ test.each([
   await runs.wait(id);
   expect(paid).toEqual([5]);
 });
+
+describe('a person who is called like a deadline', () => {
+  test('is not taken for one: the model is told that a person refused', async () => {
+    const { runs, clerk } = bank();
+    const { id } = await clerk.start('Pay.');
+    const [card = ''] = (await runs.wait(id)).pending;
+    await runs.decide(card, 'reject', { by: 'deadline', channel: 'inbox' });
+    const { messages } = await runs.wait(id, { until: 'end' });
+    expect(JSON.stringify(messages)).toContain('was rejected by a person');
+    expect((await runs.interrupts({ settled: true, outcome: 'expired' })).items).toEqual([]);
+  });
+
+  test('says through what they decide, or decides nothing', async () => {
+    const { runs, clerk, paid } = bank();
+    const chat = clerk.chat({ runId: 'run' });
+    const { interrupts } = await chat.send('Pay.');
+    const [card = ''] = (await runs.wait('run')).pending;
+    const refused = { code: 'invalid-options', message: expect.stringContaining('Pass the `channel`') };
+    await expect(runs.decide(card, 'approve', { by: 'deadline' })).rejects.toMatchObject(refused);
+    await expect(chat.send({ resume: { approve: interrupts }, by: 'deadline' })).rejects.toMatchObject(refused);
+    const approved = interrupts.map((part) => approve(part, { by: 'deadline' }));
+    await expect(chat.send({ resume: { approve: approved } })).rejects.toMatchObject(refused);
+    expect({ status: (await runs.get('run')).status, paid }).toEqual({ status: 'waiting', paid: [] });
+  });
+});
