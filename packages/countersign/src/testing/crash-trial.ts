@@ -33,7 +33,8 @@ export type CrashScenario = {
   decide(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput | undefined;
   /**
    * What the person says of a call that was started and of which nobody knows how it ended. Unless given, the truth: it
-   * happened with this output if its effect is there, and run it if not.
+   * happened with this output if its effect is there, leave it if there is one whose key begins with that of the call, and
+   * run it if not.
    */
   settleDoubt?(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput;
   /** Everything that waits is decided at the same moment, not one after the other. */
@@ -277,9 +278,14 @@ async function untilRest<T>(
   }
 }
 
-/** What a person says who looks outside: it happened with this output, or it did not, so run it. */
+/**
+ * What a person says who looks outside: it happened with this output, or it did not, so run it. Of a call that makes
+ * several requests, with keys that begin with its own, nobody can say how it would have ended: it is left.
+ */
 function truthfully({ part }: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput {
-  const { callId = part.toolRequest.ref } = part.metadata ?? {};
+  const callId = String(part.metadata?.callId ?? part.toolRequest.ref);
   const happened = effects.find(({ key }) => key === callId);
-  return happened ? { type: 'respond', output: happened.output } : 'approve';
+  if (happened) return { type: 'respond', output: happened.output };
+  const isPart = (key: string) => key.startsWith(callId) && !/^\w/.test(key.slice(callId.length));
+  return effects.some(({ key }) => isPart(String(key))) ? 'reject' : 'approve';
 }

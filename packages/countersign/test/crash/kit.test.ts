@@ -44,6 +44,8 @@ test('a payment of a tool that declares nothing is well', async () => {
 test('a tool that says it may run twice, and may not', async () => {
   const { problems } = await crashEverywhere({ scenario: payment({ idempotent: true }), makeStore: onMemory });
   expect(problems.join('\n')).toContain('pay happened 2 times instead of 1');
+  // The same is not told twice.
+  expect(problems.join('\n')).not.toContain('for one call');
 });
 
 test('a person who has a call run again that had happened', async () => {
@@ -112,6 +114,31 @@ test('one payment that is made twice does not make up for another that is not ma
   };
   const { problems } = await crashEverywhere({ scenario, makeStore: onMemory });
   expect(problems.join('\n')).toContain('money happened 2 times for one call instead of 1');
+});
+
+test('a call that makes several requests, each with a key of its own, is not run again by the kit', async () => {
+  const scenario: CrashScenario = {
+    open({ runId, store, clock, leaseMs, effect }) {
+      const model = scriptedModel(({ messages }) =>
+        messages.some(({ role }) => role === 'tool') ? 'Booked.' : { calls: [{ name: 'book' }] },
+      );
+      const ai = countersign({ model, store, clock, leaseMs, retry: false });
+      const book = ai.defineTool(
+        { name: 'book', description: '', needsApproval: true },
+        async (_input, { step, idempotencyKey }) => {
+          await step('deposit', () => effect('deposit', `${idempotencyKey}-deposit`, 'paid'));
+          await step('rest', () => effect('rest', `${idempotencyKey}-rest`, 'paid'));
+          return 'booked';
+        },
+      );
+      const clerk = ai.defineAgent({ name: 'clerk', tools: [book] });
+      return { runs: ai.runs, begin: () => clerk.start('Book.', { runId }) };
+    },
+    decide: () => 'approve',
+  };
+  const { problems, results } = await crashEverywhere({ scenario, makeStore: onMemory });
+  expect(problems).toEqual([]);
+  expect(results.flatMap(({ crashes }) => crashes.map(({ what }) => what))).toContain('effect rest');
 });
 
 test.each<readonly [string, object, string]>([
