@@ -3,6 +3,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { z as z3 } from 'zod/v3';
 import { asSchema, type SchemaInput } from './schema.ts';
 
 const json = { type: 'object', properties: { amount: { type: 'number', minimum: 1 } }, required: ['amount'] };
@@ -61,6 +62,11 @@ describe('schemas that cannot be used', () => {
   test('a vendor that has no JSON Schema asks for it beside the schema', () => {
     const schema = asSchema(v.object({}), 'the inputSchema of tool pay');
     expect(() => schema.json()).toThrow('Pass it beside the schema as inputJsonSchema');
+  });
+
+  test('a schema of an older zod says which one it takes', () => {
+    const schema = asSchema(z3.object({}), 'the inputSchema of tool pay');
+    expect(() => schema.json()).toThrow('Take zod 4.2 or later, such as the `z` of countersign; or pass it beside');
   });
 
   test('a type that JSON does not have is named with the tool', () => {

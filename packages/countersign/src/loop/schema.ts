@@ -129,10 +129,12 @@ function toJsonSchema(schema: StandardSchema, where: string): JsonSchema {
       { cause },
     );
   }
+  // Of zod 3 and of 4.0 and 4.1, which an app may have of its own.
+  const update = vendor === 'zod' ? ' Take zod 4.2 or later, such as the `z` of countersign; or pass it' : ' Pass it';
   throw new UsageError(
     'unusable-schema',
     { where, vendor },
-    `${where} is a ${vendor} schema that cannot give its JSON Schema. Pass it beside the schema as inputJsonSchema or outputJsonSchema.`,
+    `${where} is a ${vendor} schema that cannot give its JSON Schema.${update} beside the schema as inputJsonSchema or outputJsonSchema.`,
   );
 }
 
