@@ -46,7 +46,7 @@ export type ChatRouteOptions = {
   readonly clock?: () => number;
   /** 15 seconds unless given. */
   readonly keepAliveMs?: number;
-  /** Hears of what went wrong here before an answer began, and of policies that threw; nobody else does: for a log. */
+  /** Hears of what went wrong here before an answer began, and of policies that threw; `console.error` does unless given. */
   readonly onFault?: (error: unknown, request: Request) => void;
   /** What the browser is told when the model or the network failed. */
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;

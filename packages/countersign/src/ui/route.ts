@@ -35,6 +35,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     );
   checkChatOptions(options);
   const chats = openChats(agent, options);
+  const { onFault = toConsole } = options;
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
   const uiStream = { ...stream, ...UI_STREAM };
   const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
@@ -45,7 +46,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       try {
         return (await policy(about, person)) === true;
       } catch (error) {
-        options.onFault?.(error, request);
+        onFault(error, request);
         return false;
       }
     };
@@ -71,7 +72,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   }
 
   return {
-    GET: answering(options.onFault, async (request) => {
+    GET: answering(onFault, async (request) => {
       const { chatId, what } = readPath(new URL(request.url).pathname);
       const person = await personOf(request, chatId);
       if (chats.type === 'sealed') return new Response(null, { status: 204 });
@@ -82,7 +83,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       const chunks = await chat.replay(signal);
       return chunks ? sseResponse(chunks, { ...uiStream, onLeft }) : new Response(null, { status: 204 });
     }),
-    POST: answering(options.onFault, async (request) => {
+    POST: answering(onFault, async (request) => {
       refuseOtherOrigins(request, options.allowedOrigins ?? []);
       const body = await readJson(request, limits);
       const post = readPost(body);
@@ -144,9 +145,14 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
   };
 }
 
+/** The address may hold secrets, and is left out. */
+function toConsole(error: unknown, { method }: Request): void {
+  console.error(`A ${method} request of the chat could not be served:`, error);
+}
+
 /** Whatever goes wrong becomes an answer. */
 function answering(
-  onFault: ChatRouteOptions['onFault'],
+  onFault: NonNullable<ChatRouteOptions['onFault']>,
   handle: (request: Request) => Promise<Response>,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -155,7 +161,7 @@ function answering(
     } catch (error) {
       if (error instanceof Response) return error;
       const answer = problemResponse(error);
-      if (answer.status >= 500) onFault?.(error, request);
+      if (answer.status >= 500) onFault(error, request);
       return answer;
     }
   };

@@ -1,7 +1,7 @@
 // The options of a chat route: what protects is taken as it was meant, or refused.
 import { countersign, memoryStore } from 'countersign';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createClient } from './client.ts';
 import { post, SECRET, serveChat } from './server.ts';
 
@@ -74,4 +74,13 @@ test('a page that posts its last message alone is told how', async () => {
   const answer = await route({}).POST(posted({ ...rest, message: messages[0] }));
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ detail: 'message is not read. Post messages: [message].' });
+});
+
+test('what fails here is in the log of the process, where nobody is named to hear of it', async () => {
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const away = new Error('The database is away.');
+  const { POST } = chatRoute(agent, { authorize: () => Promise.reject(away) });
+  expect((await POST(posted(said))).status).toBe(500);
+  expect(logged.mock.calls).toEqual([['A POST request of the chat could not be served:', away]]);
+  logged.mockRestore();
 });
