@@ -229,7 +229,7 @@ export class Drives {
     const renewed = this.#renewals.add(journal);
     // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
     const late = (events: readonly RunEvent[]): void => {
-      if (journal.hasBegun) void this.#late(agent, journal.runId, journal.durable, events).catch(() => undefined);
+      if (journal.hasBegun) void this.#late(agent, journal.runId, journal.own, events).catch(() => undefined);
     };
     run.onLate = late;
     const emit = tellBoth(
@@ -296,7 +296,7 @@ export class Drives {
     if (isStale(error)) {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
-      await this.#late(agent, journal.runId, journal.durable, journal.unwritten).catch(() => undefined);
+      await this.#late(agent, journal.runId, journal.own, journal.unwritten).catch(() => undefined);
       await this.#again(journal.runId, context);
       return false;
     }

@@ -43,6 +43,7 @@ export class Journal implements Sink {
   #run: Run | undefined;
   /** What the store knows. */
   #durable: State;
+  #own: State;
   #version: number;
   #hash: string;
   #create: NewRun | undefined;
@@ -64,6 +65,7 @@ export class Journal implements Sink {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#durable = options.state;
+    this.#own = options.state;
     this.#version = options.run.version;
     this.#hash = options.run.hash;
     this.#create = options.create;
@@ -83,9 +85,9 @@ export class Journal implements Sink {
     return this.#options.run;
   }
 
-  /** The run as far as this journal has written or read it. */
-  get durable(): State {
-    return this.#durable;
+  /** The run as this journal has last written it: what others recorded since, such as a doubt, is not in it. */
+  get own(): State {
+    return this.#own;
   }
 
   get token(): string {
@@ -328,6 +330,7 @@ export class Journal implements Sink {
   #appended(append: Append, after: State, claimed: boolean, asked: number): void {
     const { events, hash, claim } = append;
     this.#durable = after;
+    this.#own = after;
     this.#version += events.length;
     this.#hash = hash;
     this.#create = undefined;

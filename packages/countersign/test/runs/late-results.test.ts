@@ -1,7 +1,8 @@
 // Results that come after a run was taken over: only of the try that is on record, and only from who started it.
-import { countersign, memoryStore, NotPerformed, type ToolConfig } from 'countersign';
+import { countersign, memoryStore, NotPerformed, type Store, type ToolConfig } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
 const LEASE_MS = 60_000;
@@ -183,4 +184,53 @@ test('a result that comes after a stop is recorded, and the run is left to other
   await stopping;
   await eventually(async () => expect(await store.due(10)).toEqual(['run']));
   expect(JSON.stringify(await store.read('run'))).toContain('"output":"late"');
+});
+
+test('a result settles the doubt also where its process has seen that it was raised', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const looks = Promise.withResolvers<void>();
+  const wakes = Promise.withResolvers<void>();
+  const tookOver = Promise.withResolvers<void>();
+  const returns = Promise.withResolvers<string>();
+  // It falls asleep between renewing its claim and looking at what others recorded.
+  const sleepy = changedStore(store, {
+    read: async (runId, options) => {
+      if (options?.after) {
+        looks.resolve();
+        await wakes.promise;
+      }
+      return store.read(runId, options);
+    },
+    renew: async (...claim) => {
+      const isHeld = await store.renew(...claim);
+      if (!isHeld) tookOver.resolve();
+      return isHeld;
+    },
+  });
+  const open = (own: Store, leaseMs: number) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
+    );
+    const ai = countersign({ model, store: own, clock, leaseMs, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '' }, () => returns.promise);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const one = open(sleepy, SHORT_LEASE_MS);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await looks.promise;
+  now += LEASE_MS;
+  const two = open(store, LEASE_MS);
+  await two.runs.drive('run');
+  expect((await two.runs.wait('run')).status).toBe('waiting');
+  wakes.resolve();
+  await tookOver.promise;
+  await one.runs.settled();
+  returns.resolve('paid');
+  await eventually(async () => expect((await two.runs.get('run')).pending).toEqual([]));
+  const { events } = (await store.read('run')) ?? { events: [] };
+  expect(events.flatMap((event) => (event.type === 'call-settled' ? [event.result] : []))).toEqual([
+    { type: 'output', output: 'paid' },
+  ]);
 });
