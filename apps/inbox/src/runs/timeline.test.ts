@@ -52,6 +52,16 @@ test('a pause, its decision and the work after it are told apart', () => {
   });
 });
 
+test('a try that ended late is marked on its call', () => {
+  const result = { type: 'output', output: 1 };
+  const timeline = timelineOf([
+    replied(10, { a: 'pay' }),
+    at(20, 'call-settled', { callId: 'call_a', result }),
+    at(30, 'call-ended-late', { callId: 'call_a', result }),
+  ]);
+  expect(timeline?.lanes[1]?.marks).toEqual([{ is: 'failed', title: 'An earlier try ended late', at: 30 }]);
+});
+
 test('what goes on has no end', () => {
   const timeline = timelineOf([
     at(0, 'user-spoke'),

@@ -114,6 +114,9 @@ export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
         if (isRecord(event.result) && event.result.type === 'error')
           row?.marks.push({ is: 'failed', title: 'The tool failed', at: event.at });
         break;
+      case 'call-ended-late':
+        row?.marks.push({ is: 'failed', title: 'An earlier try ended late', at: event.at });
+        break;
       case 'run-failed':
         talk.marks.push({ is: 'failed', title: 'The run stopped for an error', at: event.at });
         thinksSince = event.at;

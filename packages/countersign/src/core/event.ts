@@ -117,6 +117,8 @@ type Fact =
     }
   | { readonly type: 'step-done'; readonly callId: string; readonly step: string; readonly output: Json }
   | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
+  /** What a body came to after others had said how its call stands. It happened, and changes nothing. */
+  | { readonly type: 'call-ended-late'; readonly callId: string; readonly result: Result }
   /** The body is about to do what cannot be undone. */
   | { readonly type: 'call-committed'; readonly callId: string }
   /** The run stopped for an error; whoever drives it on goes on from here. */
@@ -139,6 +141,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'step-done': true,
   'call-settled': true,
   'call-committed': true,
+  'call-ended-late': true,
   'run-failed': true,
   'run-went-on': true,
   'run-ended': true,

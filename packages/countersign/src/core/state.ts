@@ -49,6 +49,7 @@ export function fold(state: State, event: RunEvent): State {
       return closeIfSettled(
         changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'settled', result: event.result } })),
       );
+    case 'call-ended-late':
     case 'run-failed':
     case 'run-went-on':
       return state;

@@ -89,6 +89,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'call-held':
     case 'step-done':
     case 'call-committed':
+    case 'call-ended-late':
     case 'run-failed':
     case 'run-went-on':
     case 'run-ended':

@@ -12,7 +12,7 @@ import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { isAwaited, isForgotten, type LateResult, lateResults, warnOfForgotten } from './late.ts';
+import { endedLate, isAwaited, isForgotten, type LateResult, lateResults, warnOfForgotten } from './late.ts';
 import { Live, tellBoth } from './live.ts';
 import { fail } from './outcome.ts';
 import { Renewals } from './renewals.ts';
@@ -324,7 +324,7 @@ export class Drives {
 
   /**
    * Tools finished after their run was taken away. What they say is the truth, and settles the doubt that was raised
-   * about them, unless a person has settled it already.
+   * about them, unless a person has settled it already: then it is only put on record.
    */
   async #late(agent: AgentPort, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
     for (const result of lateResults(events)) await this.#lateResult(agent, runId, known, result);
@@ -335,17 +335,20 @@ export class Drives {
       const loaded = await this.#options.store.read(runId);
       if (!loaded) return;
       const state = trustedState(loaded);
-      if (isForgotten(result, known, state)) warnOfForgotten(runId, result);
-      if (state.ended || !isAwaited(result, known, state)) return;
+      if (isForgotten(result, known, state)) return warnOfForgotten(runId, result);
+      const isNews = !state.ended && isAwaited(result, known, state);
+      const fact = isNews ? result : endedLate(result, known, loaded.events);
+      // A run that failed stays as it is until somebody drives it.
+      if (!fact || (!isNews && loaded.run.status === 'failed')) return;
       const { run, journal } = this.open(loaded.run, state, agent, { onStale: 'fail' });
-      run.record(result);
+      run.record(fact);
       try {
         await journal.recorded();
       } catch (error) {
         if (isStale(error)) continue;
         throw error;
       }
-      if (journal.holds) await this.goOrLeave(agent, run, journal, {});
+      if (journal.holds) await (isNews ? this.goOrLeave(agent, run, journal, {}) : leave(run, journal));
       return;
     }
   }

@@ -1,7 +1,8 @@
 // Results that come late: from a tool that finished after its run was taken over by another worker.
 import { type Call, callOf, type State } from '../core/call.ts';
-import type { RunEvent } from '../core/event.ts';
+import { event, type Result, type RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
+import { sameJson } from '../core/json.ts';
 
 export type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
 
@@ -38,6 +39,25 @@ export function isForgotten(result: LateResult, known: State, now: State): boole
 export function warnOfForgotten(runId: string, { callId }: LateResult): void {
   const message = `The store has forgotten that call ${callId} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again.`;
   process.emitWarning(message, { type: 'CountersignWarning', code: 'store-failed' });
+}
+
+/** Of a body whose call others have settled, or started anew, since: what it came to, unless just that is on record. */
+export function endedLate(late: LateResult, known: State, recorded: readonly RunEvent[]): RunEvent | undefined {
+  const started = callOf(known, late.callId);
+  if (late.type !== 'call-settled' || started?.phase.at !== 'started' || started.phase.inside) return undefined;
+  const { callId, result } = late;
+  const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
+  const starts = ofCall.filter(({ type }) => type === 'call-started').length;
+  // After another try, that both came to the same says that both have acted.
+  const isTold = ofCall.some((event) => event.type === 'call-settled' && isSameResult(event.result, result));
+  return isTold && starts === started.starts ? undefined : event({ type: 'call-ended-late', callId, result });
+}
+
+/** Whoever said it. */
+function isSameResult(one: Result, other: Result): boolean {
+  if (one.type === 'output' || other.type === 'output')
+    return one.type === 'output' && other.type === 'output' && sameJson(one.output, other.output);
+  return one.type === other.type && one.text === other.text;
 }
 
 /** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */

@@ -234,3 +234,94 @@ test('a result settles the doubt also where its process has seen that it was rai
     { type: 'output', output: 'paid' },
   ]);
 });
+
+describe('a result that comes after its doubt was settled', () => {
+  /** The first process is stuck in its body; the second one takes over, and a person is asked. */
+  async function inDoubt() {
+    const stuck = Promise.withResolvers<unknown>();
+    const world = processes({}, () => stuck.promise);
+    const { one, two, lapse, mayReturn } = world;
+    await one.clerk.start('Pay.', { runId: 'run' });
+    lapse();
+    await two.runs.drive('run');
+    const { pending } = await two.runs.wait('run');
+    mayReturn.resolve();
+    const [asked = ''] = pending;
+    const late = async () =>
+      (await two.runs.recorded('run')).flatMap((event) => (event.type === 'call-ended-late' ? [event.result] : []));
+    /** The first one wakes up. Whatever comes of that has come of it. */
+    const wake = async (value: unknown) => {
+      stuck.resolve(value);
+      await one.runs.settled();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await one.runs.settled();
+    };
+    return { ...world, asked, late, wake };
+  }
+
+  test.each(['paid after all', 'paid'])('by another try is on record, and changes nothing: %s', async (output) => {
+    const { two, paid, asked, late, wake, results } = await inDoubt();
+    await two.runs.decide(asked, 'approve', { by: 'ann' });
+    await two.runs.settled();
+    const before = await two.runs.get('run');
+    expect(before).toMatchObject({ status: 'done' });
+    await wake(output);
+    expect(await late()).toEqual([{ type: 'output', output }]);
+    const { status, messages } = await two.runs.get('run');
+    expect({ status, messages }).toEqual({ status: 'done', messages: before.messages });
+    expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+    expect(await two.runs.verify('run')).toMatchObject({ ok: true });
+    expect(paid).toEqual(['paid']);
+    await two.runs.delete('run');
+  });
+
+  test.each(['running', 'waiting'] as const)('is on record also while the run goes on (%s)', async (status) => {
+    const stuck = Promise.withResolvers<unknown>();
+    const beside = status === 'waiting' ? [{ name: 'ask' }] : [];
+    const world = processes({}, () => stuck.promise, {}, beside);
+    const { one, two, lapse, paid, mayReturn } = world;
+    await one.clerk.start('Pay.', { runId: 'run' });
+    lapse();
+    await two.runs.drive('run');
+    const { items } = await two.runs.wait('run').then(() => two.runs.interrupts({ kind: 'unknown-outcome' }));
+    await two.runs.decide(items[0]?.id ?? '', 'approve');
+    await eventually(() => expect(paid).toEqual(['paid']));
+    if (status === 'waiting') {
+      mayReturn.resolve();
+      await two.runs.settled();
+    }
+    stuck.resolve('late');
+    const isLate = async () =>
+      expect((await two.runs.recorded('run')).map(({ type }) => type)).toContain('call-ended-late');
+    await eventually(isLate);
+    expect((await two.runs.get('run')).status).toBe(status);
+    mayReturn.resolve();
+    await two.runs.settled();
+    if (status === 'waiting') {
+      const [question] = (await two.runs.interrupts()).items;
+      await two.runs.decide(question?.id ?? '', { type: 'respond', output: 'yes' });
+      await two.runs.settled();
+    }
+    expect((await two.runs.get('run')).status).toBe('done');
+    expect(await two.runs.verify('run')).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    ['another', 'mine', ['theirs']],
+    ['the same', 'theirs', []],
+  ])('with %s by a person is on record only where it says something else', async (_which, said, told) => {
+    const { two, asked, late, wake } = await inDoubt();
+    await two.runs.decide(asked, { type: 'respond', output: said });
+    await two.runs.settled();
+    await wake('theirs');
+    expect((await late()).map((result) => 'output' in result && result.output)).toEqual(told);
+  });
+
+  test('of a run that was cancelled is on record', async () => {
+    const { two, late, wake } = await inDoubt();
+    await two.runs.cancel('run');
+    await wake('paid');
+    expect(await late()).toEqual([{ type: 'output', output: 'paid' }]);
+    expect((await two.runs.get('run')).status).toBe('cancelled');
+  });
+});

@@ -33,6 +33,18 @@ test('what happens inside a sub-agent is told under its name, once', () => {
   expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
 });
 
+test('a try that ended late is told apart from what counts', () => {
+  const read = createTimeline();
+  const settled = (type: string, output: string) => ({ type, callId: 'a', result: { type: 'output', output } });
+  const events = [replied('a', 'pay'), settled('call-settled', 'paid'), settled('call-ended-late', 'paid, too')];
+  const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));
+  expect(entries.map(({ what, tone }) => [what, tone])).toEqual([
+    ['calls pay', expect.anything()],
+    ['gives "paid"', 'done'],
+    ['an earlier try ended late, and gives "paid, too"', 'bad'],
+  ]);
+});
+
 test('a run that failed shows its reason', async () => {
   const model = scriptedModel([{ fail: { message: 'down' } }]);
   const ai = countersign({ model, store: memoryStore(), retry: false });

@@ -71,15 +71,17 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
       return [{ who: callOf(event.callId).name, what: `step ${visibleLine(event.step)} is done`, tone: 'quiet' }];
     case 'call-committed':
       return [{ who: callOf(event.callId).name, what: 'is about to act', tone: 'quiet' }];
+    case 'call-ended-late': {
+      const { name } = callOf(event.callId);
+      return [{ who: name, what: `an earlier try ended late, and ${resultLine(event.result)}`, tone: 'bad' }];
+    }
     case 'call-held':
       return [{ who: callOf(event.callId).name, what: 'stopped in the middle, and can go on', tone: 'quiet' }];
     case 'call-settled': {
       const { name, startedAt } = callOf(event.callId);
       const { result } = event;
       const tookMs = startedAt === undefined ? null : event.at - startedAt;
-      if (result.type === 'output')
-        return [{ who: name, what: `gives ${valueLine(result.output)}`, tone: 'done', tookMs }];
-      return [{ who: name, what: `${result.type}: ${visibleLine(result.text)}`, tone: 'bad', tookMs }];
+      return [{ who: name, what: resultLine(result), tone: result.type === 'output' ? 'done' : 'bad', tookMs }];
     }
     case 'run-went-on':
       return [{ who: 'run', what: 'goes on', tone: 'quiet' }];
@@ -93,6 +95,10 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
       return [{ who: 'run', what: `ended, ${event.reason}${because}`, tone: event.reason === 'stop' ? 'done' : 'bad' }];
     }
   }
+}
+
+function resultLine(result: Extract<DeskEvent, { type: 'call-settled' }>['result']): string {
+  return result.type === 'output' ? `gives ${valueLine(result.output)}` : `${result.type}: ${visibleLine(result.text)}`;
 }
 
 /** What the conversation inside was told, and what was decided in it, is in the events of the call itself. */

@@ -92,6 +92,7 @@ export class RunSpans {
       case 'call-held':
       case 'step-done':
       case 'call-committed':
+      case 'call-ended-late':
       case 'run-failed':
       case 'run-went-on':
         return [];
