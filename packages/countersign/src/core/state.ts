@@ -252,15 +252,16 @@ function withKind(passed: readonly InterruptKind[] = [], kind: InterruptKind): r
 function edited(
   { editedBy, runsWith: _before, ...call }: Call,
   { input, bound, by }: Decision & { readonly type: 'restart' | 'approve' },
-  { runsWith: shown = call.input, readAnew }: Interrupt,
+  card: Interrupt,
 ): Call {
-  const kept = { ...call, ...(editedBy !== undefined && { editedBy }) };
-  if (input === undefined && !readAnew) return { ...kept, runsWith: shown };
-  const { runsWith = input === undefined ? call.input : input } = bound ?? {};
-  const binding = bound && { runsWith };
-  if (input === undefined) return { ...kept, ...binding };
-  const proposed = call.proposed === undefined ? call.input : call.proposed;
-  return { ...call, input, proposed, ...(by !== undefined && { editedBy: by }), ...binding };
+  const { proposed = call.input } = call;
+  const now: Call =
+    input === undefined
+      ? { ...call, ...(editedBy !== undefined && { editedBy }) }
+      : { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
+  const binding = input === undefined && !card.readAnew ? card : bound;
+  const { runsWith = now.input } = binding ?? {};
+  return binding ? { ...now, runsWith } : now;
 }
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {

@@ -3,6 +3,7 @@ import { type Call, callOf, type State } from '../core/call.ts';
 import { event, type Result, type RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 import { sameJson } from '../core/json.ts';
+import { warn } from './warning.ts';
 
 export type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
 
@@ -38,7 +39,7 @@ export function isForgotten(result: LateResult, known: State, now: State): boole
 
 export function warnOfForgotten(runId: string, { callId }: LateResult): void {
   const message = `The store has forgotten that call ${callId} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again.`;
-  process.emitWarning(message, { type: 'CountersignWarning', code: 'store-failed' });
+  warn(message, 'store-failed');
 }
 
 /** Of a body whose call others have settled, or started anew, since: what it came to, unless just that is on record. */

@@ -1,5 +1,6 @@
 // What a list leaves out: items that cannot be believed. The rest of the page goes on, and operators are told.
 import { CountersignError, messageOf } from '../core/errors.ts';
+import { warn } from './warning.ts';
 
 /** Makes each by itself. One that cannot be made is left out, and told of as a warning of the process. */
 export function eachAlone<From, To extends object>(all: readonly From[], make: (one: From) => To): readonly To[] {
@@ -23,8 +24,5 @@ function warnOnce(error: unknown): void {
   if (told.has(message)) return;
   if (told.size >= MOST) told.clear();
   told.add(message);
-  process.emitWarning(`Left out of a list: ${message}`, {
-    type: 'CountersignWarning',
-    ...(error instanceof CountersignError && { code: error.code }),
-  });
+  warn(`Left out of a list: ${message}`, error instanceof CountersignError ? error.code : undefined);
 }

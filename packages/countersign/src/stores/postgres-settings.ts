@@ -1,5 +1,6 @@
 // The settings of a database that would change what is kept in it, without a word: they are looked at when it is opened.
 import { ProviderError } from '../core/errors.ts';
+import { warn } from '../runs/warning.ts';
 
 type Setting = { readonly name: string; readonly fits: (value: string) => boolean; readonly advice: string };
 
@@ -53,5 +54,5 @@ function warnOfCommits(): void {
   if (isTold) return;
   isTold = true;
   const message = `The database has ${COMMIT} = off: if its server crashes, decisions and starts that were acknowledged can be lost, and calls can run twice. ${inAddress(COMMIT, 'on')}`;
-  process.emitWarning(message, { type: 'CountersignWarning', code: 'store-failed' });
+  warn(message, 'store-failed');
 }

@@ -6,6 +6,7 @@ import { requireScope } from '../http/endpoint.ts';
 import type { Caller } from '../identity/identify.ts';
 import type { Hub } from '../live/hub.ts';
 import type { AppOptions } from '../options.ts';
+import { checkWrites } from '../store-writes.ts';
 import type { Measures } from './measures.ts';
 
 export type Health = {
@@ -40,12 +41,8 @@ export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, call
   });
 }
 
-/**
- * Reads, and gives up a claim that nobody has: that changes nothing, and fails where nothing can be written, as on a standby or
- * in a file that was replaced.
- */
 function canWork({ runs }: Countersign): Promise<unknown> {
-  return Promise.all([runs.list({ limit: 1 }), runs.store.release('readyz', 'nobody')]);
+  return Promise.all([runs.list({ limit: 1 }), checkWrites(runs.store)]);
 }
 
 async function answersInTime(asked: Promise<unknown>): Promise<boolean> {

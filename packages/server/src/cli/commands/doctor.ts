@@ -1,6 +1,7 @@
 // `countersign doctor`: is everything there that a run needs? Each check is a line, with what to do if it fails.
 import { existsSync } from 'node:fs';
 import type { Countersign, Page, Store } from 'countersign';
+import { checkWrites } from '../../store-writes.ts';
 import { findAgentsFile, loadAgentsFile, shownPath } from '../agents-file.ts';
 import type { Check } from '../check.ts';
 import { checkServer } from '../check-server.ts';
@@ -109,11 +110,6 @@ async function ownStoreCheck({ runs }: Pick<Countersign, 'runs'>, file: string):
     const { message, hint } = failureOf(error);
     return { name, status: 'fail', text: message, ...(hint !== undefined && { fix: hint }) };
   }
-}
-
-/** Gives up a claim that nobody has: that changes nothing, and fails where nothing can be written, as on a standby. */
-function checkWrites(store: Store): Promise<void> {
-  return store.release('doctor', 'nobody');
 }
 
 const waitingText = ({ items, cursor }: Page<unknown>): string =>
