@@ -117,7 +117,7 @@ type Fact =
     }
   | { readonly type: 'step-done'; readonly callId: string; readonly step: string; readonly output: Json }
   | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
-  /** What a body came to after others had said how its call stands. It happened, and changes nothing. */
+  /** What a body came to after others had said how its call stands. It happened, and changes nothing. Of one inside, `call-went-on` tells. */
   | { readonly type: 'call-ended-late'; readonly callId: string; readonly result: Result }
   /** The body is about to do what cannot be undone. */
   | { readonly type: 'call-committed'; readonly callId: string }

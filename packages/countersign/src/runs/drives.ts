@@ -12,7 +12,6 @@ import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
 import { Journal, type JournalOptions } from './journal.ts';
-import { endedLate, isAwaited, isForgotten, type LateResult, lateResults, warnOfForgotten } from './late.ts';
 import { Live, tellBoth } from './live.ts';
 import { fail } from './outcome.ts';
 import { Renewals } from './renewals.ts';
@@ -21,6 +20,7 @@ import type { NewRun, Store } from './store.ts';
 import { isLost, isStale } from './store-errors.ts';
 import { StoreTime } from './store-time.ts';
 import { leave, type StartedRun, TakingUp } from './taking-up.ts';
+import { TellingLate } from './telling-late.ts';
 import { trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
@@ -74,6 +74,7 @@ export class Drives {
   readonly #rested = new Map<string, Promise<Rest>>();
   readonly #renewals: Renewals;
   readonly #takingUp: TakingUp<AgentPort>;
+  readonly #late: TellingLate<AgentPort>;
   readonly #time: StoreTime;
   /** The time of the store, as far as it was asked lately. */
   readonly clock: () => number;
@@ -90,6 +91,12 @@ export class Drives {
     this.agents = options.agents;
     this.#renewals = new Renewals(options.leaseMs);
     this.#takingUp = new TakingUp(this, this.#renewals, options);
+    this.#late = new TellingLate({
+      ...options,
+      isStopping: this.#isStopping,
+      open: (run, state, agent) => this.open(run, state, agent, { onStale: 'fail' }),
+      goOn: (agent, run, journal) => this.goOrLeave(agent, run, journal, {}),
+    });
     this.#time = new StoreTime(options.store, options.clock);
     this.clock = this.#time.now;
   }
@@ -229,7 +236,7 @@ export class Drives {
     const renewed = this.#renewals.add(journal);
     // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
     const late = (events: readonly RunEvent[]): void => {
-      if (journal.hasBegun) void this.#late(agent, journal.runId, journal.own, events).catch(() => undefined);
+      if (journal.hasBegun) void this.#late.tell(agent, journal.runId, journal.own, events);
     };
     run.onLate = late;
     const emit = tellBoth(
@@ -296,7 +303,7 @@ export class Drives {
     if (isStale(error)) {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
-      await this.#late(agent, journal.runId, journal.own, journal.unwritten).catch(() => undefined);
+      await this.#late.tell(agent, journal.runId, journal.own, journal.unwritten);
       await this.#again(journal.runId, context);
       return false;
     }
@@ -320,37 +327,6 @@ export class Drives {
   async #again(runId: string, context: Context | undefined): Promise<void> {
     // If that fails, whoever looks for work finds it.
     await this.take(runId, context).catch(() => undefined);
-  }
-
-  /**
-   * Tools finished after their run was taken away. What they say is the truth, and settles the doubt that was raised
-   * about them, unless a person has settled it already: then it is only put on record.
-   */
-  async #late(agent: AgentPort, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    for (const result of lateResults(events)) await this.#lateResult(agent, runId, known, result);
-  }
-
-  async #lateResult(agent: AgentPort, runId: string, known: State, result: LateResult): Promise<void> {
-    for (let tries = 0; tries < 10; tries++) {
-      const loaded = await this.#options.store.read(runId);
-      if (!loaded) return;
-      const state = trustedState(loaded);
-      if (isForgotten(result, known, state)) return warnOfForgotten(runId, result);
-      const isNews = !state.ended && isAwaited(result, known, state);
-      const fact = isNews ? result : endedLate(result, known, loaded.events);
-      // A run that failed stays as it is until somebody drives it.
-      if (!fact || (!isNews && loaded.run.status === 'failed')) return;
-      const { run, journal } = this.open(loaded.run, state, agent, { onStale: 'fail' });
-      run.record(fact);
-      try {
-        await journal.recorded();
-      } catch (error) {
-        if (isStale(error)) continue;
-        throw error;
-      }
-      if (journal.holds) await (isNews ? this.goOrLeave(agent, run, journal, {}) : leave(run, journal));
-      return;
-    }
   }
 
   /** Runs are driven again after a stop. */
@@ -378,7 +354,7 @@ export class Drives {
   async settled(): Promise<void> {
     for (;;) {
       const driven = Array.from(this.#active.values(), ({ rest }) => rest);
-      const all = [...driven, ...this.#beginning, ...this.#takingUp.underWay];
+      const all = [...driven, ...this.#beginning, ...this.#takingUp.underWay, ...this.#late.underWay];
       if (all.length === 0) return;
       // What cannot be taken up is told to whoever wanted it.
       await Promise.allSettled(all);

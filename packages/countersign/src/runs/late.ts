@@ -1,8 +1,9 @@
 // Results that come late: from a tool that finished after its run was taken over by another worker.
-import { type Call, callOf, type State } from '../core/call.ts';
+import { type Call, callOf, goesOnInside, type State } from '../core/call.ts';
 import { event, type Result, type RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 import { sameJson } from '../core/json.ts';
+import type { LoadedRun } from './store.ts';
 import { warn } from './warning.ts';
 
 export type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
@@ -16,16 +17,19 @@ export function lateResults(events: readonly RunEvent[]): readonly LateResult[] 
   });
 }
 
-/** True if the run still waits for this result, which is of the try that was on record as `known`. */
-export function isAwaited(result: LateResult, known: State, now: State): boolean {
+/**
+ * Whether the run still waits for this result, which is of the try that was on record as `known`. `soon`: whoever goes on
+ * inside has its own view of it; only once it rests can something be added.
+ */
+export function isAwaited(result: LateResult, known: State, now: State): boolean | 'soon' {
   const started = callOf(known, result.callId);
   const call = callOf(now, result.callId);
   if (!started || !call) return false;
   if (result.type === 'call-settled') return isSameTry(started, call);
-  // Whoever goes on inside has its own view of it; only once it rests can something be added.
-  if (call.phase.at !== 'waiting' || call.phase.interrupt.kind !== 'inside') return false;
   const [inside] = result.inside as readonly LateResult[];
-  return inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
+  const awaited = inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
+  if (awaited === false || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'inside')) return awaited;
+  return goesOnInside(call) && 'soon';
 }
 
 /**
@@ -42,12 +46,28 @@ export function warnOfForgotten(runId: string, { callId }: LateResult): void {
   warn(message, 'store-failed');
 }
 
-/** Of a body whose call others have settled, or started anew, since: what it came to, unless just that is on record. */
-export function endedLate(late: LateResult, known: State, recorded: readonly RunEvent[]): RunEvent | undefined {
-  const started = callOf(known, late.callId);
-  if (late.type !== 'call-settled' || started?.phase.at !== 'started' || started.phase.inside) return undefined;
-  const { callId, result } = late;
+/**
+ * Of a body whose call others have settled, or started anew, since: what it came to, unless just that is on record. A run that
+ * failed stays failed, until somebody drives it on.
+ */
+export function endedLate(late: LateResult, known: State, { run, events }: LoadedRun): readonly RunEvent[] {
+  const fact = endedLateIn(late, known, events);
+  if (!fact) return [];
+  return run.status === 'failed' ? [fact, event({ type: 'run-failed', error: run.outcome })] : [fact];
+}
+
+function endedLateIn(late: LateResult, known: State, recorded: readonly RunEvent[]): RunEvent | undefined {
+  const { callId } = late;
+  const started = callOf(known, callId);
   const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
+  if (late.type === 'call-went-on') {
+    const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
+    const [inside] = late.inside as readonly LateResult[];
+    const fact = started && inside && endedLateIn(inside, insideState(started), past);
+    return fact && { ...late, inside: [fact] };
+  }
+  if (started?.phase.at !== 'started' || started.phase.inside) return undefined;
+  const { result } = late;
   const starts = ofCall.filter(({ type }) => type === 'call-started').length;
   // After another try, that both came to the same says that both have acted.
   const isTold = ofCall.some((event) => event.type === 'call-settled' && isSameResult(event.result, result));

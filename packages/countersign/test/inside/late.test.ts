@@ -1,7 +1,23 @@
 // Results that come after another process has taken the run over.
-import { expect, test } from 'vitest';
+import { ProviderError, type RunEvent } from 'countersign';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { call, type Define, EVERYWHERE, placed, script, tool, waiting, world } from './kit.ts';
+import {
+  above,
+  ask,
+  call,
+  type Define,
+  delay,
+  EVERYWHERE,
+  only,
+  placed,
+  question,
+  script,
+  tool,
+  type Where,
+  waiting,
+  world,
+} from './kit.ts';
 
 test.each(EVERYWHERE)('two results that come late in the same moment both settle their doubt (%s)', async (where) => {
   const { open, takeOver, effects } = world();
@@ -27,3 +43,186 @@ test.each(EVERYWHERE)('two results that come late in the same moment both settle
   expect(await waiting(two.runs)).toEqual([]);
   expect(effects).toHaveLength(2);
 });
+
+describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person has settled the doubt (%s)', (where) => {
+  /** The first process is stuck in its body; the second one takes over, and a person is asked how it ended. */
+  async function inDoubt(thinks?: (nth: number, turn: number) => void) {
+    const theWorld = world();
+    const { open, takeOver, effects } = theWorld;
+    const bank = Promise.withResolvers<string>();
+    const define: Define = (ai, nth) => {
+      const pay = tool(ai, 'pay', async () => {
+        effects.push('pay');
+        return nth === 1 ? bank.promise : 'second';
+      });
+      const model = script([[call('pay')], [call('color')]], (turn) => thinks?.(nth, turn));
+      const config = { tools: [pay, question(ai, 'color')], model };
+      if (where !== 'two deep') return placed(ai, where, config);
+      const deep = ai.defineAgent({ name: 'deep', ...config });
+      return above(ai, ai.defineAgent({ name: 'helper', tools: [deep], model: script([[ask('deep')]]) }));
+    };
+    const one = open(define);
+    const { id } = await one.root.start('Go');
+    await eventually(() => expect(effects).toHaveLength(1));
+    const two = await takeOver(id, define);
+    const doubt = only(await waiting(two.runs));
+    expect(doubt.kind).toBe('unknown-outcome');
+    /** The first one wakes up. Whatever comes of that has come of it. */
+    const wake = async (output: string) => {
+      bank.resolve(output);
+      for (let i = 0; i < 5; i++) {
+        await one.runs.settled();
+        await delay(20);
+      }
+    };
+    const late = async () => (await two.runs.recorded(id)).flatMap(lateIn);
+    /** Answers the question that comes after the payment. */
+    const end = async () => {
+      const last = only(await waiting(two.runs));
+      expect(last.tool).toBe('color');
+      await two.runs.decide(last.id, { type: 'respond', output: 'red' });
+      await two.runs.settled();
+      return two.runs.get(id);
+    };
+    return { ...theWorld, id, two, doubt, wake, late, end };
+  }
+
+  test.each([
+    ['another try', 'approve', 'first', ['first']],
+    ['another try that came to the same', 'approve', 'second', ['second']],
+    ['what it had done', { type: 'respond', output: 'said' }, 'first', ['first']],
+    ['the very same', { type: 'respond', output: 'first' }, 'first', []],
+    ['that it is left', { type: 'reject', reason: 'leave it' }, 'first', ['first']],
+  ] as const)('with %s, what comes late is on record', async (_how, decision, output, told) => {
+    const { id, two, doubt, wake, late, end } = await inDoubt();
+    await two.runs.decide(doubt.id, decision);
+    await two.runs.settled();
+    const before = await two.runs.get(id);
+    expect(before.status).toBe('waiting');
+    await wake(output);
+    expect(await late()).toEqual(told);
+    const { status, messages, pending } = await two.runs.get(id);
+    expect({ status, messages, pending }).toEqual({
+      status: 'waiting',
+      messages: before.messages,
+      pending: before.pending,
+    });
+    expect(await end()).toMatchObject({ status: 'done' });
+    expect(await two.runs.verify(id)).toMatchObject({ ok: true });
+  });
+
+  test('and the run is over, what comes late is on record', async () => {
+    const { id, two, doubt, wake, late, end, effects } = await inDoubt();
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const { messages } = await end();
+    await wake('first');
+    expect(await late()).toEqual(['first']);
+    expect(await two.runs.get(id)).toMatchObject({ status: 'done', messages });
+    expect(await two.runs.verify(id)).toMatchObject({ ok: true });
+    expect(effects).toHaveLength(2);
+    await two.runs.delete(id);
+  });
+
+  test('by cancelling the run, what comes late is on record', async () => {
+    const { id, two, wake, late } = await inDoubt();
+    await two.runs.cancel(id);
+    await wake('first');
+    expect(await late()).toEqual(['first']);
+    expect((await two.runs.get(id)).status).toBe('cancelled');
+    expect(await two.runs.verify(id)).toMatchObject({ ok: true });
+  });
+
+  test('and the run has failed, what comes late is on record, and it stays failed until it is driven', async () => {
+    let isBroken = true;
+    const { id, two, doubt, wake, late, end } = await inDoubt((nth, turn) => {
+      if (nth === 2 && turn === 1 && isBroken) throw new Error('The model is away.');
+    });
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const before = await two.runs.get(id);
+    expect(before.status).toBe('failed');
+    await wake('first');
+    expect(await late()).toEqual(['first']);
+    const after = await two.runs.get(id);
+    expect(after).toMatchObject({ status: 'failed', error: before.error, messages: before.messages });
+    expect(await two.runs.verify(id)).toMatchObject({ ok: true });
+    isBroken = false;
+    await two.runs.drive(id);
+    await two.runs.settled();
+    expect(await end()).toMatchObject({ status: 'done' });
+  });
+});
+
+test.each(EVERYWHERE)(
+  'a late result is told although the store is away, before the process stops (%s)',
+  async (where) => {
+    const { open, takeOver, effects, store } = world();
+    const bank = Promise.withResolvers<string>();
+    const define: Define = (ai) => {
+      const body = () => {
+        effects.push('pay');
+        return bank.promise;
+      };
+      return placed(ai, where, { tools: [tool(ai, 'pay', body)], model: script([[call('pay')]]) });
+    };
+    const one = open(define);
+    const { id } = await one.root.start('Go');
+    await eventually(() => expect(effects).toHaveLength(1));
+    const two = await takeOver(id, define);
+    // The first one hears that it has lost the run, and stops driving it.
+    await one.runs.drive(id).catch(() => undefined);
+    const read = store.read.bind(store);
+    let fails = 3;
+    store.read = async (...given) => {
+      if (fails-- > 0) throw new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
+      return read(...given);
+    };
+    bank.resolve('first');
+    await eventually(() => expect(fails).toBeLessThan(3));
+    await one.runs.settled();
+    expect(await waiting(two.runs)).toEqual([]);
+    expect((await two.runs.wait(id)).text).toContain('first');
+  },
+);
+
+test.each([
+  ['finds nothing: it settles the doubt', undefined, 'first', []],
+  ['finds something else: it is on record', { output: 'found' }, 'found', ['first']],
+])('what comes late while others look it up inside, which %s', async (_what, found, answer, told) => {
+  const { open, takeOver, effects } = world();
+  const bank = Promise.withResolvers<string>();
+  const looks = Promise.withResolvers<void>();
+  const look = Promise.withResolvers<typeof found>();
+  const verify = () => {
+    looks.resolve();
+    return look.promise;
+  };
+  const define: Define = (ai) => {
+    const body = () => {
+      effects.push('pay');
+      return bank.promise;
+    };
+    return placed(ai, 'inside', { tools: [tool(ai, 'pay', body, { verify })], model: script([[call('pay')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await eventually(() => expect(effects).toHaveLength(1));
+  const takenOver = takeOver(id, define);
+  await looks.promise;
+  bank.resolve('first');
+  await delay(100);
+  look.resolve(found);
+  const two = await takenOver;
+  await one.runs.settled();
+  await eventually(async () => expect((await two.runs.get(id)).status).toBe('done'));
+  expect((await two.runs.get(id)).text).toContain(answer);
+  expect((await two.runs.recorded(id)).flatMap(lateIn)).toEqual(told);
+  expect(effects).toHaveLength(1);
+});
+
+/** What bodies came to too late, at the root or inside. */
+function lateIn(event: RunEvent): readonly unknown[] {
+  if (event.type === 'call-went-on') return event.inside.flatMap(lateIn);
+  return event.type === 'call-ended-late' && event.result.type === 'output' ? [event.result.output] : [];
+}
