@@ -39,6 +39,7 @@ export function askedInterrupts(options: InterruptListOptions): InterruptQuery {
   for (const field of TEXTS) checkType(field, query[field], 'string');
   for (const field of ['createdBefore', 'createdAfter'] as const) checkTime(field, query[field]);
   checkChoice('outcome', query.outcome, ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired']);
+  checkChoice('kind', query.kind, ['approval', 'question', 'interrupt', 'unknown-outcome', 'unavailable']);
   checkChoice('risk', query.risk, ['low', 'medium', 'high']);
   checkChoice('order', query.order, ['newest', 'oldest']);
   return query;
@@ -61,7 +62,7 @@ const INTERRUPT_KEYS = keysOf<InterruptListOptions>({
   limit: true,
   cursor: true,
 });
-const TEXTS = ['runId', 'agent', 'tool', 'kind', 'label', 'startedBy', 'search'] as const;
+const TEXTS = ['runId', 'agent', 'tool', 'label', 'startedBy', 'search'] as const;
 
 /** To a store, the cursor is what its page comes after. */
 function paged<T extends RunListOptions>({ cursor, limit = 50, ...query }: T) {

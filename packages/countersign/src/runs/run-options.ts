@@ -1,4 +1,5 @@
 // What callers say beside what they want of runs: who decides, which page, from where on.
+import type { InterruptKind } from '../core/event.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import type { Context } from '../loop/tool.ts';
 import type { InterruptQuery, RunQuery } from './store.ts';
@@ -27,7 +28,10 @@ export type CancelOptions = { readonly by?: string; readonly reason?: string };
 /** Which runs, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
 /** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
-export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after'>> & { readonly cursor?: string };
+export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after' | 'kind'>> & {
+  readonly kind?: Exclude<InterruptKind, 'inside'>;
+  readonly cursor?: string;
+};
 
 /** From where on a run is followed: `after` is the last `seq` that was seen. `signal` ends the following. */
 export type FollowOptions = { readonly after?: number; readonly signal?: AbortSignal };

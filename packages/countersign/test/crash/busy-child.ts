@@ -78,7 +78,7 @@ async function startRuns(): Promise<void> {
 
 async function decideRuns(): Promise<void> {
   while (!isStopping) {
-    for (const kind of ['approval', 'interrupt', 'question']) {
+    for (const kind of ['approval', 'interrupt', 'question'] as const) {
       const { items } = await bank.runs.interrupts({ kind, limit: 20, order: random() < 0.5 ? 'newest' : 'oldest' });
       await Promise.all(
         items.map(async (card) => {

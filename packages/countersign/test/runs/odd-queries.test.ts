@@ -45,6 +45,8 @@ describe.each(stores)('on %s', (_name, open) => {
     ['outcome', 'paid'],
     ['order', 'random'],
     ['risk', 'some'],
+    ['kind', 'approvals'],
+    ['kind', 5],
     ['startedBy', null],
     ['label', 5],
     ['tool', noText],
@@ -102,7 +104,7 @@ describe.each(stores)('on %s', (_name, open) => {
   test.each(['a\0b', 'run\0', '\0'])('nothing is found by a name with a zero character: %j', async (name) => {
     const nothing = { items: [], cursor: null };
     for (const field of ['agent', 'startedBy']) expect(await runs.list({ [field]: name })).toEqual(nothing);
-    for (const field of ['runId', 'agent', 'tool', 'kind', 'label', 'startedBy'])
+    for (const field of ['runId', 'agent', 'tool', 'label', 'startedBy'])
       for (const settled of [false, true]) expect(await runs.interrupts({ settled, [field]: name })).toEqual(nothing);
     expect(await Promise.all([runs.find(name), runs.find('none')])).toEqual([undefined, undefined]);
     await expect(runs.get(name)).rejects.toMatchObject({ code: 'unknown-run' });
