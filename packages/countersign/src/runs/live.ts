@@ -29,16 +29,21 @@ export class Live {
     if (!known) return undefined;
     // What a try before this one had said of the reply is not part of it.
     known.chunks = [];
+    let said: Chunk[] = [];
+    let saying = -1;
     return (chunk) => {
-      const heard = this.#runs.get(runId);
-      if (!heard || chunk.path || !PIECES.has(chunk.type)) return;
+      if (chunk.path || !PIECES.has(chunk.type)) return;
       const now = reply();
-      if (now !== heard.reply) {
-        heard.reply = now;
-        heard.chunks = [];
-      }
-      heard.chunks.push(chunk);
-      for (const listener of heard.listeners) listener({ reply: now, chunk });
+      if (now !== saying) said = [];
+      saying = now;
+      said.push(chunk);
+      const heard = this.#runs.get(runId);
+      if (!heard) return;
+      // Whoever came when nobody was left has heard nothing of this reply yet.
+      const news = heard.chunks === said ? [chunk] : said;
+      heard.reply = now;
+      heard.chunks = said;
+      for (const listener of heard.listeners) for (const chunk of news) listener({ reply: now, chunk });
     };
   }
 }

@@ -130,6 +130,43 @@ test('who joins while the model speaks hears it from the beginning', async () =>
   expect(types(one.chunks).filter((type) => type === 'text-delta').length).toBeGreaterThan(1);
 });
 
+test('who comes back in the middle of a reply hears it from the beginning, too', async () => {
+  const words = ['Do ', 'not ', 'pay ', 'bob.'];
+  const mayGoOn = words.map(() => Promise.withResolvers<void>());
+  const model = {
+    name: 'slow',
+    async reply(_request: unknown, emit?: (chunk: { type: 'text'; text: string }) => void) {
+      for (const [index, text] of words.entries()) {
+        emit?.({ type: 'text', text });
+        await mayGoOn[index]?.promise;
+      }
+      return { content: [{ text: words.join('') }], finishReason: 'stop' as const };
+    },
+  };
+  const ai = countersign({ model, store: memoryStore() });
+  const { GET, POST } = chatRoute(ai.defineAgent({ name: 'adviser' }), { authorize: () => ({ id: 'ada' }) });
+  const messages = [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Shall I?' }] }];
+  const asked = await POST(
+    new Request('http://localhost/chat', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'chat-1', messages }),
+    }),
+  );
+  // The only one who listens leaves, and the model speaks on to nobody.
+  const reader = asked.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let heard = '';
+  while (!heard.includes('Do ')) heard += (await reader?.read())?.value ?? '';
+  await reader?.cancel();
+  mayGoOn[0]?.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  const back = await GET(new Request('http://localhost/chat/chat-1/stream'));
+  for (const { resolve } of mayGoOn) resolve();
+  const deltas = [...(await back.text()).matchAll(/"delta":"([^"]*)"/g)].map((match) => match[1]);
+  expect(deltas.join('')).toBe(words.join(''));
+  await ai.runs.settled();
+});
+
 test('watching tells how the chat stands, now and whenever it comes to rest', async () => {
   const { url } = await serveChat({ script: [PAY, 'Paid.'] });
   const client = createClient(6, { api: url, id: 'chat-1' });
