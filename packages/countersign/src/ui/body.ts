@@ -44,7 +44,7 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
   });
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late]);
+      const { done, value } = await Promise.race([reader.read().catch(brokeOff), late]);
       if (done) break;
       size += value.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
@@ -58,6 +58,11 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
     clearTimeout(timer);
   }
   return Buffer.concat(chunks, size);
+}
+
+/** Whoever sends it has left, or their connection: nothing that could be mended here. */
+function brokeOff(cause: unknown): never {
+  throw new UsageError('invalid-request', { status: 400 }, 'The body broke off before its end.', { cause });
 }
 
 function decode(bytes: Uint8Array): string {

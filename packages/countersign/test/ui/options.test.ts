@@ -84,3 +84,21 @@ test('what fails here is in the log of the process, where nobody is named to hea
   expect(logged.mock.calls).toEqual([['A POST request of the chat could not be served:', away]]);
   logged.mockRestore();
 });
+
+test('whose body breaks off has left, which is no fault of the server', async () => {
+  const faults: unknown[] = [];
+  const { POST } = route({ onFault: (error: unknown) => faults.push(error) });
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"id":"chat-1",'));
+      controller.error(new Error('aborted'));
+    },
+  });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await POST(
+    new Request('http://app.test/api/chat', { method: 'POST', headers, body, duplex: 'half' } as RequestInit),
+  );
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ detail: 'The body broke off before its end.' });
+  expect(faults).toEqual([]);
+});
