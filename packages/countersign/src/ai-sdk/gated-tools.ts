@@ -3,12 +3,17 @@ import type { ToolSet } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { type Json, sameJson, toJson } from '../core/json.ts';
 import { type Asks, type CallOptions, ownTool } from './asks.ts';
-import { type AskedCall, type Ledger, Refused } from './ledger.ts';
+import { type Ledger, Refused } from './ledger.ts';
 
 type ToolOf = ToolSet[string];
 
-/** A call that the model made in this request, as the AI SDK announced it. */
-type LiveCall = AskedCall & { readonly isAsked: boolean };
+/** A call that the model made in this request, as the AI SDK announced it; `said` is its input as it was then. */
+type LiveCall = {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly said: ReturnType<typeof toJson>;
+  readonly isAsked: boolean;
+};
 
 export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, asks: Asks): Tools {
   const announced = new Map<string, Promise<LiveCall>>();
@@ -16,8 +21,9 @@ export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, a
 
   async function announce(tool: string, input: unknown, options: CallOptions): Promise<LiveCall> {
     const id = options.toolCallId;
-    const call = { id, tool, input: jsonOf(tool, input), isAsked: await asks.person(tool, input, options) };
-    if (call.isAsked) await ledger.ask({ id, tool, input: call.input });
+    const said = toJson(input);
+    const call = { tool, input, said, isAsked: await asks.person(tool, input, options) };
+    if (call.isAsked) await ledger.ask({ id, tool, input: jsonIn(said, tool) });
     live.set(id, call);
     return call;
   }
@@ -47,10 +53,10 @@ export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, a
           const id = options.toolCallId;
           const call = live.get(id);
           // At once, so that a tool that streams its results still does.
-          if (call && !call.isAsked && call.tool === name && sameJson(call.input, jsonOf(name, input)))
+          if (call && !call.isAsked && call.tool === name && isSaid(call, input))
             return execute.call(tool, input as never, options as never);
           if (call) throw new Refused(`The call of ${name} waits for a person. It was not run.`);
-          return ledger.run({ id, tool: name, input: jsonOf(name, input) }, (recorded) =>
+          return ledger.run({ id, tool: name, input: jsonIn(toJson(input), name) }, (recorded) =>
             lastResult(execute.call(tool, recorded as never, options as never)),
           );
         },
@@ -73,10 +79,16 @@ export async function lastResult(result: unknown): Promise<unknown> {
   return last;
 }
 
-function jsonOf(tool: string, input: unknown): Json {
+/** What is asked of nobody need not be JSON: a schema may make a `Map` of it. */
+function isSaid({ said, input: announced }: LiveCall, input: unknown): boolean {
+  if (!said.ok) return announced === input;
   const json = toJson(input);
-  if (json.ok) return json.value;
-  throw new UsageError('not-json', { tool }, `The input of ${tool} is not JSON: ${json.problem}.`);
+  return json.ok && sameJson(said.value, json.value);
+}
+
+function jsonIn(said: ReturnType<typeof toJson>, tool: string): Json {
+  if (said.ok) return said.value;
+  throw new UsageError('not-json', { tool }, `The input of ${tool} is not JSON: ${said.problem}.`);
 }
 
 const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));

@@ -66,6 +66,21 @@ test('a tool that streams its results still does, if nobody has to approve it', 
   expect(seen).toEqual(['looking', 'found']);
 });
 
+test('a tool that asks nobody may have an input that is not JSON', async () => {
+  const look = vi.fn(({ amount }: { amount: Map<string, number> }) => amount.get('euro'));
+  const inputSchema = z.object({ amount: z.number().transform((euro) => new Map([['euro', euro]])) });
+  const tools = { pay: tool({ inputSchema, execute: look }) };
+  const gated = gate(tools, { ...who, store: memoryStore() });
+  const { toolResults } = await generateText({ model: calling().model, prompt: 'look', tools: gated.tools });
+  expect(toolResults).toMatchObject([{ output: 10 }]);
+  // What a person decides must be shown and kept.
+  const asking = gate(tools, { ...who, store: memoryStore(), approve: ['pay'] });
+  await expect(generateText({ model: calling().model, prompt: 'look', tools: asking.tools })).rejects.toMatchObject({
+    code: 'not-json',
+  });
+  expect(look).toHaveBeenCalledOnce();
+});
+
 test('the last of the streamed results is the result of an approved call', async () => {
   async function* pay() {
     yield 'paying';
