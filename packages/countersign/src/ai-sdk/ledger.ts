@@ -18,6 +18,8 @@ export type ClaimedCall = {
   readonly decision?: { readonly approved: boolean; readonly reason?: string };
   /** How the call ended, according to the client. */
   readonly outcome?: Outcome;
+  /** The client was told that the call is over: it ran, it failed or it was denied. */
+  readonly isOver?: boolean;
   /** False when the conversation went on after it: the AI SDK will not run it any more. */
   readonly isLast: boolean;
   /** The user spoke after it. */

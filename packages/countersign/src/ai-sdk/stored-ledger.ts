@@ -37,7 +37,7 @@ type Standing =
   /** The question is not put yet: the process died just before. */
   | { readonly at: 'begun' }
   | { readonly at: 'waiting'; readonly interruptId: string }
-  | { readonly at: 'approved' }
+  | { readonly at: 'approved'; readonly isStarted: boolean }
   | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
   /** A person has to look: nobody knows how the call ended, or its tool is gone. */
   | { readonly at: 'stuck'; readonly text: string };
@@ -100,8 +100,11 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
       else return found;
       return settledAgain(claimed, await read(id), found);
     }
-    if (standing.at === 'approved' && !claimed.isLast) return (await drive(id, undefined)) ?? found;
-    return found;
+    if (standing.at !== 'approved' || claimed.isLast) return found;
+    if (standing.isStarted || !claimed.isOver) return (await drive(id, undefined)) ?? found;
+    // The AI SDK refused what was approved, such as by a rule of the app. It was told as over, and does not run after that.
+    await runs.cancel(runIdOf(id), { reason: REFUSED_SINCE });
+    return (await read(id)) ?? found;
   }
 
   const settledAgain = (claimed: ClaimedCall, found: OnRecord | undefined, before: OnRecord) =>
@@ -168,6 +171,8 @@ const LOOK_AGAIN_MS = 1_000;
 
 const MADE_UP = 'The client gave a result in place of a decision. The tool was not run.';
 
+const REFUSED_SINCE = 'it was approved, but refused before it ran';
+
 const decisionInput = ({ approved, reason }: NonNullable<ClaimedCall['decision']>): DecisionInput =>
   approved ? 'approve' : { type: 'reject', ...(reason !== undefined && { reason }) };
 
@@ -201,13 +206,16 @@ function standingOf(events: readonly StoredEvent[]): Standing {
   let isStarted = false;
   for (const event of events) {
     if (event.type === 'call-settled') return { at: 'settled', result: event.result, decision };
-    if (event.type === 'call-started') isStarted = true;
+    if (event.type === 'call-started') {
+      isStarted = true;
+      if (standing.at === 'approved') standing = { at: 'approved', isStarted };
+    }
     // Somebody cancelled the run. A result may still come after it.
     if (event.type === 'run-ended')
       standing = { at: 'settled', result: withdrawn(event.message, isStarted), decision: undefined };
     if (event.type === 'decision-made') {
       decision = event.decision;
-      standing = { at: 'approved' };
+      standing = { at: 'approved', isStarted };
     }
     if (event.type === 'call-interrupted') {
       const { id, kind, payload } = event.interrupt;

@@ -29,7 +29,7 @@ export function toolNameOf({ type, toolName }: ToolPart): string {
 }
 
 /** `confirmed`: the recipe's way to decide, by the output. */
-export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, 'decision' | 'outcome'> {
+export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, 'decision' | 'outcome' | 'isOver'> {
   const { state, output, errorText } = part;
   const approval = isObject(part.approval) ? part.approval : {};
   const reason = typeof approval.reason === 'string' && { reason: approval.reason };
@@ -37,13 +37,13 @@ export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, '
     case 'approval-responded':
       return { decision: { approved: approval.approved === true, ...reason } };
     case 'output-denied':
-      return { decision: { approved: false, ...reason } };
+      return { decision: { approved: false, ...reason }, isOver: true };
     case 'output-available':
       if (confirmed && output === APPROVAL.YES) return { decision: { approved: true } };
       if (confirmed && output === APPROVAL.NO) return { decision: { approved: false } };
-      return { outcome: { type: 'output', output } };
+      return { outcome: { type: 'output', output }, isOver: true };
     case 'output-error':
-      return { outcome: { type: 'error', text: String(errorText) } };
+      return { outcome: { type: 'error', text: String(errorText) }, isOver: true };
     default:
       return {};
   }

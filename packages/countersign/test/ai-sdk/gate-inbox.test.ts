@@ -144,6 +144,22 @@ describe('a run that was cancelled', () => {
   });
 });
 
+// As version 7 does with a `toolApproval` that says no when the call is about to run.
+test.each([
+  { state: 'output-denied', approval: { id: 'call-1', approved: true } },
+  { state: 'output-error', errorText: 'Over the limit of today.' },
+])('an approved call that was then refused does not run when the conversation goes on: $state', async (refused) => {
+  const { pay, post, told, again } = await asked();
+  const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
+  const { messages } = await post(approved);
+  expect(messages).toMatchObject([{ parts: [approved] }]);
+  const text = 'This call was withdrawn (Cancelled: it was approved, but refused before it ran). The tool was not run.';
+  expect(await told(refused)).toMatchObject({ state: 'output-error', errorText: text });
+  expect(await told(approved)).toMatchObject({ state: 'output-error', errorText: text });
+  expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: text } }]);
+  expect(pay).not.toHaveBeenCalled();
+});
+
 test('a schema that makes something else of an input holds up nothing in the chat', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
