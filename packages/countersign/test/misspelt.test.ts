@@ -198,3 +198,14 @@ describe('a change of the input that is lost on the way decides nothing', () => 
     expect(await refusal(call)).toMatchObject({ code: 'invalid-decision' });
   });
 });
+
+describe('turns of a scripted model', () => {
+  test.each<readonly [string, unknown]>([
+    ['a turn', { toolCalls: [{ name: 'pay', input: {} }] }],
+    ['a call', { calls: [{ name: 'pay', args: {} }] }],
+  ])('%s that is misspelt is refused: a test with it would test nothing', async (_what, turn) => {
+    expect(await refusal(() => scriptedModel([any(turn)]))).toMatchObject({ code: 'invalid-options' });
+    const ai = countersign({ model: scriptedModel(() => any(turn)) });
+    expect(await refusal(() => ai.generate('Pay.'))).toMatchObject({ code: 'invalid-options' });
+  });
+});

@@ -1,5 +1,7 @@
 // A model that says what a script tells it to: turns as data or functions, and the ways in which models fail.
 import { ProviderError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, Part } from '../core/message.ts';
 import type {
   Model,
@@ -65,6 +67,7 @@ export interface ScriptedModel extends Model {
 export function scriptedModel(
   script: readonly ScriptStep[] | Extract<ScriptStep, (...given: never) => unknown>,
 ): ScriptedModel {
+  if (typeof script !== 'function') for (const step of script) checkTurn(step);
   const requests: RecordedRequest[] = [];
   let asked = 0;
   return {
@@ -101,8 +104,36 @@ export function scriptedModel(
 async function turnOf(step: ScriptStep, request: RecordedRequest, index: number): Promise<ScriptedTurn> {
   if (typeof step === 'function') return turnOf(await step(request, index), request, index);
   if (typeof step === 'string') return { text: step };
+  checkTurn(step);
   return Array.isArray(step) ? { content: step as readonly (Part | RequestedCall)[] } : (step as ScriptedTurn);
 }
+
+/** What a misspelt turn was to ask for, nobody would ask for: a test of a gate would pass, and test nothing. */
+function checkTurn(step: ScriptStep): void {
+  if (!isObject(step)) return;
+  refuseUnknownKeys('A turn of scriptedModel', step, TURN_KEYS);
+  for (const call of (step as ScriptedTurn).calls ?? []) refuseUnknownKeys('A call of scriptedModel', call, CALL_KEYS);
+}
+
+const TURN_KEYS = keysOf<ScriptedTurn>({
+  text: true,
+  reasoning: true,
+  calls: true,
+  content: true,
+  finishReason: true,
+  finishMessage: true,
+  usage: true,
+  fail: true,
+  cutOff: true,
+  stall: true,
+});
+
+const CALL_KEYS = keysOf<NonNullable<ScriptedTurn['calls']>[number]>({
+  name: true,
+  input: true,
+  ref: true,
+  metadata: true,
+});
 
 async function say(
   turn: ScriptedTurn,
