@@ -1,5 +1,6 @@
 // What a client sends, made true: decisions are noted, and each call that a person decides is as the ledger knows it.
 import type { UIMessage } from 'ai';
+import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Asks } from './asks.ts';
 import type { Known, Ledger } from './ledger.ts';
@@ -10,6 +11,7 @@ export async function receive<Message extends UIMessage>(
   ledger: Ledger,
   asks: Asks,
 ): Promise<Message[]> {
+  checkMessages(messages);
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const seen = new Map<string, Promise<Known>>();
   return Promise.all(
@@ -29,6 +31,12 @@ export async function receive<Message extends UIMessage>(
       return { ...message, parts: received.filter((part) => part !== undefined) } as Message;
     }),
   );
+}
+
+/** They come from the client as they are: their type is only hoped for. */
+function checkMessages(messages: unknown): void {
+  if (Array.isArray(messages) && messages.every(isObject)) return;
+  throw new UsageError('invalid-request', { status: 400 }, '`messages` must be a list of messages of `useChat`.');
 }
 
 async function settled(

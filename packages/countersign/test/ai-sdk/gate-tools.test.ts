@@ -209,3 +209,18 @@ function watched(execute: any, seen: unknown[]) {
     }
   };
 }
+
+test.each([undefined, null, 'hello', { 0: 'hello' }, [null], ['hello'], [[]]])(
+  'messages that are none are refused in so many words: %j',
+  async (messages) => {
+    const gated = gate(toolsOf({ pay: () => 'paid' }), { ...who, store: memoryStore() });
+    const refused = { code: 'invalid-request', details: { status: 400 } };
+    await expect(gated.receive(messages as never)).rejects.toMatchObject(refused);
+  },
+);
+
+test('parts that are none are left to the AI SDK', async () => {
+  const gated = gate(toolsOf({ pay: () => 'paid' }), { ...who, store: memoryStore() });
+  const messages = [{ id: 'a', role: 'assistant', parts: [null, 'hello', { type: 7 }] }, { role: 'assistant' }];
+  expect(await gated.receive(messages as never)).toEqual(messages);
+});
