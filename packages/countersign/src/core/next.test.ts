@@ -100,4 +100,11 @@ describe('what a run does next', () => {
     expect(() => stateAfter([said, asks, settled('X')])).toThrow('Call X is not in the open turn');
     expect(() => stateAfter([said, asks, approved])).toThrow('does not wait for a decision');
   });
+
+  test('a decision on the first question does not decide the second', () => {
+    const again = event({ ...waits, interrupt: { id: 'P/2', kind: 'interrupt', payload: true } });
+    const askedTwice = [said, asks, settled('L'), waits, approved, started('P'), again];
+    expect(step(askedTwice)).toEqual(['wait']);
+    expect(() => stateAfter([...askedTwice, approved])).toThrow('does not wait for a decision');
+  });
 });
