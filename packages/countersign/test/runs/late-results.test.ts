@@ -237,16 +237,16 @@ test('a result settles the doubt also where its process has seen that it was rai
 
 describe('a result that comes after its doubt was settled', () => {
   /** The first process is stuck in its body; the second one takes over, and a person is asked. */
-  async function inDoubt() {
+  async function inDoubt(beside: readonly { readonly name: string }[] = []) {
     const stuck = Promise.withResolvers<unknown>();
-    const world = processes({}, () => stuck.promise);
+    const world = processes({}, () => stuck.promise, {}, beside);
     const { one, two, lapse, mayReturn } = world;
     await one.clerk.start('Pay.', { runId: 'run' });
     lapse();
     await two.runs.drive('run');
-    const { pending } = await two.runs.wait('run');
+    const { items } = await two.runs.wait('run').then(() => two.runs.interrupts({ kind: 'unknown-outcome' }));
     mayReturn.resolve();
-    const [asked = ''] = pending;
+    const asked = items[0]?.id ?? '';
     const late = async () =>
       (await two.runs.recorded('run')).flatMap((event) => (event.type === 'call-ended-late' ? [event.result] : []));
     /** The first one wakes up. Whatever comes of that has come of it. */
@@ -315,6 +315,15 @@ describe('a result that comes after its doubt was settled', () => {
     await two.runs.settled();
     await wake('theirs');
     expect((await late()).map((result) => 'output' in result && result.output)).toEqual(told);
+  });
+
+  test('by a person is on record also while another question of its turn waits', async () => {
+    const { two, asked, late, wake } = await inDoubt([{ name: 'ask' }]);
+    await two.runs.decide(asked, { type: 'respond', output: 'mine' });
+    await two.runs.settled();
+    await wake('theirs');
+    expect(await late()).toEqual([{ type: 'output', output: 'theirs' }]);
+    expect((await two.runs.get('run')).status).toBe('waiting');
   });
 
   test('of a run that was cancelled is on record', async () => {
