@@ -62,6 +62,15 @@ test('a seal of the key before is accepted while that key is still there', async
   expect((await approve(keyed([june]), keyed([july, june]))).bank.moved).toHaveLength(1);
 });
 
+test('a call is what was asked also where its keys come back in another order, as from some databases', async () => {
+  const turn = (value: object) => Object.fromEntries(Object.entries(value).reverse());
+  const reorder = (part: Part): Part => (part.input ? { ...part, input: turn(part.input) } : part);
+  for (const way of ['approval', 'recipe'] as const) {
+    const { bank } = await approve(keyed(SECRET), keyed(SECRET), reorder, way);
+    expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+  }
+});
+
 test('a call whose seal was stripped is refused', async () => {
   const strip = (part: Part) => (part.type === 'data-seal' ? undefined : part);
   for (const way of ['approval', 'recipe'] as const) {
