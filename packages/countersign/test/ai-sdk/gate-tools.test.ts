@@ -47,6 +47,23 @@ describe('which calls ask', () => {
   });
 });
 
+test.each([
+  ['another input', 'pay', { amount: 1_000 }],
+  ['another tool', 'withdraw', { amount: 10 }],
+] as const)('what asked nobody lets nothing else run under its id: %s', async (_what, name, input) => {
+  const ran: unknown[] = [];
+  const execute = (given: unknown) => ran.push(given);
+  const pay = tool({ inputSchema, needsApproval: ({ amount }) => amount > 50, execute });
+  const withdraw = tool({ inputSchema, needsApproval: true, execute });
+  const tools: Record<string, any> = gate({ pay, withdraw }, { ...who, store: memoryStore() }).tools;
+  const call = { toolCallId: 'call-1', messages: [] };
+  await tools.pay.onInputAvailable({ ...call, input: { amount: 10 } });
+  expect(() => tools[name].execute(input, call)).toThrow('It was not run.');
+  expect(ran).toEqual([]);
+  tools.pay.execute({ amount: 10 }, call);
+  expect(ran).toEqual([{ amount: 10 }]);
+});
+
 test('a tool that streams its results still does, if nobody has to approve it', async () => {
   const search = tool({
     inputSchema: z.object({ amount: z.number() }),
