@@ -80,6 +80,20 @@ test('what the schema fills in is on the card, and runs whatever the next versio
   expect((await next.runs.get('run')).status).toBe('done');
 });
 
+test('so does what a schema fills in that takes its time', async () => {
+  const later = (amount: number) => withDefault(amount).refine(async () => true);
+  const { deploy, paid } = versions({ to: 'ann' });
+  const old = deploy(later(10));
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  const card = await cardOf(old);
+  expect(card.input).toEqual({ to: 'ann', amount: 10 });
+  const next = deploy(later(1_000));
+  await next.runs.decide(card.id, 'approve', { digest: card.digest });
+  await next.runs.settled();
+  expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+});
+
 test.each([true, false])('a default that is another each time is asked for once (stored: %s)', async (stored) => {
   let made = 0;
   const seen: unknown[] = [];

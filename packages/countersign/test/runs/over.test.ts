@@ -100,3 +100,14 @@ test('a step that ends after its turn is over is refused as what comes too late'
   await one.clerk.start('Pay.', { runId: 'run' });
   await comesTooLate({ one, log, modelMayReply }, mayEnd.resolve);
 });
+
+test('a run that is done stays done, whoever cancels it', async () => {
+  const { one, two, log, go, siblingMayEnd, modelMayReply } = processes(async () => undefined);
+  for (const may of [go, siblingMayEnd, modelMayReply]) may.resolve();
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await one.runs.settled();
+  const before = await two.runs.recorded('run');
+  expect(await two.runs.cancel('run', { by: 'boss' })).toMatchObject({ status: 'done', text: 'Done.' });
+  expect(await two.runs.recorded('run')).toEqual(before);
+  expect(log).toEqual(['begun', 'model asked']);
+});
