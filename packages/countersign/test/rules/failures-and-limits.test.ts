@@ -151,6 +151,24 @@ describe('rule 13: a model call that fails loses nothing', () => {
 });
 
 describe('abort: it stops promptly and loses nothing that finished', () => {
+  test('a call whose gate was still thinking does not run, and is looked at again', async () => {
+    const controller = new AbortController();
+    const log: string[] = [];
+    const pay = payTool(log, {
+      needsApproval: async () => {
+        controller.abort();
+        return false;
+      },
+    });
+    const { ai } = scripted([calls({ name: 'pay', input: { amount: 1 } }), 'done']);
+    const aborted = await ai.generate({ prompt: 'go', tools: [pay], abortSignal: controller.signal });
+    expect(aborted.finishReason).toBe('aborted');
+    expect(log).toEqual([]);
+    const done = await ai.generate({ tools: [pay], messages: travelled(aborted.messages) });
+    expect(done.text).toBe('done');
+    expect(log).toEqual(['paid 1']);
+  });
+
   test('before the start: nothing runs and the model is not asked', async () => {
     const { ai, model } = scripted(['done']);
     const aborted = await ai.generate({ prompt: 'go', abortSignal: AbortSignal.abort() });

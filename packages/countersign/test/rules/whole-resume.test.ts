@@ -215,6 +215,14 @@ describe('rule 5: all or nothing, then run', () => {
     expect(error.message).toContain('not JSON');
   });
 
+  test('a resumed value that is not JSON is refused, and nothing runs', async () => {
+    const { log, ai, tools, messages, p1 } = await pausedTrio();
+    const resume = { restart: restart(p1, { approved: () => true }) };
+    const error = await failureOf(ai.generate({ tools, messages, resume }));
+    expect(error.message).toContain('the resumed value is not JSON');
+    expect(log).toEqual([]);
+  });
+
   test('restarting or approving a question is refused: it has nothing to run', async () => {
     const { ai, tools, messages, q } = await pausedTrio();
     for (const resume of [{ restart: restart(q) }, { approve: approve(q) }])

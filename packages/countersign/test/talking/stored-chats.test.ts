@@ -96,6 +96,14 @@ test('who approves a call that another has edited before has edited nothing', as
   expect(await ai.runs.decide(items[1]?.id ?? '', 'approve')).toMatchObject({ by: 'bob' });
 });
 
+test('what is no decision is refused as such, also where somebody signs it', async () => {
+  const { admin } = office();
+  const chat = admin.chat({ runId: 'chat' });
+  await chat.send('Pay.');
+  const resume = { approve: [null as never] };
+  await expect(chat.send({ resume, by: 'ann' })).rejects.toMatchObject({ code: 'invalid-resume' });
+});
+
 test('who drives a run that is not there, or of an agent that is not, is told', async () => {
   const { ai, runs, admin } = office();
   await expect(runs.drive('nothing')).rejects.toMatchObject({ code: 'unknown-run' });
