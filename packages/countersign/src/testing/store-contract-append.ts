@@ -245,6 +245,25 @@ export function appendContract(check: Check): void {
     strictEqual(await store.read('new'), undefined);
   });
 
+  check('of appends at once, what a refused one would have opened is opened for nobody', async ({ store }) => {
+    for (const [round, own] of [[], ['own']].entries()) {
+      const [good, late] = [`good-${round}`, `late-${round}`];
+      await Promise.all([good, late].map((runId) => pausedRun(store, runId, [])));
+      const opened = (runId: string, names: readonly string[]) =>
+        names.map((name) => interrupt(`${runId}:${name}`, runId));
+      await Promise.all([
+        store.append(addition(good, 1, { opened: opened(good, own) })),
+        refused(store.append(addition(late, 0, { opened: opened(late, ['a', 'b']) })), 'stale-version'),
+      ]);
+      for (const name of ['a', 'b']) strictEqual(await store.interrupt(`${late}:${name}`), undefined);
+      const { items } = await store.listInterrupts({ runId: good, limit: 10 });
+      deepStrictEqual(
+        items.map(({ id }) => id),
+        own.map((name) => `${good}:${name}`),
+      );
+    }
+  });
+
   check('an interrupt waits from the append that opens it to the one that settles it', async ({ store }) => {
     const given = { tool: 'pay', kind: 'question', risk: 'high', labels: ['b', 'a', 'b'], createdAt: 5 } as const;
     const opened = interrupt('question', 'run', { ...given, expiresAt: 8, remindAt: 7, card: { to: ['ann'] } });
