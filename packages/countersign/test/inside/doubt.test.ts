@@ -7,6 +7,7 @@ import {
   type Define,
   EVERYWHERE,
   helped,
+  LEASE_MS,
   only,
   placed,
   STUCK,
@@ -34,6 +35,29 @@ test.each(EVERYWHERE)(
     expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
     const { text } = await two.root.chat({ runId: 'c' }).send('Never mind');
     expect(text).toMatch(/nobody knows/);
+  },
+);
+
+test.each(EVERYWHERE)(
+  'a user who speaks on after a cancel, while a call was under way: the model is told that nobody knows (%s)',
+  async (where) => {
+    const { open, pass, effects } = world();
+    const define: Define = (ai) => {
+      const pay = tool(ai, 'pay', () => {
+        effects.push('paid');
+        return STUCK;
+      });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    await open(define).root.start('Go', { runId: 'c' });
+    await eventually(() => expect(effects).toEqual(['paid']));
+    const two = open(define);
+    await two.runs.cancel('c');
+    // The process that was in the middle of it is gone.
+    pass(2 * LEASE_MS);
+    const { text } = await two.root.chat({ runId: 'c' }).send('What happened?');
+    expect(text).toMatch(/nobody knows/);
+    expect(effects).toEqual(['paid']);
   },
 );
 

@@ -86,6 +86,29 @@ describe('a process that was stopped while it asked for the time', () => {
   });
 });
 
+test.each(['reject', 'approve'] as const)(
+  'a deadline decides at its millisecond, not one before (%s)',
+  async (onExpiry) => {
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const paid: string[] = [];
+    const process = bank(memoryStore({ now: clock }), clock, () => paid.push('paid'), { expiresIn: HOUR, onExpiry });
+    const { runs } = process;
+    const { id, expiresAt } = await asked(process);
+    const drive = async () => {
+      await runs.drive('run');
+      await runs.settled();
+      return (await runs.get('run')).status;
+    };
+    now = expiresAt - 1;
+    expect(await drive()).toBe('waiting');
+    now = expiresAt;
+    await expect(runs.decide(id, 'approve', { by: 'ann' })).rejects.toMatchObject({ code: 'already-decided' });
+    expect(await drive()).toBe('done');
+    expect(paid).toEqual(onExpiry === 'approve' ? ['paid'] : []);
+  },
+);
+
 describe('a process whose clock is set two hours ahead', () => {
   test.each(['reject', 'approve'] as const)('lets no deadline decide before its time (%s)', async (onExpiry) => {
     let off = 0;
