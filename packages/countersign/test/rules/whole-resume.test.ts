@@ -223,6 +223,13 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual([]);
   });
 
+  test('a question passed back as its own answer is refused: there is no answer in it', async () => {
+    const { ai, tools, messages, q } = await pausedTrio();
+    const error = await failureOf(ai.generate({ tools, messages, resume: { respond: q } }));
+    expect(error).toMatchObject({ code: 'invalid-resume' });
+    expect(error.message).toContain('needs an answer');
+  });
+
   test('restarting or approving a question is refused: it has nothing to run', async () => {
     const { ai, tools, messages, q } = await pausedTrio();
     for (const resume of [{ restart: restart(q) }, { approve: approve(q) }])

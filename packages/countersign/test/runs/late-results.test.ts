@@ -123,6 +123,19 @@ describe.each([
   );
 });
 
+test('a look-up that says neither yes nor no leads to no second try, however long ago the first was', async () => {
+  const verify = () => 'perhaps' as never;
+  const stuck = () => new Promise(() => undefined);
+  const { one, two, lapse, paid, mayReturn } = processes({}, stuck, { verify, settlesWithin: 1 });
+  await one.clerk.start('Pay.', { runId: 'run' });
+  lapse();
+  mayReturn.resolve();
+  await two.runs.drive('run');
+  expect((await two.runs.wait('run')).status).toBe('waiting');
+  expect((await two.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect(paid).toEqual([]);
+});
+
 test.each([
   ['finds nothing', undefined, {}],
   ['finds nothing, and it could be run again', undefined, { settlesWithin: LEASE_MS }],
