@@ -184,6 +184,25 @@ test.each([{}, { runId: 'mine' }])('a start that its own repetition overtakes is
   expect((await ai.runs.list()).items).toHaveLength(1);
 });
 
+test('a key that came with one decision is refused with another, and decides nothing', async () => {
+  const { as, ai, paid } = await startServer();
+  const ann = await as('ann');
+  for (const prompt of ['pay bob 500', 'pay eve 900']) await ai.agents.get('teller')?.start(prompt, { by: 'ann' });
+  await ai.runs.settled();
+  const [first, second] = (await ai.runs.interrupts({ order: 'oldest' })).items.map(({ id }) => id);
+  const decide = (id: string | undefined, type: string) =>
+    ann('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type } }, { 'idempotency-key': 'k-1' });
+  expect((await decide(first, 'approve')).status).toBe(200);
+  expect((await decide(first, 'approve')).status).toBe(200);
+  for (const [id, type] of [
+    [second, 'approve'],
+    [first, 'reject'],
+  ] as const)
+    expect(await decide(id, type)).toMatchObject({ status: 422, body: { code: 'key-reused' } });
+  await ai.runs.settled();
+  expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
+});
+
 test('a run that was started with another key is not taken for one of this key', async () => {
   const { ai, start, hold } = await slowServer();
   const mine = { runId: 'mine' };

@@ -40,6 +40,7 @@ test.each(noes)('whoever may read may not decide and steer: %s', async (_, polic
   const { id, paid, eve, approve } = await waiting({ mayRead: async () => true, maySteer: no, mayDecide: no });
   const { body } = await eve('GET', `/api/v1/runs/${id}`);
   expect(body.interrupts[0].mayDecide).toBe(false);
+  for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
   expect((await eve('POST', `/api/v1/runs/${id}/cancel`, {})).status).toBe(403);
   expect((await approve(eve)).status).toBe(403);
   expect(paid).toEqual([]);
