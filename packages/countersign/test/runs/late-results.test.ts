@@ -339,6 +339,16 @@ describe('a result that comes after its doubt was settled', () => {
     expect((await two.runs.get('run')).status).toBe('waiting');
   });
 
+  test('by a person is on record also where another call came to just that', async () => {
+    const { two, asked, late, wake } = await inDoubt([{ name: 'ask' }]);
+    const [question] = (await two.runs.interrupts({ tool: 'ask' })).items;
+    await two.runs.decide(question?.id ?? '', { type: 'respond', output: 'theirs' });
+    await two.runs.decide(asked, { type: 'respond', output: 'mine' });
+    await two.runs.settled();
+    await wake('theirs');
+    expect(await late()).toEqual([{ type: 'output', output: 'theirs' }]);
+  });
+
   test('of a run that was cancelled is on record', async () => {
     const { two, late, wake } = await inDoubt();
     await two.runs.cancel('run');
