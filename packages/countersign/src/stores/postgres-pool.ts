@@ -136,8 +136,7 @@ const FAILED_TRANSACTION = '25P02';
 async function askShared(connect: () => Promise<SharedClient>, asked: Asked): Promise<PostgresResult> {
   for (;;) {
     const client = await connect();
-    const status = client.getTransactionStatus?.();
-    if (status === 'T' || status === 'E') {
+    if (isInTransaction(client)) {
       client.release(true);
       continue;
     }
@@ -146,15 +145,27 @@ async function askShared(connect: () => Promise<SharedClient>, asked: Asked): Pr
     try {
       const result = await client.query(asked);
       client.off('error', ignore);
-      client.release();
-      return result;
+      const isTakenBack = isInTransaction(client);
+      client.release(isTakenBack);
+      if (!isTakenBack) return result;
     } catch (error) {
       client.off('error', ignore);
       client.release(!hasAnswered(error) || isOfPrepared(error));
       // Given back before the server had said how it stands: nothing is done in a transaction that has failed.
       if (errorCode(error) !== FAILED_TRANSACTION) throw error;
+      continue;
     }
+    // Nor had it when this one was: whoever began may have sent its end as well, so nobody knows what was done.
+    throw new Error(GIVEN_BACK_EARLY);
   }
+}
+
+const GIVEN_BACK_EARLY =
+  'a connection of the pool was given back before its BEGIN was answered, and was closed. Await every query on it before you release it';
+
+function isInTransaction(client: SharedClient): boolean {
+  const status = client.getTransactionStatus?.();
+  return status === 'T' || status === 'E';
 }
 
 /** How often a statement is sent that loses against others. They do not all come back at the same moment. */

@@ -349,6 +349,26 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     await store.close();
     await pool.end();
   });
+
+  test('acknowledges nothing that was written behind a BEGIN which nobody awaited', async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 1);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const client = await pool.connect();
+    void client.query('BEGIN');
+    client.release();
+    await expect(store.append(addition('run', 1))).rejects.toMatchObject({
+      code: 'store-failed',
+      retryable: true,
+      message: expect.stringMatching(/given back before its BEGIN was answered.*Await every query/),
+    });
+    expect((await store.read('run'))?.run.version).toBe(1);
+    await store.append(addition('run', 1));
+    expect(await onServer(url, 'SELECT version FROM countersign_run')).toEqual([{ version: 2 }]);
+    await store.close();
+    await pool.end();
+  });
 });
 
 describe.runIf(postgres)('names', () => {
