@@ -27,10 +27,31 @@ function isUsable(tables: Tables): string {
 
 /** Others read and write meanwhile, if the pool has connections to give. */
 export async function preparePostgresSearch(pool: PostgresPool, tables: Tables): Promise<void> {
-  const { rows } = await ask(pool, searchPreparedSql(tables), []);
-  if (rows[0]?.prepared === true) return;
-  if (!(await oneByOne(pool, tables))) await ask(pool, allAtOnce(tables), [], WITHOUT_LIMIT);
+  const isPrepared = async (): Promise<boolean> => {
+    const { rows } = await ask(pool, searchPreparedSql(tables), []);
+    return rows[0]?.prepared === true;
+  };
+  while (!(await isPrepared())) {
+    if (hasEnough(pool) && (await oneByOne(pool, tables))) return;
+    try {
+      return void (await ask(pool, allAtOnce(tables), [], WITHOUT_LIMIT));
+    } catch (error) {
+      if (errorCode(error) !== BEING_MADE) throw error;
+    }
+    await delay(TRY_AGAIN_MS);
+  }
 }
+
+/** For the two that are held until all is made, one that listens, and one for everybody else. */
+const ENOUGH = 4;
+
+function hasEnough(pool: PostgresPool): boolean {
+  const { max = ENOUGH } = (pool as { readonly options?: { readonly max?: number } }).options ?? {};
+  return max >= ENOUGH;
+}
+
+/** What our own statement says when another has the lock: any SQLSTATE that the server does not have. */
+const BEING_MADE = 'CS001';
 
 /** Any number that others are unlikely to take: the bytes of "countersr". */
 const ADVISORY_LOCK = '7165065861927432050';
@@ -106,12 +127,12 @@ async function make(client: PostgresClient, tables: Tables): Promise<void> {
   for (const text of known(tables)) await client.query(text);
 }
 
-/** In one statement, so that any pool will do. Whoever writes waits for it. */
+/** In one statement, so that any pool will do. Whoever writes waits for it. It waits for no lock: see `hasLock`. */
 function allAtOnce(tables: Tables): string {
   const words = inSchema(tables, WORDS_INDEX);
   const indexes = indexesOf(tables).map(({ name, on }) => `CREATE INDEX IF NOT EXISTS ${name} ON ${on};`);
   return doBlock(`BEGIN
-    PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
+    IF NOT pg_try_advisory_xact_lock(${ADVISORY_LOCK}) THEN RAISE 'others make it' USING ERRCODE = '${BEING_MADE}'; END IF;
     EXECUTE (${functionSql(tables)});
     IF EXISTS (SELECT FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
       WHERE c.oid = to_regclass(${literal(words)}) AND NOT (${isUsable(tables)})) THEN DROP INDEX ${words}; END IF;

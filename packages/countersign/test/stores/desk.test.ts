@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
-import type pg from 'pg';
+import pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { InterruptQuery, Store } from '../../src/runs/store.ts';
 import { interruptsSql } from '../../src/stores/list-query.ts';
@@ -98,6 +98,44 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     const [{ text }] = await onServer(url, `SELECT pg_get_indexdef('countersign_interrupt_words'::regclass) AS text`);
     expect(text).toContain('risk');
     await later.close();
+    await pool.end();
+  });
+
+  test.each([1, 2, 3])('a pool of %i is left to others, whoever has a transaction open meanwhile', async (max) => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, max);
+    const store = postgresStore(pool);
+    await store.migrate();
+    const stop = store.watch(() => undefined);
+    const reading = new pg.Client(url);
+    await reading.connect();
+    await reading.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM countersign_interrupt');
+    const prepared = store.prepareSearch();
+    await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay' })] }));
+    await prepared;
+    await reading.end();
+    stop();
+    await store.close();
+    await pool.end();
+  });
+
+  test('those who prepare it one by one and all at once do not wait for each other in a circle', async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 1);
+    const [oneByOne, allAtOnce] = [postgresStore(url), postgresStore(pool)];
+    await Promise.all([oneByOne.migrate(), allAtOnce.migrate()]);
+    const reading = new pg.Client(url);
+    await reading.connect();
+    await reading.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM countersign_interrupt');
+    const first = oneByOne.prepareSearch();
+    const waits = "SELECT FROM pg_stat_activity WHERE wait_event = 'virtualxid' AND query LIKE 'CREATE INDEX%'";
+    while ((await onServer(url, waits)).length === 0);
+    const second = allAtOnce.prepareSearch();
+    const asked = `SELECT FROM pg_stat_activity WHERE query LIKE 'DO $countersign$%advisory%' AND pid <> pg_backend_pid()`;
+    while ((await onServer(url, asked)).length === 0);
+    await reading.end();
+    await Promise.all([first, second]);
+    await Promise.all([oneByOne.close(), allAtOnce.close()]);
     await pool.end();
   });
 
