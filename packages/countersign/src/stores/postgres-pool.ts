@@ -40,8 +40,13 @@ export function checkOptions(options: object): void {
   refuseUnknownKeys('postgresStore', options, ['url', 'poolMax', 'pool', 'schema']);
   const { schema, pool, url, poolMax } = options as { readonly [name: string]: unknown };
   if (schema !== undefined) checkSchema(schema);
-  if ('pool' in options) checkPool(pool);
-  else checkAddress(url, poolMax);
+  if (!('pool' in options)) return checkAddress(url, poolMax);
+  checkPool(pool);
+  // They may be two databases, or two sizes, and one of them would count for nothing.
+  const [field] = Object.entries({ url, poolMax }).find(([, given]) => given !== undefined) ?? [];
+  if (field === undefined) return;
+  const message = `postgresStore was given both \`pool\` and \`${field}\`; leave one of them out. A pool knows its address and its size.`;
+  throw new UsageError('invalid-options', { field }, message);
 }
 
 /** PostgreSQL cuts off what is longer, and two long names may begin alike. */

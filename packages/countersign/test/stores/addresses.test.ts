@@ -26,6 +26,8 @@ test.each([
     () => postgresStore({ url: 'postgres:///runs', schema: 'ä'.repeat(32) }),
   ],
   ['PostgreSQL of a pool with a misspelt schema', () => postgresStore({ pool: { query }, Schema: 'mine' } as never)],
+  ['PostgreSQL of two places', () => postgresStore({ pool: { query }, url: 'postgres:///runs' })],
+  ['PostgreSQL of two sizes', () => postgresStore({ pool: { query }, poolMax: 5 } as never)],
   ['SQLite with a misspelt option', () => sqliteStore({ path: 'runs.db', busyTimeoutMS: 5 } as never)],
   ['SQLite that would wait for ever', () => sqliteStore({ path: 'runs.db', busyTimeoutMs: 'long' as never })],
   ['SQLite that waits for less than nothing', () => sqliteStore({ path: 'runs.db', busyTimeoutMs: -1 })],
