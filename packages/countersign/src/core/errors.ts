@@ -40,7 +40,7 @@ export const ERROR_CODES = {
   'claim-lost': 'Another worker has taken the run over. Nothing more was written; leave it to the other.',
   'outdated-card': 'The decision was made on something else than what is pending now. Load the interrupt again.',
   'tampered-run':
-    'The events of the run are not what was recorded: somebody changed the store. Nothing is run; look into it.',
+    'The events of the run, or the row of its question, are not what was recorded: somebody changed the store. Nothing is run; look into it.',
   'reminder-failed':
     'The hook `onReminder` threw or took too long. `cause` is its error; it is called again after a pause.',
   'context-failed':

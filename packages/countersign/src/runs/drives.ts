@@ -1,5 +1,5 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
-import { UsageError } from '../core/errors.ts';
+import { messageOf, UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
@@ -21,7 +21,7 @@ import { isLost, isStale } from './store-errors.ts';
 import { StoreTime } from './store-time.ts';
 import { leave, type StartedRun, TakingUp } from './taking-up.ts';
 import { TellingLate } from './telling-late.ts';
-import { trustedState } from './view.ts';
+import { errorIn, trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
 export type AgentPort = {
@@ -318,8 +318,12 @@ export class Drives {
 
   /** What was to be recorded will never be taken: only that it failed is, from what is on record. */
   async #failAnew(agent: AgentPort, { runId, token }: Journal, error: unknown): Promise<void> {
-    const loaded = await this.#options.store.read(runId);
+    const { store } = this.#options;
+    const loaded = await store.read(runId);
     if (!loaded) return;
+    // A deadline that cannot be recorded is tried again and again, and the record would grow with each time.
+    const isTold = loaded.run.status === 'failed' && errorIn(loaded.run)?.message === messageOf(error);
+    if (isTold) return store.release(runId, token);
     const { run, journal } = this.open(loaded.run, trustedState(loaded), agent, { held: token });
     await fail(run, journal, error);
   }

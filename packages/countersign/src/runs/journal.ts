@@ -10,7 +10,7 @@ import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunRecord, Store, StoredEvent } from './store.ts';
-import { claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
+import { changedQuestion, claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -148,7 +148,8 @@ export class Journal implements Sink {
   /** The store is there, and does not take what it was given. */
   get isRefused(): boolean {
     const { error } = this.#failure ?? {};
-    return this.#failure !== undefined && !isAway(error) && !(error instanceof ConflictError);
+    if (error instanceof ConflictError) return error.code === 'tampered-run';
+    return this.#failure !== undefined && !isAway(error);
   }
 
   /** What could not be written, because another has taken the run over. */
@@ -285,7 +286,7 @@ export class Journal implements Sink {
           unsure = true;
           await sleep(pauseMs);
           if ((await this.#wasOurs(append, after, firstAsked)) === true) return true;
-        } else throw error;
+        } else throw changedQuestion(append, error) ?? error;
       }
     }
   }

@@ -1,6 +1,7 @@
 // What a store answers to a write that it does not take.
-import { ConflictError, ProviderError } from '../core/errors.ts';
-import type { RunRecord } from './store.ts';
+import { ConflictError, InvariantError, ProviderError } from '../core/errors.ts';
+import { tamperedRun } from './chain.ts';
+import type { Append, RunRecord } from './store.ts';
 
 export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
 export const isLost = (error: unknown): boolean => error instanceof ConflictError && error.code === 'claim-lost';
@@ -34,4 +35,17 @@ export async function refusalOf(writing: Promise<void>): Promise<'stale-version'
 export function wentBack({ id, version }: Pick<RunRecord, 'id' | 'version'>, written: number): ProviderError {
   const message = `The store has run ${id} at version ${version}, but had said that it was at ${written}.`;
   return new ProviderError('store-failed', { runId: id, version, written }, message, { retryable: false });
+}
+
+/**
+ * By its events the question waits, and nobody has appended since: so its row was changed by hand. Undefined if the store
+ * refused something else.
+ */
+export function changedQuestion({ runId, settled }: Append, error: unknown): ConflictError | undefined {
+  const id = error instanceof InvariantError ? error.details.interruptId : undefined;
+  if (!settled.some((question) => question.id === id)) return undefined;
+  return tamperedRun(
+    runId,
+    `By its events the question ${id} waits, but its row in the store was deleted, settled or changed by somebody. Nothing was written. Put the row back as it was, from a backup: until then it cannot be decided, and the run not cancelled.`,
+  );
 }

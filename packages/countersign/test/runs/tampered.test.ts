@@ -102,6 +102,63 @@ describe.each(changes)('after a change of the record: %s', (_name, sql) => {
   });
 });
 
+describe.each([
+  ['was deleted', "DELETE FROM countersign_interrupt WHERE run_id = 'one'"],
+  ['was settled', "UPDATE countersign_interrupt SET settled_at = 1, settlement = '{}' WHERE run_id = 'one'"],
+  ['is of another run', "UPDATE countersign_interrupt SET run_id = 'two' WHERE run_id = 'one'"],
+])('a question whose row %s, by hand,', (_name, sql) => {
+  test.each([
+    ['decide', ({ ai, id }) => ai.runs.decide(id, 'approve')],
+    ['cancel', ({ ai }) => ai.runs.cancel('one')],
+    ['speak in the chat', ({ clerk }) => clerk.chat({ runId: 'one' }).send('Go on.')],
+  ] as const satisfies readonly (readonly [
+    string,
+    (given: Awaited<ReturnType<typeof waiting>>) => Promise<unknown>,
+  ])[])('is no bug of ours: to %s is refused, and says what to do', async (_what, act) => {
+    const given = await waiting();
+    given.file.exec(sql);
+    const message = expect.stringMatching(new RegExp(`the question ${given.id} waits.*Put the row back`));
+    await expect(act(given)).rejects.toMatchObject({ name: 'ConflictError', code: 'tampered-run', message });
+    await given.ai.runs.settled();
+    expect(given.paid).toEqual([]);
+    given.close();
+  });
+});
+
+test('a deadline that cannot be recorded does not make the record grow with each try', async () => {
+  const path = join(folder, 'deadline.db');
+  let now = 1_000_000;
+  const store = sqliteStore({ path, now: () => now });
+  let tries = 0;
+  const counted: typeof store = new Proxy(store, {
+    get: (of, name) => {
+      const own = Reflect.get(of, name, of);
+      if (typeof own !== 'function') return own;
+      return (...given: unknown[]) => {
+        if (name === 'claim') tries += 1;
+        return own.apply(of, given);
+      };
+    },
+  });
+  const ai = countersign({ model: pays(), store: counted, clock: () => now, retry: false });
+  const needsApproval = () => ({ expiresIn: 1_000 });
+  const inputSchema = z.object({ amount: z.number() });
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, () => 'paid');
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'one' });
+  await ai.runs.settled();
+  const file = new DatabaseSync(path);
+  file.exec('DELETE FROM countersign_interrupt');
+  now += 2_000;
+  const worker = ai.runs.work({ pollMs: 1 });
+  await eventually(() => expect(tries).toBeGreaterThan(5));
+  await worker.stop();
+  expect(await ai.runs.get('one')).toMatchObject({ status: 'failed', error: { code: 'tampered-run' } });
+  const { events = [] } = (await store.read('one')) ?? {};
+  expect(events.filter(({ type }) => type === 'run-failed')).toHaveLength(1);
+  file.close();
+  await store.close();
+});
+
 test('what others record while a tool runs is believed only if it continues what is known', async () => {
   const gate = Promise.withResolvers<void>();
   const store = memoryStore();
