@@ -1,7 +1,8 @@
 // The tables of the Postgres store, as numbered steps that are only ever added to.
+import { setTimeout as delay } from 'node:timers/promises';
 import { newerTables } from './migrations.ts';
 import { errorCode } from './postgres-failure.ts';
-import { ask, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './postgres-pool.ts';
+import { ask, closedError, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './postgres-pool.ts';
 import { checkSettings, SETTINGS_SQL } from './postgres-settings.ts';
 
 /** The names of the tables, with the schema they are in. */
@@ -42,7 +43,7 @@ export function quoted(name: string): string {
  * At a stricter isolation level than the default, who waited for the lock does not see what was done meanwhile, and
  * fails when doing it again. So after a failure it is looked whether somebody else got further.
  */
-export async function migratePostgres(pool: PostgresPool, tables: Tables): Promise<void> {
+export async function migratePostgres(pool: PostgresPool, tables: Tables, isClosed: () => boolean): Promise<void> {
   let version = await tablesVersion(pool, tables);
   while (version < MIGRATIONS.length) {
     try {
@@ -51,11 +52,22 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables): Promi
     } catch (error) {
       const before = version;
       version = await tablesVersion(pool, tables);
-      if (version === before) throw error;
+      if (version !== before) continue;
+      if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (isClosed()) throw closedError();
+      await delay(STEP_ASIDE_MS);
     }
   }
   if (version > MIGRATIONS.length) throw newerTables('the database', version, MIGRATIONS.length);
 }
+
+/**
+ * Whoever comes after one that waits for a table waits with it: after this time it lets them go first, has done nothing, and
+ * comes again.
+ */
+const LOCK_MS = 2_000;
+const STEP_ASIDE_MS = 2_000;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Throws if the settings of the database do not fit. */
 async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise<number> {
@@ -90,6 +102,7 @@ function migrationBlock(tables: Tables): string {
   DECLARE reached integer := 0;
   BEGIN
     PERFORM pg_advisory_xact_lock(${ADVISORY_LOCK});
+    IF current_setting('lock_timeout') = '0' THEN PERFORM set_config('lock_timeout', '${LOCK_MS}ms', true); END IF;
     ${tables.schema === undefined ? '' : schemaStep(tables.schema)}
     IF to_regclass(${literal(tables.migration)}) IS NOT NULL THEN
       -- What is added is made where the rest is, which need not be the first schema of the search path.

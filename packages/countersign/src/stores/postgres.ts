@@ -332,7 +332,7 @@ class PostgresStore implements Store {
     if ('url' in options) this.#ownPool ??= await connectTo(options.url, options.poolMax ?? 10);
     const pool = 'pool' in options ? options.pool : this.#ownPool?.pool;
     if (pool === undefined) throw closedError();
-    await migratePostgres(pool, this.#tables);
+    await migratePostgres(pool, this.#tables, () => this.#closed);
     if (!this.#closed) this.#opened = pool;
     return pool;
   }

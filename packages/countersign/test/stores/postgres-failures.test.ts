@@ -327,6 +327,50 @@ describe.runIf(postgres)('a schema', () => {
   });
 });
 
+describe.runIf(postgres)('a migration that waits for a table', () => {
+  test('lets those who come after it go first, and is done when it can be', { timeout: 60_000 }, async () => {
+    const url = await freshDatabase();
+    const working = postgresStore(url);
+    await working.append(creation('run'));
+    await onServer(
+      url,
+      `DROP INDEX countersign_run_due_at; ALTER TABLE countersign_interrupt DROP COLUMN reminder_due_at CASCADE,
+        DROP COLUMN reminder_attempts, DROP COLUMN reminded_at CASCADE;
+      DELETE FROM countersign_migration WHERE version > 2`,
+    );
+    const backup = new pg.Client(url);
+    await backup.connect();
+    await backup.query('BEGIN; SELECT FROM countersign_interrupt');
+    const updated = postgresStore(url);
+    const migrated = updated.migrate();
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DO %'";
+    await until(async () => (await onServer(url, waiting)).length === 1);
+    await working.append(addition('run', 1, { opened: [interrupt('question', 'run')] }));
+    await backup.end();
+    await migrated;
+    expect((await updated.listInterrupts({ limit: 9 })).items).toHaveLength(1);
+    await Promise.all([working.close(), updated.close()]);
+  });
+
+  test('is given up when its store is closed', { timeout: 60_000 }, async () => {
+    const url = await freshDatabase();
+    await postgresStore(url).migrate();
+    await onServer(
+      url,
+      `ALTER TABLE countersign_interrupt DROP COLUMN reminded_at CASCADE;
+      DELETE FROM countersign_migration WHERE version > 2`,
+    );
+    const backup = new pg.Client(url);
+    await backup.connect();
+    await backup.query('BEGIN; SELECT FROM countersign_interrupt');
+    const updated = postgresStore(url);
+    const migrated = updated.migrate().catch((error: unknown) => error);
+    await updated.close();
+    expect(await migrated).toMatchObject({ code: 'store-failed', message: expect.stringMatching(/was closed/) });
+    await backup.end();
+  });
+});
+
 describe.runIf(postgres)('a pool that others use, too', () => {
   test.each([
     ['open', 'BEGIN'],
