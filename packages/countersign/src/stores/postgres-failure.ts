@@ -49,12 +49,14 @@ export function violatedConstraint(error: unknown): string | undefined {
 }
 
 const READ_ONLY = '25006';
+/** By a limit on statements, or by somebody. */
+const CANCELLED = '57014';
 
 /**
  * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a limit on
  * transactions, which ends the connection; a prepared statement that somebody has taken from it.
  */
-const RETRYABLE = ['08', '53', '40', '57P', '57014', '55P03', READ_ONLY, '25P', '58', '26'];
+const RETRYABLE = ['08', '53', '40', '57P', CANCELLED, '55P03', READ_ONLY, '25P', '58', '26'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
   // Without a SQLSTATE the server has not answered: the connection failed, or was lost.
@@ -79,11 +81,15 @@ function isSqlState(code: string | undefined): code is string {
 
 function adviceOn(code: string | undefined, retryable: boolean): string {
   if (code === READ_ONLY) return 'It is a standby, or its user may only read: use the address of the primary.';
+  if (code === CANCELLED) return 'It took longer than its statement_timeout allows: try again, or raise that.';
+  if (code === 'ERR_INVALID_URL') return 'Correct the address: signs like / ? # in a password are %2F %3F %23 there.';
   switch (code?.slice(0, 2)) {
     case '28':
       return 'Correct the user or the password in the address.';
     case '3D':
       return 'Create the database, or correct the address.';
+    case '3F':
+      return 'Give a `schema`, or set the search_path of the user to one that is there.';
     case '42':
       return 'Give the user the right to create and use the tables, or the schema that is named.';
     case '53':

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { ProviderError } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import pg from 'pg';
@@ -156,6 +157,21 @@ test.each([
   Object.assign(new Error('terminating connection due to idle-session timeout'), { code: '57P05' }),
 ])('a connection that is lost may come back: %s', (error) => {
   expect(postgresFailure(error)).toMatchObject({ code: 'store-failed', retryable: true });
+});
+
+test.each([
+  ['57014', 'canceling statement due to statement timeout', /raise that/],
+  ['3F000', 'no schema has been selected to create in', /Give a `schema`/],
+])('a failure with the code %s says what to do', (code, said, advice) => {
+  expect(postgresFailure(Object.assign(new Error(said), { code })).message).toMatch(advice);
+});
+
+test('a password with signs that an address cannot have is told how to be written, and not told', async () => {
+  const failure = await postgresStore('postgres://ann:top/secret@127.0.0.1:1/runs')
+    .migrate()
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(/%2F/) });
+  expect(inspect(failure, { depth: 9 })).not.toContain('secret');
 });
 
 test('a server that takes no writes may be a standby, which is told', () => {
