@@ -69,7 +69,7 @@ const REQUEST_MS = 60_000;
  */
 export async function serve(ai: Countersign, options: ServeOptions = {}): Promise<RunningServer> {
   refuseUnknownKeys('serve', options, [...APP_KEYS, ...SERVE_KEYS]);
-  const { port = 3000, hostname = '127.0.0.1', dev = false } = options;
+  const { hostname = '127.0.0.1', dev = false } = options;
   // Node would take it for every address that this machine has.
   if (typeof hostname !== 'string' || hostname === '')
     throw new UsageError('invalid-options', { option: 'hostname' }, '`hostname` must be a name or an address.');
@@ -82,7 +82,27 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
     ...(dev && isLocal && { metrics: 'open' as const }),
     ...ofApp,
   });
+  const begun: (() => unknown)[] = [() => app.end(), () => app.close()];
+  try {
+    return await begin(ai, app, { ...options, hostname, dev }, begun);
+  } catch (error) {
+    // Whoever tries again finds the port free, and nothing that runs on.
+    for (const end of begun.reverse()) await end();
+    throw error;
+  }
+}
+
+/** `begun`: how to end what was begun, should the rest fail. */
+async function begin(
+  ai: Countersign,
+  app: App,
+  options: ServeOptions & { readonly hostname: string; readonly dev: boolean },
+  begun: (() => unknown)[],
+): Promise<RunningServer> {
+  const { port = 3000, hostname, dev } = options;
+  const isLocal = isLoopback(hostname);
   await prepareSearch(ai, app);
+  const loginPath = dev ? await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' }) : null;
   const server = createServer(
     {
       headersTimeout: HEADERS_MS,
@@ -98,14 +118,17 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   // Streams give signs of life more often than this; only who does not read them falls silent.
   server.timeout = options.patienceMs ?? 60_000;
   await listening(server, port, hostname);
+  begun.push(() => server.close().closeAllConnections());
   const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
+  begun.push(() => worker?.stop());
   const tracing = startTracing(ai, app, options.trace);
+  begun.push(() => tracing?.stop());
   const bound = (server.address() as AddressInfo).port;
   const named = hostname.includes(':') ? `[${hostname}]` : hostname;
   const url = (
     options.publicUrl ?? `http://${isLocal && named === '127.0.0.1' ? 'localhost' : named}:${bound}`
   ).replace(/\/$/, '');
-  const loginUrl = dev ? `${url}${await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' })}` : null;
+  const loginUrl = loginPath === null ? null : `${url}${loginPath}`;
   app.log('info', 'listening', { url, port: bound, hostname });
 
   let closing: Promise<void> | undefined;

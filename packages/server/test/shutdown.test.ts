@@ -1,9 +1,13 @@
 // A server that is stopped, and one that is killed: what was taken on is finished or handed over.
 import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { serve } from '@countersign/server';
 import { countersign, memoryStore, z } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { startServer } from './server.ts';
@@ -42,6 +46,30 @@ test('a clean stop lets the tool that runs finish, and leaves the rest to whoeve
   const view = await next.runs.wait('run-1', { until: 'end' });
   expect(view.status).toBe('done');
   expect(paid).toEqual(['once']);
+});
+
+test.each([
+  ['its store is away', { dev: true }, 'store-failed'],
+  ['its worker has a misspelt option', { worker: { concurency: 2 } as never }, 'invalid-options'],
+])('one that cannot begin because %s leaves the port free, and nothing that runs', async (_why, options, code) => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-serve-'));
+  const store = sqliteStore(join(folder, 'later', 'runs.db'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const ai = countersign({ model: scriptedModel(['Hello.']), store });
+  const { port, close } = await serve(ai, { port: 0, inboxDir: false });
+  await close();
+  await expect(serve(ai, { port, inboxDir: false, ...options })).rejects.toMatchObject({ code });
+  await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+  mkdirSync(join(folder, 'later'));
+  const lines: string[] = [];
+  const log = ({ event }: { readonly event: string }) => lines.push(event);
+  const server = await serve(ai, { port, inboxDir: false, dev: true, log });
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+  await ai.defineAgent({ name: 'greeter' }).start('Hi.', { runId: 'run' });
+  expect((await ai.runs.wait('run', { until: 'end' })).status).toBe('done');
+  await server.close();
+  await store.close();
+  expect(lines.filter((event) => event === 'started')).toHaveLength(1);
 });
 
 test('while it stops, it says so, ends its streams, and takes no new connections', async () => {
