@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newerTables } from './migrations.ts';
 import { errorCode } from './postgres-failure.ts';
-import { ask, closedError, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './postgres-pool.ts';
+import { ask, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './postgres-pool.ts';
 import { checkSettings, SETTINGS_SQL } from './postgres-settings.ts';
 
 /** The names of the tables, with the schema they are in. */
@@ -43,7 +43,7 @@ export function quoted(name: string): string {
  * At a stricter isolation level than the default, who waited for the lock does not see what was done meanwhile, and
  * fails when doing it again. So after a failure it is looked whether somebody else got further.
  */
-export async function migratePostgres(pool: PostgresPool, tables: Tables, isClosed: () => boolean): Promise<void> {
+export async function migratePostgres(pool: PostgresPool, tables: Tables, stop: AbortSignal): Promise<void> {
   let version = await tablesVersion(pool, tables);
   while (version < MIGRATIONS.length) {
     try {
@@ -54,7 +54,7 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables, isClos
       version = await tablesVersion(pool, tables);
       if (version !== before) continue;
       if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
-      if (isClosed()) throw closedError();
+      stop.throwIfAborted();
       await delay(STEP_ASIDE_MS);
     }
   }

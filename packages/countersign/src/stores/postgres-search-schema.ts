@@ -1,6 +1,7 @@
 // What searching on PostgreSQL needs, made beside the tables when it is asked for: a function that finds the words of a
 // question, and indexes of the questions by their words, by who started their run, and by when they were settled.
 import { setTimeout as delay } from 'node:timers/promises';
+import { untilAborted } from '../models/abort.ts';
 import { errorCode } from './postgres-failure.ts';
 import { ask, type PostgresClient, type PostgresPool, WITHOUT_LIMIT } from './postgres-pool.ts';
 import { doBlock, literal, quoted, type Tables } from './postgres-schema.ts';
@@ -25,19 +26,23 @@ function isUsable(tables: Tables): string {
     AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = ${made}))`;
 }
 
-/** Others read and write meanwhile, if the pool has connections to give. */
-export async function preparePostgresSearch(pool: PostgresPool, tables: Tables): Promise<void> {
+/**
+ * Others read and write meanwhile, if the pool has connections to give. Told to stop, it leaves what is half made: the next
+ * one makes it anew.
+ */
+export async function preparePostgresSearch(pool: PostgresPool, tables: Tables, stop: AbortSignal): Promise<void> {
   const isPrepared = async (): Promise<boolean> => {
     const { rows } = await ask(pool, searchPreparedSql(tables), []);
     return rows[0]?.prepared === true;
   };
   while (!(await isPrepared())) {
-    if (hasEnough(pool) && (await oneByOne(pool, tables))) return;
+    if (hasEnough(pool) && (await oneByOne(pool, tables, stop))) return;
     try {
       return void (await ask(pool, allAtOnce(tables), [], WITHOUT_LIMIT));
     } catch (error) {
       if (errorCode(error) !== BEING_MADE) throw error;
     }
+    stop.throwIfAborted();
     await delay(TRY_AGAIN_MS);
   }
 }
@@ -65,15 +70,15 @@ const SECOND_MS = 2_000;
  * the lock is held meanwhile, on another connection: what is held beyond a transaction gets lost behind a pooler. False if
  * that cannot be, and nothing was made.
  */
-async function oneByOne(pool: PostgresPool, tables: Tables): Promise<boolean> {
+async function oneByOne(pool: PostgresPool, tables: Tables, stop: AbortSignal): Promise<boolean> {
   const holder = await pool.connect?.();
   const maker = holder && (await second(pool));
   try {
     if (!holder || !maker) return false;
     // Lost between two statements, they say so by an event; the next statement fails.
     for (const client of [holder, maker]) client.on('error', () => undefined);
-    if (!(await hasLock(holder))) return false;
-    await make(maker, tables);
+    if (!(await untilAborted(hasLock(holder), stop))) return false;
+    await untilAborted(make(maker, tables), stop);
     await holder.query('COMMIT');
     return true;
   } finally {

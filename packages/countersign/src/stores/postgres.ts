@@ -115,7 +115,8 @@ class PostgresStore implements Store {
   #ready: Promise<PostgresPool> | undefined;
   /** The pool, once it is ready and until it is closed. */
   #opened: PostgresPool | undefined;
-  #closed = false;
+  /** Aborted when it is closed: ends what would go on for long, and whose end nobody needs. */
+  readonly #stop = new AbortController();
   #underWay = 0;
   /** Resolves when nothing is under way any more, while closing. */
   readonly #idle = Promise.withResolvers<void>();
@@ -253,7 +254,7 @@ class PostgresStore implements Store {
 
   async prepareSearch(): Promise<void> {
     try {
-      await preparePostgresSearch(await this.#pool(), this.#tables);
+      await preparePostgresSearch(await this.#pool(), this.#tables, this.#stop.signal);
     } catch (error) {
       throw postgresFailure(error);
     }
@@ -280,7 +281,7 @@ class PostgresStore implements Store {
     return this.#closing;
   }
 
-  /** The timer also keeps the process alive: a connection that is not in use does not. */
+  /** The timer also keeps the process alive: an idle connection does not. */
   async #closeSoon(): Promise<void> {
     const closed = new AbortController();
     const patience = delay(CLOSE_MS, undefined, { signal: closed.signal }).catch(() => undefined);
@@ -289,7 +290,7 @@ class PostgresStore implements Store {
 
   /** What is under way ends first: a pool that its owner ends next would leave it without an answer. */
   async #close(): Promise<void> {
-    this.#closed = true;
+    this.#stop.abort(closedError());
     this.#opened = undefined;
     if (this.#underWay > 0) await this.#idle.promise;
     // Whoever asked hears of it before, and what they wrote is announced.
@@ -306,20 +307,20 @@ class PostgresStore implements Store {
     statement: Statement | { readonly text: string },
     values: unknown[],
   ): Promise<readonly Row[]> {
-    if (this.#closed) throw closedError();
+    if (this.#stop.signal.aborted) throw closedError();
     this.#underWay += 1;
     try {
       const send = () => ('name' in statement ? run(pool, statement, values) : ask(pool, statement.text, values));
       return (await sentAgain(send)).rows;
     } finally {
       this.#underWay -= 1;
-      if (this.#closed && this.#underWay === 0) this.#idle.resolve();
+      if (this.#stop.signal.aborted && this.#underWay === 0) this.#idle.resolve();
     }
   }
 
   /** The pool, once its tables are up to date; tried again by the next call if that failed. */
   #pool(): Promise<PostgresPool> {
-    if (this.#closed) return Promise.reject(closedError());
+    if (this.#stop.signal.aborted) return Promise.reject(closedError());
     this.#ready ??= this.#open().catch((error: unknown) => {
       this.#ready = undefined;
       throw error;
@@ -332,8 +333,8 @@ class PostgresStore implements Store {
     if ('url' in options) this.#ownPool ??= await connectTo(options.url, options.poolMax ?? 10);
     const pool = 'pool' in options ? options.pool : this.#ownPool?.pool;
     if (pool === undefined) throw closedError();
-    await migratePostgres(pool, this.#tables, () => this.#closed);
-    if (!this.#closed) this.#opened = pool;
+    await migratePostgres(pool, this.#tables, this.#stop.signal);
+    if (!this.#stop.signal.aborted) this.#opened = pool;
     return pool;
   }
 

@@ -119,6 +119,26 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     await pool.end();
   });
 
+  test.each(['a url', 'a pool'])('who closes the store of %s does not wait for others to end theirs', async (of) => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 5);
+    const store = of === 'a url' ? postgresStore(url) : postgresStore(pool);
+    await store.migrate();
+    const reading = new pg.Client(url);
+    await reading.connect();
+    await reading.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM countersign_interrupt');
+    const prepared = store.prepareSearch().catch((error: unknown) => error);
+    const waits = "SELECT FROM pg_stat_activity WHERE wait_event = 'virtualxid' AND query LIKE 'CREATE INDEX%'";
+    while ((await onServer(url, waits)).length === 0);
+    await store.close();
+    expect(await prepared).toMatchObject({ code: 'store-failed', message: expect.stringMatching(/was closed/) });
+    await pool.end();
+    await reading.end();
+    const later = postgresStore(url);
+    await later.prepareSearch();
+    await later.close();
+  });
+
   test('those who prepare it one by one and all at once do not wait for each other in a circle', async () => {
     const url = await freshDatabase();
     const pool = poolOn(url, 1);
