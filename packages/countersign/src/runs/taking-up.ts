@@ -9,6 +9,7 @@ import type { Journal } from './journal.ts';
 import { goOn } from './outcome.ts';
 import type { Renewals } from './renewals.ts';
 import type { RunRecord, Store } from './store.ts';
+import { refusalOf } from './store-errors.ts';
 import { trustedState } from './view.ts';
 
 /** What is known of a run to find its context. */
@@ -91,7 +92,8 @@ export class TakingUp<Agent> {
     const { run, journal } = opened;
     if (given === 'left') {
       if (!isDue) goOn(run, status);
-      await leave(run, journal);
+      // Where somebody else has it by now, there is nothing to hand over.
+      await refusalOf(leave(run, journal));
       return false;
     }
     const { state } = run;

@@ -427,4 +427,19 @@ describe('a context that is looked up for long', () => {
     expect(await runs.get('run')).toMatchObject({ status: 'running' });
     expect(await store.due(10)).toEqual(['run']);
   });
+
+  test('is not waited for by a stop; a run that another took over meanwhile is theirs, and no error', async () => {
+    const kept = memoryStore();
+    await leftRun(kept, 'run');
+    let renewals = 0;
+    const renew = async () => {
+      renewals += 1;
+      return false;
+    };
+    const runs = worked(changedStore(kept, { renew }), () => never, 60);
+    const driving = runs.drive('run');
+    await eventually(() => expect(renewals).toBeGreaterThan(0));
+    await Promise.all([runs.stop(), driving]);
+    expect(await runs.get('run')).toMatchObject({ status: 'running' });
+  });
 });
