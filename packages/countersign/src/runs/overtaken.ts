@@ -1,7 +1,7 @@
 // What is about to be recorded although others, who were first, have said all there is to say about it.
 import { callOf } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
-import { decidedRefs, decisionRefs } from '../core/inside.ts';
+import { decidedRefs, decisionRefs, insideState } from '../core/inside.ts';
 import type { State } from '../core/state.ts';
 
 /** It would start, ask about or settle a call that is settled, or decide a question inside that is decided. */
@@ -16,13 +16,21 @@ export function isOvertaken(event: RunEvent, state: State): boolean {
 }
 
 /**
- * Leaves in the list what is true although somebody ended the run meanwhile: what a body did that had been started. What
- * was about to begin, or to be decided, does not any more.
+ * Leaves in the list what is true although somebody ended the run meanwhile: what a body did that had been started, here or
+ * inside a call. What was about to begin, or to be decided, does not any more.
  */
 export function dropAfterEnd(events: RunEvent[], state: State): void {
-  const isTold = (event: RunEvent): boolean =>
-    TOLD_BY_BODIES.has(event.type) && 'callId' in event && callOf(state, event.callId)?.phase.at === 'started';
-  events.splice(0, events.length, ...events.filter(isTold));
+  events.splice(0, events.length, ...events.flatMap((event) => toldByBodies(event, state)));
+}
+
+function toldByBodies(event: RunEvent, state: State): readonly RunEvent[] {
+  if (!TOLD_BY_BODIES.has(event.type) || !('callId' in event)) return [];
+  const call = callOf(state, event.callId);
+  if (call?.phase.at !== 'started') return [];
+  if (event.type !== 'call-went-on') return [event];
+  const before = insideState(call);
+  const inside = event.inside.flatMap((inner) => toldByBodies(inner, before));
+  return inside.length > 0 ? [{ ...event, inside }] : [];
 }
 
 const TOLD_BY_BODIES: ReadonlySet<RunEvent['type']> = new Set([

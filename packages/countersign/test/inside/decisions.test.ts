@@ -138,7 +138,7 @@ test('approvals that are given while a sub-agent goes on are all acted on', asyn
 });
 
 test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwards (%s)', async (where) => {
-  const { open, effects, store } = world();
+  const { open, effects, store, recorded } = world();
   const other = open((ai) => ai.defineAgent({ name: 'root', tools: [], model: script([]) }));
   const one = open((ai) => {
     // The reply comes after the start is written, so that the run can be cancelled.
@@ -155,6 +155,10 @@ test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwa
   expect(came()).toBe(true);
   expect((await one.runs.get('c')).status).toBe('cancelled');
   expect(effects).toEqual([]);
+  // Neither does the record say so, nor is the model told of a doubt.
+  expect((await recorded('c')).match(/call-started/g) ?? []).toHaveLength(where === 'root' ? 0 : 1);
+  await one.root.chat({ runId: 'c' }).send('What happened?');
+  expect(JSON.stringify((await one.runs.get('c')).messages)).not.toContain('nobody knows');
 });
 
 describe('a wrong answer to a question of a tool that talks to a model itself', () => {
