@@ -9,6 +9,7 @@ import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { keysOf, refuseUnknownKeys } from './known-keys.ts';
 import { APP_KEYS, type AppOptions } from './options.ts';
+import { prepareSearch } from './prepare-search.ts';
 import { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
 
 /** The options of `serve`. */
@@ -101,7 +102,9 @@ async function begin(
 ): Promise<RunningServer> {
   const { port = 3000, hostname, dev } = options;
   const isLocal = isLoopback(hostname);
-  await prepareSearch(ai, app);
+  const ending = new AbortController();
+  begun.push(() => ending.abort());
+  await prepareSearch(ai.runs.store, app.log, ending.signal);
   const loginPath = dev ? await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' }) : null;
   const server = createServer(
     {
@@ -133,6 +136,7 @@ async function begin(
 
   let closing: Promise<void> | undefined;
   const close = () => {
+    ending.abort();
     closing ??= stop(ai, app, server, worker, options.graceMs ?? 10_000)
       .then(() => tracing?.stop())
       .finally(() => letGo());
@@ -140,29 +144,6 @@ async function begin(
   };
   const letGo = options.handleSignals ? onSignals(app, close) : () => undefined;
   return { app, port: bound, url, loginUrl, close };
-}
-
-/** How long the search may take to be prepared before the server begins without. */
-const SEARCH_MS = 5_000;
-
-/**
- * What makes lists fast among many questions; they work without it as well. Where transactions of others are open, such as that
- * of a backup, PostgreSQL makes no index before they end: it goes on beside the server then.
- */
-async function prepareSearch(ai: Countersign, app: App): Promise<void> {
-  const prepared = ai.runs.store
-    .prepareSearch()
-    .catch((error: unknown) => app.log('warn', 'search-not-prepared', { error }));
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      const reason = 'It takes long. Until it is done, lists and searches look at every question.';
-      app.log('warn', 'search-not-prepared', { reason });
-      resolve();
-    }, SEARCH_MS);
-  });
-  await Promise.race([prepared, late]);
-  clearTimeout(timer);
 }
 
 /** Of several, Node takes the first, and whoever stands in front may have taken another. */
