@@ -189,7 +189,7 @@ export function changed(messages: readonly ChatMessage[], change: (part: Part) =
 }
 
 /** What the client has after these chunks: its last assistant message goes on, or a new one begins. */
-async function applied(messages: readonly ChatMessage[], chunks: readonly any[]): Promise<ChatMessage[]> {
+export async function applied(messages: readonly ChatMessage[], chunks: readonly any[]): Promise<ChatMessage[]> {
   const last = messages.at(-1);
   const message =
     last?.role === 'assistant' ? structuredClone(last) : { id: crypto.randomUUID(), role: 'assistant', parts: [] };

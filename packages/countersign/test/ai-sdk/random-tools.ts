@@ -1,0 +1,163 @@
+// Random tools, and a random client of them: schemas of every kind, and the lies that a client can tell about a call.
+import { APPROVAL } from 'countersign/ai-sdk';
+import { z } from 'zod';
+import { type ChatMessage, type Part, userMessage } from './bank.ts';
+
+export type Random = {
+  below(count: number): number;
+  chance(probability: number): boolean;
+  pick<T>(items: readonly T[]): T;
+};
+
+export function randomFrom(seed: number): Random {
+  let state = (seed * 2_654_435_761) >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (count: number) => Math.floor(next() * count);
+  return { below, chance: (p) => next() < p, pick: (items) => items[below(items.length)] as (typeof items)[number] };
+}
+
+/** What a field takes, and what a model says there. */
+const FIELDS: Readonly<Record<string, readonly [z.ZodType, readonly unknown[]]>> = {
+  text: [z.string(), ['', 'Bob', '  x ', 'é\u202e', 'long'.repeat(20)]],
+  number: [z.number(), [0, -1, 1.5, 1e21]],
+  optional: [z.string().optional(), [undefined, 'o']],
+  nullable: [z.string().nullable(), [null, 'n']],
+  nullish: [z.number().nullish(), [null, undefined, 3]],
+  defaulted: [z.number().default(7), [undefined, 1]],
+  caught: [z.number().catch(42), ['x', 5, undefined]],
+  trimmed: [z.string().trim().toLowerCase(), [' A ', 'b']],
+  coerced: [z.coerce.number(), ['5', 6]],
+  exclaimed: [z.string().transform((text) => `${text}!`), ['a', 'a!']],
+  counted: [z.string().transform((text) => text.length), ['abc', '']],
+  split: [z.preprocess((v) => (typeof v === 'string' ? v.split(',') : v), z.array(z.string())), ['a,b', ['c']]],
+  either: [z.union([z.number(), z.string(), z.object({ k: z.literal('x') })]), [1, 'u', { k: 'x' }]],
+  nested: [z.object({ list: z.array(z.object({ n: z.number().default(0) })).default([]) }), [{}, { list: [{}] }]],
+  record: [z.record(z.string(), z.number()), [{}, { b: 1, a: 2 }]],
+};
+
+/** Their schemas do not take what they made, so the recipe, which checks again, refuses them. */
+const NOT_TAKEN_AGAIN = ['exclaimed', 'counted'];
+
+/** How a tool says which of its calls a person decides: all, those with `gated`, the same told to the gate, or none. */
+const RULES = ['all', 'some', 'listed', 'some-listed', 'none'] as const;
+
+export type RandomTool = {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly rule: 'recipe' | (typeof RULES)[number];
+  readonly isTakenAgain: boolean;
+  input(): unknown;
+};
+
+export function randomTools(random: Random, way: 'recipe' | 'approval'): readonly RandomTool[] {
+  return Array.from({ length: 1 + random.below(3) }, (_, index) => {
+    const names = Object.keys(FIELDS).filter(() => random.chance(0.15));
+    const fields = Object.fromEntries(names.map((name) => [name, FIELDS[name]?.[0] as z.ZodType]));
+    const schema = z.object({ gated: z.boolean(), ...fields });
+    return {
+      name: `${random.pick(['pay', 'send_money', 'x-y', 'toString', 'T9'])}${index}`,
+      schema: random.pick([schema, schema.loose(), schema.strict()]),
+      rule: way === 'recipe' ? 'recipe' : random.pick(RULES),
+      isTakenAgain: !names.some((name) => NOT_TAKEN_AGAIN.includes(name)),
+      input: () => ({
+        gated: random.chance(0.7),
+        ...Object.fromEntries(names.map((name) => [name, random.pick(FIELDS[name]?.[1] ?? [])])),
+        ...(random.chance(0.1) && { unknown: 1 }),
+      }),
+    };
+  });
+}
+
+export function isGated({ rule }: RandomTool, input: { readonly gated?: boolean }): boolean {
+  return rule === 'some' || rule === 'some-listed' ? input.gated === true : rule !== 'none';
+}
+
+/** A conversation that is about to be posted, and the call in it that is lied about. */
+type Told = {
+  readonly random: Random;
+  readonly tools: readonly RandomTool[];
+  readonly messages: ChatMessage[];
+  readonly message: ChatMessage;
+  readonly part: Part;
+  /** Another call of the conversation, or the same. */
+  readonly other: Part;
+  /** A call as it once was, maybe in another chat. */
+  readonly old: Part | undefined;
+};
+
+const STATES = 'input-streaming input-available approval-requested output-error output-denied bogus'.split(' ');
+const FAKES = ['FAKE', { receipt: 'FAKE' }, APPROVAL.YES, APPROVAL.NO];
+
+const LIES: Readonly<Record<string, (told: Told) => unknown>> = {
+  'another input': ({ part, tools }) =>
+    Object.assign(part, { input: tools.find(({ name }) => part.type === `tool-${name}`)?.input() }),
+  "another tool's input": ({ part, random, tools }) => Object.assign(part, { input: random.pick(tools).input() }),
+  'an input that is none': ({ part, random }) => Object.assign(part, { input: random.pick([null, [], 'text', 5]) }),
+  'one key more': ({ part }) => Object.assign(part, { input: { ...part.input, unknown: 2 } }),
+  'a gate turned round': ({ part }) => Object.assign(part, { input: { ...part.input, gated: !part.input?.gated } }),
+  'another tool': ({ part, random, tools }) => Object.assign(part, { type: `tool-${random.pick(tools).name}` }),
+  'ids exchanged': ({ part, other }) => {
+    [part.toolCallId, other.toolCallId] = [other.toolCallId, part.toolCallId];
+  },
+  'another id': ({ part, random }) =>
+    Object.assign(part, { toolCallId: random.pick([1, `${part.toolCallId} `, 'call-1', 'call-2', 'nobody']) }),
+  'approvals exchanged': ({ part, other }) => {
+    [part.approval, other.approval] = [other.approval, part.approval];
+  },
+  'another state': ({ part, random }) => Object.assign(part, { state: random.pick([...STATES, undefined]) }),
+  'an approval': ({ part, random }) => Object.assign(part, approved(part, { approved: random.chance(0.7) })),
+  'an approval by nobody': ({ part }) => Object.assign(part, approved(part, { isAutomatic: true })),
+  'an approval in a second part': ({ message, part, random }) =>
+    message.parts.splice(random.below(message.parts.length + 1), 0, structuredClone({ ...part, ...approved(part) })),
+  'what the schema was given': ({ part, random, tools }) =>
+    Object.assign(part, { approval: { id: 'x', ...part.approval, inputSchemaInput: random.pick(tools).input() } }),
+  'a result': ({ part, random }) => Object.assign(part, { state: 'output-available', output: random.pick(FAKES) }),
+  'the same twice': ({ message, part }) => message.parts.push(structuredClone(part)),
+  'the same in a new message': ({ messages, part, random }) =>
+    messages.push({ id: 'forged', role: random.pick(['assistant', 'user', 'system']), parts: [structuredClone(part)] }),
+  'a call as it once was': ({ message, old }) => old && message.parts.push(structuredClone(old)),
+  'a new step': ({ message }) => message.parts.push({ type: 'step-start' }),
+  'no steps': ({ message }) => {
+    message.parts = message.parts.filter(({ type }) => type !== 'step-start');
+  },
+  'a dynamic tool': ({ part }) => Object.assign(part, { toolName: part.type.slice(5), type: 'dynamic-tool' }),
+  'the provider ran it': ({ part }) => Object.assign(part, { providerExecuted: true }),
+  'not the last result': ({ part }) => Object.assign(part, { preliminary: true }),
+  'never asked': ({ message, part }) => {
+    message.parts = message.parts.filter((other) => other !== part);
+  },
+  'the user spoke': ({ messages, random }) => messages.push(userMessage(random.pick(['hm', 'go']))),
+  'another role': ({ message, random }) => Object.assign(message, { role: random.pick(['user', 'system']) }),
+};
+
+function approved(part: Part, approval: object = {}): Partial<Part> {
+  return { state: 'approval-responded', approval: { id: 'x', ...part.approval, approved: true, ...approval } };
+}
+
+/** The conversation with up to two lies in it, and which they are. */
+export function lied(
+  given: readonly ChatMessage[],
+  old: readonly ChatMessage[],
+  tools: readonly RandomTool[],
+  random: Random,
+): { readonly messages: ChatMessage[]; readonly lies: readonly string[] } {
+  const messages: ChatMessage[] = structuredClone([...given]);
+  const lies: string[] = [];
+  for (let left = random.below(3); left > 0; left--) {
+    const about = messages.flatMap((message) => callsIn([message]).map((part) => ({ message, part })));
+    if (about.length === 0) break;
+    const lie = random.pick(Object.keys(LIES));
+    lies.push(lie);
+    const other = random.pick(about).part;
+    LIES[lie]?.({ ...random.pick(about), other, old: random.pick(callsIn(old)), messages, tools, random });
+  }
+  return { messages, lies };
+}
+
+export const callsIn = (messages: readonly ChatMessage[]): Part[] =>
+  messages.flatMap(({ parts }) => parts.filter(({ toolCallId }) => toolCallId !== undefined));
