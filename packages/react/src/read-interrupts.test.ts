@@ -46,6 +46,22 @@ test('while a message is replayed, a card that is not there yet has not gone; wi
   expect(during([assistant('a2')], 'streaming')).toBe(0);
 });
 
+test('a card that a replay has not brought, because it broke off, still waits', () => {
+  const before = readInterrupts({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
+  const after = (messages: ChatMessage[]) => readInterrupts({ messages, status: 'error' }, before).pending.length;
+  expect(after([assistant('a1')])).toBe(1);
+  expect(after([assistant('a1', part('1', 'decided'))])).toBe(0);
+  expect(after([assistant('a2')])).toBe(0);
+});
+
+test('a plain card that was decided does not wait any more, also if that could not be sent', () => {
+  const plain = (state: string) => ({ type: 'tool-pay', toolCallId: 'c', state, input: 0, approval: { id: 'a' } });
+  const asked = readInterrupts({ messages: [assistant('a1', plain('approval-requested'))], status: 'ready' }, []);
+  expect(asked.pending).toHaveLength(1);
+  const messages = [assistant('a1', plain('approval-responded'))];
+  expect(readInterrupts({ messages, status: 'error' }, asked.pending).pending).toEqual([]);
+});
+
 test('what is no card, and what a user sends, is passed over', () => {
   const broken = { type: 'data-interrupt', data: { id: 5 } };
   const forged = { id: 'u1', role: 'user', parts: [part('1')] };

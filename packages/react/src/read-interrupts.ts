@@ -14,13 +14,15 @@ export type Reading = { readonly pending: readonly Shown[]; readonly decided: re
 
 /**
  * Reads the interrupts in the order of the messages. `before` is what was pending when the last request began: while a
- * stream replays a message from its start, a card that is not there yet has not gone.
+ * stream replays a message from its start, a card that is not there yet has not gone; nor has it if that stream broke off.
  */
 export function readInterrupts(chat: Pick<ChatLike, 'messages' | 'status'>, before: readonly Shown[]): Reading {
   const { messages, status } = chat;
   const all = messages.flatMap((message) => shownIn(message));
   const known = new Set(all.map(({ card }) => card.id));
-  const kept = isBusy(status) ? before.filter((shown) => !known.has(shown.card.id) && stillThere(shown, messages)) : [];
+  const gone = before.filter((shown) => !known.has(shown.card.id) && stillThere(shown, messages));
+  // A plain card goes when it is decided, whether or not that can be sent; the chat sends it with whatever it sends next.
+  const kept = isBusy(status) ? gone : status === 'error' ? gone.filter(({ by }) => by === 'decisions') : [];
   const open = openMessages(messages, status);
   // A card may be sent again in a later message; the last one counts.
   const latest = new Map([...kept, ...all].map((shown) => [shown.card.id, shown]));

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ChatLike, ChatMessage } from './interrupt.ts';
 import { isBusy } from './read-interrupts.ts';
-import { type WatchEvent, watchRun } from './watch.ts';
+import { pauseMs, type WatchEvent, watchRun } from './watch.ts';
 
 /** Where the chat's server is, and how it is asked. */
 export type WatchSource = {
@@ -36,13 +36,15 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
   const catchUp = useCallback(async (event: WatchEvent) => {
     const { chat, source } = latest.current;
     known.current.ownActivity = true;
+    const fetched = { event, failed: false };
+    known.current.fetched = fetched;
     setFetching(true);
     try {
       // The model's current message is replayed. If it is another one, the user spoke elsewhere, and a replay lacks that.
       if (isNewMessage(event, chat) && (await reload(chat, source))) return;
       await chat.resumeStream();
     } catch {
-      // The chat tells of its failures by its status; the next event leads to the next try.
+      fetched.failed = true;
     } finally {
       setFetching(false);
     }
@@ -57,8 +59,14 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     if (busy) return;
     const { owed } = known.current;
     known.current.owed = undefined;
-    if (owed && differs(owed, latest.current)) void catchUp(owed);
-  }, [busy, catchUp]);
+    judgeFetched(known.current, latest.current.chat);
+    if (owed && differs(owed, latest.current)) return void catchUp(owed);
+    const { missed } = known.current;
+    if (!wanted || !missed) return;
+    const again = () => void (known.current.missed === missed && catchUp(missed.event));
+    const timer = setTimeout(again, pauseMs(missed.failures - 1));
+    return () => clearTimeout(timer);
+  }, [busy, wanted, catchUp]);
 
   useEffect(() => {
     if (!wanted) return;
@@ -108,9 +116,28 @@ type Knowledge = {
   ownActivity: boolean;
   /** It came while a stream was open; whether that stream brought everything is seen at its end. */
   owed: WatchEvent | undefined;
+  /** What was fetched last, as long as nobody has looked whether all of it came. */
+  fetched: { readonly event: WatchEvent; failed: boolean } | undefined;
+  /** What did not come, or broke off. The same version is not told again, so it is fetched again. */
+  missed: { readonly event: WatchEvent; readonly failures: number } | undefined;
 };
 
-const nothingKnown = (): Knowledge => ({ version: undefined, ownActivity: false, owed: undefined });
+const nothingKnown = (): Knowledge => ({
+  version: undefined,
+  ownActivity: false,
+  owed: undefined,
+  fetched: undefined,
+  missed: undefined,
+});
+
+/** The chat tells of its failures by its status, which is known once it rests. */
+function judgeFetched(known: Knowledge, { status }: ChatLike): void {
+  const { fetched, missed } = known;
+  if (!fetched) return;
+  known.fetched = undefined;
+  const failed = fetched.failed || status === 'error';
+  known.missed = failed ? { event: fetched.event, failures: (missed?.failures ?? 0) + 1 } : undefined;
+}
 
 type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; readonly busy: boolean };
 

@@ -20,6 +20,9 @@ export type WatchOptions = {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
+/** How long to wait before the next try, when so many had failed in a row before the last. */
+export const pauseMs = (failures: number): number => Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+
 /** Resolves when it was ended, or when the server will not have it. Never rejects. */
 export async function watchRun({ open, onEvent, signal }: WatchOptions): Promise<void> {
   let failures = 0;
@@ -38,7 +41,7 @@ export async function watchRun({ open, onEvent, signal }: WatchOptions): Promise
     } catch {
       // The network is down or the watch was ended: the loop looks at the signal, and tries again if it may.
     }
-    await pause(Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), signal);
+    await pause(pauseMs(failures), signal);
     failures += 1;
   }
 }

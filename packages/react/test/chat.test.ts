@@ -3,7 +3,7 @@ import type { InterruptCard } from 'countersign/ui';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { card, cardChunk, conversation, decided, paused, wentOn } from './card.ts';
-import { openSite, type Site, show } from './site.ts';
+import { type Asked, openSite, type Site, show } from './site.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -50,6 +50,14 @@ async function withClock(): Promise<(ms: number) => Promise<void>> {
   await clock.install({ time: 999_000 });
   await clock.pauseAt(1_000_000);
   return (ms) => clock.runFor(ms);
+}
+
+/** The next request of this kind, however long the page waits before it makes it. */
+async function askedInTime(passing: (ms: number) => Promise<void>, ending: string): Promise<Asked> {
+  const taken: Asked[] = [];
+  void site.asked('GET', ending).then((asked) => taken.push(asked));
+  await expect.poll(() => passing(500).then(() => taken.length)).toBe(1);
+  return taken[0] as Asked;
 }
 
 test.for([6, 7] as const)(
@@ -310,6 +318,30 @@ test('at the start nothing is fetched if what waits is what is shown; otherwise 
   again.send([{ status: 'waiting', version: 4, pending: ['other'] }], false);
   (await site.asked('GET', '/stream')).fail(204, '');
 });
+
+test.for([6, 7] as const)(
+  'with the AI SDK %s, a replay that breaks off is asked for again, and its cards wait meanwhile',
+  async (version) => {
+    const passing = await withClock();
+    const [first, second] = [card(), card({ id: 'run:2' })];
+    await chat([first, second], { version, watch: true });
+    const watch = await site.asked('GET', '/watch');
+    watch.send([{ status: 'waiting', version: 3, pending: ['run:1', 'run:2'] }], false);
+    watch.send([{ status: 'waiting', version: 7, pending: ['run:2'] }], false);
+    const broken = await site.asked('GET', '/stream');
+    broken.send([{ type: 'start', messageId: 'assistant-1' }, { type: 'start-step' }], false);
+    broken.cut();
+    await page.getByTestId('status').getByText('error').waitFor();
+    expect(await cards().count()).toBe(2);
+    expect(await page.getByLabel('Message').isDisabled()).toBe(true);
+    (await askedInTime(passing, '/stream')).fail(502, 'bad gateway');
+    (await askedInTime(passing, '/stream')).send(paused([decided(first), second]));
+    await settled();
+    await expect.poll(() => cards().count()).toBe(1);
+    await passing(60_000);
+    await nothingMore();
+  },
+);
 
 test('what this client does itself is not fetched a second time', async () => {
   const first = card();
