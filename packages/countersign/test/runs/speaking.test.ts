@@ -163,6 +163,25 @@ test('what is said waits for a process that died no longer than its claim lasts'
   expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
 });
 
+test('one who speaks does not take the run from its own process, whose claim lapsed while the store was away', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const kept = memoryStore({ now: clock });
+  const store = changedStore(kept, { renew: () => new Promise(() => undefined) });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const { clerk, runs, paid } = talk(paysFirst, { store, clock, leaseMs: 1_000, body: () => promise });
+  await clerk.generate({ runId: 'talk', prompt: 'a' });
+  const [card] = (await runs.interrupts()).items;
+  await runs.decide(card?.id ?? '', 'approve');
+  await eventually(() => expect(paid).toEqual(['pay']));
+  now += 5_000;
+  const speaking = clerk.generate({ runId: 'talk', prompt: 'b' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  resolve('paid');
+  expect((await speaking).text).toBe('Heard: a b');
+  expect((await runs.interrupts({ settled: true })).items.map(({ kind }) => kind)).toEqual(['approval']);
+});
+
 test('one who waits to speak can leave, and then nothing is said', async () => {
   const { clerk, runs } = talk(() => new Promise(() => undefined));
   await clerk.start('a', { runId: 'talk' });

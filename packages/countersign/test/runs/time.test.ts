@@ -12,6 +12,7 @@ import {
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
+import { away } from '../talking/flaky-store.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -137,6 +138,40 @@ describe('a process whose clock is set two hours ahead', () => {
     expect(await process.runs.wait('run')).toMatchObject({ status: 'done' });
   });
 });
+
+test.each(['reject', 'approve'] as const)(
+  'no deadline decides while nobody can say what time it is (%s)',
+  async (onExpiry) => {
+    let [off, isAway, isDecided] = [0, false, false];
+    const kept = memoryStore();
+    const store = changedStore(kept, {
+      now: async () => {
+        if (isAway) throw away();
+        return kept.now();
+      },
+    });
+    const paid: string[] = [];
+    const calls = ['a', 'b'].map((ref) => ({ name: 'pay', ref, input: { to: ref } }));
+    const model = scriptedModel(({ messages }) => (messages.length > 1 ? 'Done.' : { calls }));
+    const contextFor = () => {
+      // The store goes away, and the clock is set, after the decision was taken and before its run is driven.
+      if (isDecided) [off, isAway] = [2 * HOUR, true];
+      return undefined;
+    };
+    const ai = countersign({ model, store, clock: () => Date.now() + off, contextFor, retry: false });
+    const config = { name: 'pay', description: '', inputSchema: z.object({ to: z.string() }), needsApproval: true };
+    const pay = ai.defineTool({ ...config, expiresIn: HOUR, onExpiry }, ({ to }) => paid.push(to));
+    await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+    await ai.runs.wait('run');
+    await ai.runs.settled();
+    const [first, second] = (await ai.runs.interrupts()).items;
+    isDecided = true;
+    await ai.runs.decide(first?.id ?? '', 'approve', { by: 'ann' });
+    await ai.runs.settled();
+    expect({ off, paid }).toEqual({ off: 2 * HOUR, paid: ['a'] });
+    expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([second?.id]);
+  },
+);
 
 test('an hour to decide is an hour, also where the clock was set back while the model answered', async () => {
   let off = 2 * HOUR;

@@ -115,6 +115,28 @@ test.each([
   expect(unhandled).not.toHaveBeenCalled();
 });
 
+test.each([
+  ['at once', 0],
+  ['after a while', 50],
+])('a store that goes away %s while a run is taken up is told, and the run is taken up later', async (_when, ms) => {
+  const kept = memoryStore();
+  let failures = 1;
+  const store = changedStore(kept, {
+    claim: async (...given) => {
+      if (failures-- <= 0) return kept.claim(...given);
+      if (ms > 0) await delay(ms);
+      throw away();
+    },
+  });
+  await leftRun(kept, 'left');
+  const onError = vi.fn();
+  const { runs } = desk(store);
+  const worker = runs.work({ pollMs: 5, onError });
+  await eventually(async () => expect(await runs.get('left')).toMatchObject({ status: 'done' }));
+  await worker.stop();
+  expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'away' })]]);
+});
+
 test.each(['the run itself', 'a sub-agent'])(
   'a worker does not take a run from its own process, where a result in %s waits for the store',
   async (where) => {
