@@ -248,6 +248,26 @@ test('a signed token counts only with the right key, algorithm, issuer, audience
   expect(() => jwtIdentity({ secret: 'short', issuer: 'a', audience: 'b' })).toThrow(/32 bytes/);
 });
 
+test('a token signed with a shared secret counts, but not a minute after it expired, or if it is about nobody', async () => {
+  const secret = 'a secret of more than thirty-two bytes';
+  const { url } = await startServer({
+    identify: jwtIdentity({ secret, issuer: 'login', audience: 'approvals', person: () => ({ id: 'ann' }) }),
+  });
+  const claims = (expires = '5m') =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuer('login')
+      .setAudience('approvals')
+      .setExpirationTime(expires);
+  const status = async (claims: SignJWT) => {
+    const token = await claims.sign(new TextEncoder().encode(secret));
+    return (await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status;
+  };
+  expect(await status(claims().setSubject('ann'))).toBe(200);
+  expect(await status(claims('1 minute ago').setSubject('ann'))).toBe(401);
+  expect(await status(claims())).toBe(401);
+});
+
 test('how long a wrong token takes says nothing of how wrong it is', async () => {
   const { url, tokenFor } = await startServer();
   const token = await tokenFor('ann');
