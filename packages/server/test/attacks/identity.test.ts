@@ -155,6 +155,24 @@ test('a one-time link works once, also when two come at the same moment; signing
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
 });
 
+test('a link gives no more than it was made for, and who reads the store cannot sign in with what is there', async () => {
+  const { ai, server, url } = await startServer();
+  const keptIn = async (collection: string) =>
+    JSON.stringify((await ai.runs.notes.list(collection, { limit: 10 })).items);
+  const path = await server.app.loginPath({ id: 'ann', scopes: ['read'], reach: 'own' });
+  const links = await keptIn('login-links');
+  expect(links).toContain('"ann"');
+  expect(links).not.toContain(path.split('token=')[1]);
+  const response = await fetch(`${url}${path}`, { redirect: 'manual' });
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const sessions = await keptIn('sessions');
+  expect(sessions).toContain('"ann"');
+  expect(sessions).not.toContain(cookie.split('=')[1]);
+  const ask = asking(url, { cookie, origin: url });
+  expect((await ask('GET', '/api/v1/me')).body).toMatchObject({ id: 'ann', scopes: ['read'], reach: 'own' });
+  expect((await ask('POST', '/api/v1/runs', { agent: 'teller', prompt: 'look' })).status).toBe(403);
+});
+
 test('a session ends after a week, and what is no session of this server never was one', async () => {
   let now = Date.now();
   const { memoryStore } = await import('countersign');
