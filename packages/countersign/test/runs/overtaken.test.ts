@@ -47,8 +47,8 @@ function sleeper(config: Partial<ToolConfig> = {}) {
     const ask = ai.defineInterrupt({ name: 'ask', description: '', outputSchema: z.string() });
     return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, ask] }) };
   };
-  const fallAsleep = async () => {
-    const first = open(store, 'first', () => awake.promise);
+  const fallAsleep = async (on = store) => {
+    const first = open(on, 'first', () => awake.promise);
     await first.clerk.start('Pay.', { runId: 'run' });
     await first.runs.wait('run');
     const [card] = (await first.runs.interrupts({ tool: 'pay' })).items;
@@ -90,6 +90,27 @@ test('a result that is on record is not doubted by one who was about to doubt it
 test('a result that is on record is not made again by one who was about to start the call', async () => {
   const { types } = await wakesBefore('call-started', { idempotent: true });
   expect(types.filter((type) => type === 'call-started')).toHaveLength(1);
+});
+
+test('a result that comes late waits for a store that is away', async () => {
+  const { store, open, paid, fallAsleep, wakeUp } = sleeper();
+  let isAway = false;
+  const read: Store['read'] = async (...given) => {
+    if (isAway) throw new ProviderError('store-failed', {}, 'away', { retryable: true });
+    return store.read(...given);
+  };
+  await fallAsleep(changedStore(store, { read }));
+  const { runs } = open(store, 'second', async () => undefined);
+  await runs.drive('run');
+  await runs.settled();
+  expect((await runs.interrupts({ tool: 'pay' })).items.map(({ kind }) => kind)).toEqual(['unknown-outcome']);
+  isAway = true;
+  setTimeout(() => {
+    isAway = false;
+  }, 50);
+  await wakeUp();
+  expect((await runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
+  expect(paid).toEqual(['paid by first']);
 });
 
 /** A deputy whose payment has a deadline, or a clerk who has it himself. */
@@ -147,6 +168,34 @@ test.each([
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
   expect(await decisions()).toHaveLength(1);
   expect(paid).toEqual(type === 'approve' ? [1] : []);
+});
+
+test('what a body inside came to is on record, although the run was cancelled while it was being written', async () => {
+  const { store, open, paid } = timed(true, 'reject');
+  const { clerk, runs } = open(store);
+  await clerk.start('Pay.', { runId: 'run' });
+  const { pending } = await runs.wait('run');
+  await runs.settled();
+  const reached = Promise.withResolvers<void>();
+  const mayGo = Promise.withResolvers<void>();
+  const append: Store['append'] = async (append) => {
+    if (JSON.stringify(append.events).includes('call-settled')) {
+      reached.resolve();
+      await mayGo.promise;
+    }
+    return store.append(append);
+  };
+  const other = open(changedStore(store, { append }));
+  await other.runs.decide(pending[0] ?? '', 'approve');
+  await reached.promise;
+  await runs.cancel('run');
+  mayGo.resolve();
+  await other.runs.settled();
+  expect(paid).toEqual([1]);
+  const loaded = await store.read('run');
+  expect(loaded?.run.status).toBe('cancelled');
+  const inside = loaded?.events.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
+  expect(inside?.map(({ type }) => type)).toContain('call-settled');
 });
 
 /** A deadline passes while an edit is looked at. */

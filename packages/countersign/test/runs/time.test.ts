@@ -12,6 +12,7 @@ import {
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 import { away } from '../talking/flaky-store.ts';
 
 const MINUTE = 60_000;
@@ -122,6 +123,29 @@ describe('a process whose clock is set two hours ahead', () => {
     await process.runs.settled();
     expect(paid).toEqual([]);
     expect((await process.runs.interrupts()).items).toHaveLength(1);
+  });
+
+  test('lets, in a run that failed, only the deadline decide that has passed', async () => {
+    let now = 1_800_000_000_000;
+    const store = memoryStore({ now: () => now });
+    const calls = ['soon', 'later', 'breaks'].map((name) => ({ name, ref: name, input: { prompt: '' } }));
+    const open = (off: number) => {
+      const ai = countersign({ model: scriptedModel(() => ({ calls })), store, clock: () => now + off, retry: false });
+      const soon = ai.defineInterrupt({ name: 'soon', description: '', expiresIn: MINUTE });
+      const later = ai.defineInterrupt({ name: 'later', description: '', expiresIn: HOUR });
+      const breaks = ai.defineAgent({ name: 'breaks', model: scriptedModel([]) });
+      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [soon, later, breaks] }) };
+    };
+    const { runs, clerk } = open(0);
+    await clerk.start('Ask.', { runId: 'run' });
+    expect(await runs.wait('run')).toMatchObject({ status: 'failed' });
+    const waiting = async () => (await runs.interrupts()).items.map(({ tool }) => tool);
+    expect(await waiting()).toEqual(['soon', 'later']);
+    now += 2 * MINUTE;
+    const worker = open(2 * HOUR).runs.work({ pollMs: 5 });
+    await eventually(async () => expect(await waiting()).not.toContain('soon'));
+    await worker.stop();
+    expect(await waiting()).toEqual(['later']);
   });
 
   test('takes a decision that comes in time', async () => {

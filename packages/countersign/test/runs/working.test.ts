@@ -73,6 +73,24 @@ describe('after a stop of the runs', () => {
   });
 });
 
+test('a worker that is stopped while it looks takes nothing up once it has stopped', async () => {
+  const kept = memoryStore();
+  await leftRun(kept, 'left');
+  const { promise: looked, resolve: answer } = Promise.withResolvers<void>();
+  const due: Store['due'] = async (limit) => {
+    await looked;
+    return kept.due(limit);
+  };
+  const { store, claims } = countingClaims(changedStore(kept, { due }));
+  const worker = desk(store).runs.work({ pollMs: 5 });
+  const stopping = worker.stop();
+  setTimeout(answer, 30);
+  await stopping;
+  const taken = claims.length;
+  await delay(50);
+  expect(claims).toHaveLength(taken);
+});
+
 test('of two workers, one goes on when the other was stopped', async () => {
   const { runs } = desk(memoryStore());
   const [one, two] = [runs.work({ pollMs: 5 }), runs.work({ pollMs: 5 })];
@@ -398,6 +416,25 @@ describe('a context that is looked up for long', () => {
     await eventually(async () => expect(await runs.get('slow')).toMatchObject({ status: 'done' }));
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'no database' }));
     await worker.stop();
+  });
+
+  test('is looked up anew where somebody works again right after a stop, and nothing runs without it', async () => {
+    const contexts: unknown[] = [];
+    let asked = 0;
+    const ai = countersign({
+      model: scriptedModel(({ messages }) => (messages.length > 1 ? 'Done.' : { calls: [{ name: 'look' }] })),
+      store: memoryStore(),
+      contextFor: () => (++asked > 1 ? { user: 'ann' } : never),
+      retry: false,
+    });
+    const look = ai.defineTool({ name: 'look', description: '' }, (_input, { context }) => contexts.push(context));
+    await ai.defineAgent({ name: 'clerk', tools: [look] }).start('Look.', { runId: 'run' });
+    await eventually(() => expect(asked).toBe(1));
+    const stopping = ai.runs.stop();
+    const worker = ai.runs.work({ pollMs: 5 });
+    await eventually(async () => expect(await ai.runs.get('run')).toMatchObject({ status: 'done' }));
+    await Promise.all([stopping, worker.stop()]);
+    expect(contexts).toEqual([{ user: 'ann' }]);
   });
 
   test('for a run that was started here is not waited for by a stop, and the run is handed over', async () => {
