@@ -95,6 +95,15 @@ test.each([{ scope: ['read'] }, { scopes: ['raed'] }, { scopes: 'read' }, { reac
   },
 );
 
+test.each(['ann\nlevel=error', 'ann\r', '\u0000', '\u009b31m', 'a'.repeat(201), '\ud800'])(
+  'an id of %j, which would be written to logs and records, is nobody',
+  async (id) => {
+    const { url, ai } = await startServer({ identify: () => ({ id }) });
+    expect((await fetch(`${url}/api/v1/me`)).status).toBe(401);
+    await expect(createToken(ai.runs.notes, { person: id })).rejects.toEqual(refused('`person` must be a text'));
+  },
+);
+
 describe('identities', () => {
   const whole = { secret: 's'.repeat(32), issuer: 'https://login.example', audience: 'approvals' };
 
