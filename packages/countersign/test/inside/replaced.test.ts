@@ -39,7 +39,7 @@ const agent =
 
 /** The helper is a tool with a gate. */
 const plain =
-  (effects: string[], config: { readonly idempotent?: boolean } = {}): Define =>
+  (effects: string[], config: { readonly idempotent?: boolean; readonly needsApproval?: boolean } = {}): Define =>
   (ai) => {
     const body = () => {
       effects.push('helper');
@@ -107,25 +107,28 @@ test('without a store, nor is one that is gone on with from its messages', async
   expect(only(interrupts).metadata?.interruptKind).toBe('unavailable');
 });
 
-test('a sub-agent in doubt is not run again by the idempotent tool that took its place', async () => {
-  const { open, takeOver, effects } = world();
-  const one = open((ai) =>
-    helped(ai, {
-      tools: [
-        tool(ai, 'pay', () => {
-          effects.push('pay');
-          return STUCK;
-        }),
-      ],
-      model: script([[call('pay')]]),
-    }),
-  );
-  const { id } = await one.root.start('Go');
-  await eventually(async () => expect(effects).toEqual(['pay']));
-  const two = await takeOver(id, plain(effects, { idempotent: true }));
-  expect(effects).toEqual(['pay']);
-  expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });
-});
+test.each([true, false])(
+  'a sub-agent in doubt is not run again by the idempotent tool that took its place (gated: %s)',
+  async (needsApproval) => {
+    const { open, takeOver, effects } = world();
+    const one = open((ai) =>
+      helped(ai, {
+        tools: [
+          tool(ai, 'pay', () => {
+            effects.push('pay');
+            return STUCK;
+          }),
+        ],
+        model: script([[call('pay')]]),
+      }),
+    );
+    const { id } = await one.root.start('Go');
+    await eventually(async () => expect(effects).toEqual(['pay']));
+    const two = await takeOver(id, plain(effects, { idempotent: true, needsApproval }));
+    expect(effects).toEqual(['pay']);
+    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });
+  },
+);
 
 /** A tool that holds a conversation of its own, in which it asks before it pays. */
 const talking =

@@ -92,6 +92,17 @@ test('a result that is on record is not made again by one who was about to start
   expect(types.filter((type) => type === 'call-started')).toHaveLength(1);
 });
 
+test('a doubt waits for a person however long it takes, also where an approval of the tool has a deadline', async () => {
+  const { store, open, paid, fallAsleep } = sleeper({ expiresIn: 1_000, onExpiry: 'approve' });
+  await fallAsleep();
+  const { runs } = open(store, 'second', async () => undefined);
+  await runs.drive('run');
+  await runs.settled();
+  const [doubt] = (await runs.interrupts({ tool: 'pay' })).items;
+  expect(doubt).toMatchObject({ kind: 'unknown-outcome', expiresAt: null });
+  expect(paid).toEqual(['paid by first']);
+});
+
 test('a result that comes late waits for a store that is away', async () => {
   const { store, open, paid, fallAsleep, wakeUp } = sleeper();
   let isAway = false;
