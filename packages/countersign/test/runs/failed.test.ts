@@ -56,6 +56,24 @@ describe('a run that failed', () => {
     await worker.stop();
   });
 
+  test('is not driven on by a worker before a deadline in it has passed, and is free for others', async () => {
+    const kept = memoryStore();
+    let looks = 0;
+    const due: Store['due'] = async () => {
+      looks += 1;
+      return ['run'];
+    };
+    const { clerk, runs, model } = bank([{ fail: { message: '503' } }, 'Hello.'], changedStore(kept, { due }));
+    await clerk.start('Hi.', { runId: 'run' });
+    await runs.wait('run');
+    const worker = runs.work({ pollMs: 5 });
+    await eventually(() => expect(looks).toBeGreaterThan(2));
+    await worker.stop();
+    expect((await runs.get('run')).status).toBe('failed');
+    expect(model.requests).toHaveLength(1);
+    expect(await kept.claim('run', 'another', 1_000)).toBeDefined();
+  });
+
   test('in which a question waits, waits for a person again once it is driven on', async () => {
     const { clerk, runs } = bank([paysAndBreaks]);
     const { id } = await clerk.start('Pay.');
