@@ -52,12 +52,12 @@ export type DrivesOptions = {
 /** `isLookedUp`: where there is no context, there is none. */
 type Given = DriveOptions & { readonly isLookedUp?: true };
 
-/** `held`: the token of the claim that is held. `enter`: the first append is refused if somebody else has the claim. */
+/** `held`: the token of the claim that is held. `claim`: what the first append does about it otherwise; it takes it. */
 type OpenOptions = {
   readonly create?: NewRun;
   readonly onStale?: 'absorb' | 'fail';
   readonly held?: string;
-  readonly enter?: boolean;
+  readonly claim?: 'enter' | 'none';
   readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
@@ -94,7 +94,7 @@ export class Drives {
     this.#late = new TellingLate({
       ...options,
       isStopping: this.#isStopping,
-      open: (run, state, agent) => this.open(run, state, agent, { onStale: 'fail' }),
+      open: (run, state, agent, claim) => this.open(run, state, agent, { onStale: 'fail', ...claim }),
       goOn: (agent, run, journal) => this.goOrLeave(agent, run, journal, {}),
     });
     this.#time = new StoreTime(options.store, options.clock);
@@ -142,7 +142,7 @@ export class Drives {
       sleep,
       onAppended,
       onStale: how.onStale ?? 'absorb',
-      claim: how.enter ? 'enter' : how.held === undefined ? 'take' : 'hold',
+      claim: how.claim ?? (how.held === undefined ? 'take' : 'hold'),
     });
     const { onEvent } = agent;
     const run = new Run(state, { sink: journal, ...(emit && { emit }), ...(onEvent && { onEvent: guarded(onEvent) }) });

@@ -10,7 +10,7 @@ import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, RunRecord, Store, StoredEvent } from './store.ts';
-import { changedQuestion, claimLapsed, isAway, isSecond, isStale, wentBack } from './store-errors.ts';
+import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from './store-errors.ts';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -28,9 +28,9 @@ export type JournalOptions = {
   readonly onStale: 'absorb' | 'fail';
   /**
    * `hold`: the claim is held already. `take`: the first append takes it if nobody else has it. `enter`: the first append
-   * is refused if somebody else has it.
+   * is refused if somebody else has it. `none`: it is left to others.
    */
-  readonly claim: 'hold' | 'take' | 'enter';
+  readonly claim: 'hold' | 'take' | 'enter' | 'none';
   /** Hears of each append that is known to be durable. */
   readonly onAppended: (append: Append) => void;
 };
@@ -57,7 +57,7 @@ export class Journal implements Sink {
   #restedAt: State | undefined;
   #holds: boolean;
   /** What still comes, such as from a body that ran on after an end, is recorded, but the claim is not taken again. */
-  #gaveUp = false;
+  #gaveUp: boolean;
   #heldUntil: number;
   readonly #settlements = new Map<string, Json>();
   readonly #lost = new AbortController();
@@ -72,6 +72,7 @@ export class Journal implements Sink {
     this.#onStale = options.onStale;
     this.#holds = options.claim === 'hold';
     this.#hasBegun = this.#holds;
+    this.#gaveUp = options.claim === 'none';
     this.#heldUntil = options.clock() + options.leaseMs;
     // Not everybody asks.
     this.#begun.promise.catch(() => undefined);
@@ -349,8 +350,7 @@ export class Journal implements Sink {
   async #absorb(unwritten: StoredEvent[]): Promise<void> {
     const { store, run } = this.#options;
     const loaded = await store.read(run.id, { after: this.#version });
-    if (!loaded)
-      throw new ConflictError('stale-version', { runId: run.id }, `The run ${run.id} is gone from the store.`);
+    if (!loaded) throw runGone(run.id);
     if (loaded.run.version < this.#version) throw wentBack(loaded.run, this.#version);
     const hash = linkAll(this.#hash, loaded.events);
     if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)

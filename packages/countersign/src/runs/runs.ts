@@ -88,7 +88,7 @@ export class Runs {
     const runId = checkRunId(askedId('runId', own));
     const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
     const state = newState();
-    const how = { create, onStale: 'fail', enter: true } as const;
+    const how = { create, onStale: 'fail', claim: 'enter' } as const;
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const record = { ...create, version: 0, hash: chainStart(create) };
     const { run, journal } = this.#drives.open(record, state, agent, { ...how, emit: chunks?.hear });
@@ -356,7 +356,7 @@ export class Runs {
     const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
     const chunks = options.onChunk && holdChunks(options.onChunk);
     const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
-    const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { enter: true }) } as const;
+    const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { claim: 'enter' as const }) } as const;
     const { run, journal } = this.#drives.open(record, state, agent, how);
     for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
     decideAndSay(run, journal, words?.now ? words.say : undefined);

@@ -51,7 +51,7 @@ async function says(
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
   const chunks = options.onChunk && holdChunks(options.onChunk);
-  const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', enter: true, emit: chunks?.hear });
+  const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });
   const at = drives.clock();
   const expireAndSay = (run: Run, settling: Settling): void => {
     expireCards(run, settling, at);

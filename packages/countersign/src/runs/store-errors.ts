@@ -31,6 +31,10 @@ export async function refusalOf(writing: Promise<void>): Promise<'stale-version'
   }
 }
 
+export function runGone(runId: string): ConflictError {
+  return new ConflictError('stale-version', { runId }, `The run ${runId} is gone from the store.`);
+}
+
 /** Trying again would go on for ever: what the store said was written is not there. */
 export function wentBack({ id, version }: Pick<RunRecord, 'id' | 'version'>, written: number): ProviderError {
   const message = `The store has run ${id} at version ${version}, but had said that it was at ${written}.`;

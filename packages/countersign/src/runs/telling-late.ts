@@ -6,7 +6,6 @@ import type { Journal } from './journal.ts';
 import { endedLate, isAwaited, isForgotten, type LateResult, lateResults, warnOfForgotten } from './late.ts';
 import type { RunRecord, Store } from './store.ts';
 import { isAway, isStale } from './store-errors.ts';
-import { leave } from './taking-up.ts';
 import { trustedState } from './view.ts';
 
 export type TellingLateOptions<Agent> = {
@@ -14,7 +13,12 @@ export type TellingLateOptions<Agent> = {
   readonly sleep: (ms: number) => Promise<void>;
   readonly isStopping: () => boolean;
   /** To write in it; fails if others write first. */
-  readonly open: (run: RunRecord, state: State, agent: Agent) => { readonly run: Run; readonly journal: Journal };
+  readonly open: (
+    run: RunRecord,
+    state: State,
+    agent: Agent,
+    claim: { readonly claim?: 'none' },
+  ) => { readonly run: Run; readonly journal: Journal };
   /** The run goes on with what was awaited. */
   readonly goOn: (agent: Agent, run: Run, journal: Journal) => Promise<unknown>;
 };
@@ -80,10 +84,11 @@ export class TellingLate<Agent> {
     const isNews = awaited === true;
     const facts = isNews ? [result] : endedLate(result, known, loaded);
     if (facts.length === 0) return 'told';
-    const { run, journal } = open(loaded.run, state, agent);
+    // What changes nothing leaves the claim to who decides meanwhile: whoever does not get it believes the run is driven.
+    const { run, journal } = open(loaded.run, state, agent, isNews ? {} : { claim: 'none' });
     run.record(...facts);
     await journal.recorded();
-    if (journal.holds) await (isNews ? goOn(agent, run, journal) : leave(run, journal));
+    if (journal.holds) await goOn(agent, run, journal);
     return 'told';
   }
 }

@@ -152,6 +152,23 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     await two.runs.settled();
     expect(await end()).toMatchObject({ status: 'done' });
   });
+
+  test('and decides the next question just when that is put on record, the run goes on', async () => {
+    const { id, two, doubt, wake, late, end, store } = await inDoubt();
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const append = store.append.bind(store);
+    const decided = Promise.withResolvers<void>();
+    store.append = async (given) => {
+      const appended = await append(given);
+      if (given.events.flatMap(lateIn).length > 0) await end().finally(decided.resolve);
+      return appended;
+    };
+    await wake('first');
+    await decided.promise;
+    expect(await late()).toEqual(['first']);
+    expect(await two.runs.get(id)).toMatchObject({ status: 'done' });
+  });
 });
 
 test.each(EVERYWHERE)(
