@@ -36,7 +36,7 @@ export type JournalOptions = {
 };
 
 /** How long a store that is away is waited for. */
-const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 30_000;
 
 export class Journal implements Sink {
   readonly #options: JournalOptions;

@@ -56,14 +56,28 @@ export function endedLate(late: LateResult, known: State, { run, events }: Loade
   return run.status === 'failed' ? [fact, event({ type: 'run-failed', error: run.outcome })] : [fact];
 }
 
+/** How often just this is on record as having come late. */
+export function timesToldLate(late: LateResult, recorded: readonly RunEvent[]): number {
+  const ofCall = eventsOf(late, recorded);
+  if (late.type === 'call-settled')
+    return ofCall.filter((event) => event.type === 'call-ended-late' && isSameResult(event.result, late.result)).length;
+  const [inside] = late.inside as readonly LateResult[];
+  return inside ? timesToldLate(inside, pastInside(ofCall)) : 0;
+}
+
+const eventsOf = ({ callId }: LateResult, recorded: readonly RunEvent[]): readonly RunEvent[] =>
+  recorded.filter((event) => 'callId' in event && event.callId === callId);
+
+const pastInside = (ofCall: readonly RunEvent[]): readonly RunEvent[] =>
+  ofCall.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
+
 function endedLateIn(late: LateResult, known: State, recorded: readonly RunEvent[]): RunEvent | undefined {
   const { callId } = late;
   const started = callOf(known, callId);
-  const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
+  const ofCall = eventsOf(late, recorded);
   if (late.type === 'call-went-on') {
-    const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
     const [inside] = late.inside as readonly LateResult[];
-    const fact = started && inside && endedLateIn(inside, insideState(started), past);
+    const fact = started && inside && endedLateIn(inside, insideState(started), pastInside(ofCall));
     return fact && { ...late, inside: [fact] };
   }
   if (started?.phase.at !== 'started' || started.phase.inside) return undefined;

@@ -2,14 +2,23 @@
 import type { RunEvent } from '../core/event.ts';
 import type { State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
-import type { Journal } from './journal.ts';
-import { endedLate, isAwaited, isForgotten, type LateResult, lateResults, warnOfForgotten } from './late.ts';
+import { type Journal, PATIENCE_MS } from './journal.ts';
+import {
+  endedLate,
+  isAwaited,
+  isForgotten,
+  type LateResult,
+  lateResults,
+  timesToldLate,
+  warnOfForgotten,
+} from './late.ts';
 import type { RunRecord, Store } from './store.ts';
 import { isAway, isStale } from './store-errors.ts';
 import { trustedState } from './view.ts';
 
 export type TellingLateOptions<Agent> = {
   readonly store: Store;
+  readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly isStopping: () => boolean;
   /** To write in it; fails if others write first. */
@@ -23,9 +32,20 @@ export type TellingLateOptions<Agent> = {
   readonly goOn: (agent: Agent, run: Run, journal: Journal) => Promise<unknown>;
 };
 
-/** For a store that is away, and for those who go on inside a call to come to rest. */
+/** `before`: how often the same was on record before a write of which nobody knows whether it was taken. */
+type Late<Agent> = {
+  readonly agent: Agent;
+  readonly runId: string;
+  readonly known: State;
+  readonly result: LateResult;
+  before?: number | undefined;
+};
+
 const PAUSE_MS = 200;
-const MOST_TRIES = 50;
+/** For a store that is away. */
+const MOST_TRIES = PATIENCE_MS / PAUSE_MS;
+/** For those who go on inside a call to come to rest. */
+const MOST_RESTS = 50;
 
 export class TellingLate<Agent> {
   readonly #options: TellingLateOptions<Agent>;
@@ -52,26 +72,32 @@ export class TellingLate<Agent> {
   }
 
   async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    for (const result of lateResults(events)) await this.#tellOne(agent, runId, known, result);
+    for (const result of lateResults(events)) await this.#tellOne({ agent, runId, known, result });
   }
 
-  async #tellOne(agent: Agent, runId: string, known: State, result: LateResult): Promise<void> {
-    for (let triesLeft = MOST_TRIES; triesLeft > 0; triesLeft--) {
+  async #tellOne(late: Late<Agent>): Promise<void> {
+    const { clock, sleep, isStopping } = this.#options;
+    const begunAt = clock();
+    for (let tries = 1; ; tries++) {
       try {
-        const told = await this.#try(agent, runId, known, result, triesLeft === 1);
+        const told = await this.#try(late, tries >= MOST_RESTS);
         if (told !== 'soon') return;
-        await this.#options.sleep(PAUSE_MS);
       } catch (error) {
-        if (isStale(error)) continue;
-        if (!isAway(error) || triesLeft === 1) throw error;
-        await this.#options.sleep(PAUSE_MS);
+        const isOver = tries >= MOST_TRIES || (isStopping() && clock() - begunAt >= PATIENCE_MS);
+        if (isOver || !(isStale(error) || isAway(error))) throw error;
+        if (isStale(error)) {
+          late.before = undefined;
+          continue;
+        }
       }
+      await sleep(PAUSE_MS);
     }
   }
 
   /** `soon`: it is better to wait until those who go on have come to rest. */
-  async #try(agent: Agent, runId: string, known: State, result: LateResult, isLast: boolean): Promise<'told' | 'soon'> {
+  async #try(late: Late<Agent>, isLast: boolean): Promise<'told' | 'soon'> {
     const { store, isStopping, open, goOn } = this.#options;
+    const { agent, runId, known, result } = late;
     const loaded = await store.read(runId);
     if (!loaded) return 'told';
     const state = trustedState(loaded);
@@ -79,6 +105,8 @@ export class TellingLate<Agent> {
       warnOfForgotten(runId, result);
       return 'told';
     }
+    const times = timesToldLate(result, loaded.events);
+    if (late.before !== undefined && times > late.before) return 'told';
     const awaited = !state.ended && isAwaited(result, known, state);
     if (awaited === 'soon' && !isLast && !isStopping()) return 'soon';
     const isNews = awaited === true;
@@ -87,6 +115,7 @@ export class TellingLate<Agent> {
     // What changes nothing leaves the claim to who decides meanwhile: whoever does not get it believes the run is driven.
     const { run, journal } = open(loaded.run, state, agent, isNews ? {} : { claim: 'none' });
     run.record(...facts);
+    late.before = times;
     await journal.recorded();
     if (journal.holds) await goOn(agent, run, journal);
     return 'told';

@@ -1,5 +1,5 @@
 // Results that come after another process has taken the run over.
-import { ProviderError, type RunEvent } from 'countersign';
+import { ConflictError, ProviderError, type RunEvent } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
@@ -84,7 +84,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
       await two.runs.settled();
       return two.runs.get(id);
     };
-    return { ...theWorld, id, two, doubt, wake, late, end };
+    return { ...theWorld, id, one, two, doubt, wake, late, end };
   }
 
   test.each([
@@ -168,6 +168,66 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     await decided.promise;
     expect(await late()).toEqual(['first']);
     expect(await two.runs.get(id)).toMatchObject({ status: 'done' });
+  });
+
+  test('and the store goes away for long just after taking what comes late, it is on record once', async () => {
+    const { id, two, doubt, wake, late, store, pass } = await inDoubt();
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const [append, read] = [store.append.bind(store), store.read.bind(store)];
+    const away = () => new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
+    store.append = async (given) => {
+      await append(given);
+      store.read = async () => {
+        throw away();
+      };
+      store.append = async () => {
+        // Longer than a write is tried for.
+        pass(31_000);
+        Object.assign(store, { append, read });
+        throw away();
+      };
+      throw away();
+    };
+    await wake('first');
+    expect(await late()).toEqual(['first']);
+    expect(await two.runs.verify(id)).toMatchObject({ ok: true });
+  });
+
+  test('and the store takes no writes any more, a stop does not wait for long', async () => {
+    const { one, two, doubt, wake, late, store, pass } = await inDoubt();
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const tried = Promise.withResolvers<void>();
+    const append = store.append.bind(store);
+    let tries = 0;
+    store.append = async (given) => {
+      if (given.events.flatMap(lateIn).length === 0) return append(given);
+      tries += 1;
+      tried.resolve();
+      pass(31_000);
+      throw new ProviderError('store-failed', {}, 'The store is read-only.', { retryable: true });
+    };
+    const woken = wake('first');
+    await tried.promise;
+    await one.runs.stop();
+    await woken;
+    expect(tries).toBeLessThan(4);
+    expect(await late()).toEqual([]);
+  });
+
+  test('and others are first each time, what comes late is on record', async () => {
+    const { two, doubt, wake, late, store } = await inDoubt();
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const append = store.append.bind(store);
+    let others = 60;
+    store.append = async (given) => {
+      if (others-- > 0) throw new ConflictError('stale-version', {}, 'Somebody else was first.');
+      return append(given);
+    };
+    await wake('first');
+    expect(await late()).toEqual(['first']);
   });
 });
 
