@@ -62,6 +62,7 @@ export function insideOf(run: Run, driver: Driver, call: Call): Inside {
 function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
   const wentOn = (events: readonly RunEvent[]) =>
     event({ type: 'call-went-on', callId: call.id, inside: events } as const);
+  const late = (events: readonly RunEvent[]) => run.onLate?.([wentOn(events)]);
   return {
     ...(call.inside && { past: call.inside.state }),
     begun: call.inside?.begun ?? false,
@@ -69,12 +70,16 @@ function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
     ...(stopping && { stopping }),
     sink: {
       write(events) {
-        if (!isGoingOn(run, call.id)) throw new LostSignal(call.name);
+        if (!isGoingOn(run, call.id)) {
+          // Whoever has the run does not know what a body came to.
+          late(events);
+          throw new LostSignal(call.name);
+        }
         run.record(wentOn(events));
       },
       flushed: () => mustHold(run, call),
     },
-    late: (events) => run.onLate?.([wentOn(events)]),
+    late,
   };
 }
 

@@ -319,6 +319,7 @@ function pause(
   given: AskOptions = {},
   { runsWith, readAnew }: Bound = call,
 ): void {
+  if (wasOvertaken(run, call)) return;
   const options = askOptionsOf(given);
   // What a gate says beside them is shown; what a body says beside them is said for nothing.
   const problem = (kind === 'interrupt' ? unreadOption(given) : undefined) ?? askProblem(options);
@@ -347,7 +348,9 @@ function pause(
 const EXPIRES: ReadonlySet<InterruptKind> = new Set(['question', 'interrupt', 'approval']);
 
 function settle(run: Run, call: Call, result: Result): void {
-  run.record(event({ type: 'call-settled', callId: call.id, result }));
+  const settled = event({ type: 'call-settled', callId: call.id, result });
+  if (wasOvertaken(run, call)) run.onLate?.([settled]);
+  else run.record(settled);
 }
 
 const failed = (text: string): Result => ({ type: 'error', text });

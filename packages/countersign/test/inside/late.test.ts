@@ -1,6 +1,6 @@
 // Results that come after another process has taken the run over.
 import { ConflictError, ProviderError, type RunEvent } from 'countersign';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
   above,
@@ -9,6 +9,7 @@ import {
   type Define,
   delay,
   EVERYWHERE,
+  LEASE_MS,
   only,
   placed,
   question,
@@ -260,6 +261,56 @@ test.each(EVERYWHERE)(
     await one.runs.settled();
     expect(await waiting(two.runs)).toEqual([]);
     expect((await two.runs.wait(id)).text).toContain('first');
+  },
+);
+
+describe.each(EVERYWHERE)(
+  'who has read what others recorded, and not heard yet that the run is theirs (%s)',
+  (where) => {
+    test.each([
+      ['settles the doubt', undefined, []],
+      ['has what comes late on record', { type: 'respond', output: 'said' } as const, ['first']],
+    ])('%s', async (_what, decision, told) => {
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const { open, takeOver, effects, store } = world();
+      const bank = Promise.withResolvers<string>();
+      const define: Define = (ai) => {
+        const body = () => {
+          effects.push('pay');
+          return bank.promise;
+        };
+        const tools = [tool(ai, 'pay', body), question(ai, 'color')];
+        return placed(ai, where, { tools, model: script([[call('pay')], [call('color')]]) });
+      };
+      const one = open(define);
+      const { id } = await one.root.start('Go');
+      await eventually(() => expect(effects).toHaveLength(1));
+      // It renews its claim, and is stalled before it reads what is new.
+      const read = store.read.bind(store);
+      const [stalled, awake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      store.read = async (...given) => {
+        store.read = read;
+        stalled.resolve();
+        await awake.promise;
+        return read(...given);
+      };
+      vi.advanceTimersByTime(LEASE_MS / 2);
+      await stalled.promise;
+      const two = await takeOver(id, define);
+      if (decision) await two.runs.decide(only(await waiting(two.runs)).id, decision);
+      await two.runs.settled();
+      awake.resolve();
+      await delay(20);
+      bank.resolve('first');
+      await eventually(async () => {
+        await one.runs.settled();
+        expect(only(await waiting(two.runs)).tool).toBe('color');
+        expect((await two.runs.recorded(id)).flatMap(lateIn)).toEqual(told);
+      });
+      expect(await two.runs.verify(id)).toMatchObject({ ok: true });
+      expect(effects).toHaveLength(1);
+    });
   },
 );
 
