@@ -83,7 +83,7 @@ export class TellingLate<Agent> {
         const told = await this.#try(late, tries >= MOST_RESTS);
         if (told !== 'soon') return;
       } catch (error) {
-        const isOver = tries >= MOST_TRIES || (isStopping() && clock() - begunAt >= PATIENCE_MS);
+        const isOver = tries >= MOST_TRIES || (isAway(error) && isStopping() && clock() - begunAt >= PATIENCE_MS);
         if (isOver || !(isStale(error) || isAway(error))) throw error;
         if (isStale(error)) {
           late.before = undefined;

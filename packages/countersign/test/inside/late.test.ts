@@ -217,17 +217,18 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await late()).toEqual([]);
   });
 
-  test('and others are first each time, what comes late is on record', async () => {
-    const { two, doubt, wake, late, store } = await inDoubt();
+  test('and others are first each time, what comes late is on record, also before a stop', async () => {
+    const { one, two, doubt, wake, late, store, pass } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
     const append = store.append.bind(store);
     let others = 60;
     store.append = async (given) => {
+      pass(31_000);
       if (others-- > 0) throw new ConflictError('stale-version', {}, 'Somebody else was first.');
       return append(given);
     };
-    await wake('first');
+    await Promise.all([one.runs.stop(), wake('first')]);
     expect(await late()).toEqual(['first']);
   });
 });
