@@ -117,8 +117,14 @@ type Fact =
     }
   | { readonly type: 'step-done'; readonly callId: string; readonly step: string; readonly output: Json }
   | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
-  /** What a body came to after others had said how its call stands. It happened, and changes nothing. Of one inside, `call-went-on` tells. */
-  | { readonly type: 'call-ended-late'; readonly callId: string; readonly result: Result }
+  /** What a body came to after others had said how its call stands. It happened, and changes nothing. */
+  | {
+      readonly type: 'call-ended-late';
+      readonly callId: string;
+      /** The calls that the call is inside of, the outermost first. It is told here, since theirs may be over. */
+      readonly path?: readonly string[];
+      readonly result: Result;
+    }
   /** The body is about to do what cannot be undone. */
   | { readonly type: 'call-committed'; readonly callId: string }
   /** The run stopped for an error; whoever drives it on goes on from here. */

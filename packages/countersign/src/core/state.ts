@@ -24,8 +24,6 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
     case 'call-went-on':
-      // Wherever the call is by now.
-      if (tellsOfLate(event)) return event.inside.reduce(fold, state);
       return changeCall(state, event.callId, (call) => goOnInside(call, event));
     case 'call-committed':
       return changeCall(state, event.callId, (call) =>
@@ -133,13 +131,6 @@ function takeUp(call: Call): Partial<Call> {
   const { now, later } = decidedInside;
   const resume = mergeResumes(now === undefined || inside.begun ? later : [now, ...later]);
   return goOnWith(call, innerMessages(call), resume);
-}
-
-/** Only of what bodies inside came to too late, which changes nothing. */
-function tellsOfLate({ inside }: RunEvent & { type: 'call-went-on' }): boolean {
-  const isLate = (event: RunEvent): boolean =>
-    event.type === 'call-ended-late' || (event.type === 'call-went-on' && tellsOfLate(event));
-  return inside.length > 0 && inside.every(isLate);
 }
 
 function goOnInside(call: Call, { inside, at }: RunEvent & { type: 'call-went-on' }): Call {

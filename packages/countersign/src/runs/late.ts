@@ -58,34 +58,44 @@ export function endedLate(late: LateResult, known: State, { run, events }: Loade
 
 /** How often just this is on record as having come late. */
 export function timesToldLate(late: LateResult, recorded: readonly RunEvent[]): number {
-  const ofCall = eventsOf(late, recorded);
-  if (late.type === 'call-settled')
-    return ofCall.filter((event) => event.type === 'call-ended-late' && isSameResult(event.result, late.result)).length;
-  const [inside] = late.inside as readonly LateResult[];
-  return inside ? timesToldLate(inside, pastInside(ofCall)) : 0;
+  const { callId, path, result } = leafOf(late, []);
+  const isThis = (event: RunEvent): boolean =>
+    event.type === 'call-ended-late' &&
+    event.callId === callId &&
+    sameJson(event.path ?? [], path) &&
+    isSameResult(event.result, result);
+  return recorded.filter(isThis).length;
 }
 
-const eventsOf = ({ callId }: LateResult, recorded: readonly RunEvent[]): readonly RunEvent[] =>
-  recorded.filter((event) => 'callId' in event && event.callId === callId);
+type Leaf = Pick<LateResult & { type: 'call-settled' }, 'callId' | 'result'> & { readonly path: readonly string[] };
 
-const pastInside = (ofCall: readonly RunEvent[]): readonly RunEvent[] =>
-  ofCall.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
+/** The call whose body it was, and those it is inside of. `lateResults` gives one of them at a time. */
+function leafOf(late: LateResult, path: readonly string[]): Leaf {
+  const { callId } = late;
+  if (late.type === 'call-settled') return { callId, path, result: late.result };
+  return leafOf(late.inside[0] as LateResult, [...path, callId]);
+}
 
-function endedLateIn(late: LateResult, known: State, recorded: readonly RunEvent[]): RunEvent | undefined {
+function endedLateIn(
+  late: LateResult,
+  known: State,
+  recorded: readonly RunEvent[],
+  path: readonly string[] = [],
+): RunEvent | undefined {
   const { callId } = late;
   const started = callOf(known, callId);
-  const ofCall = eventsOf(late, recorded);
+  const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
   if (late.type === 'call-went-on') {
-    const [inside] = late.inside as readonly LateResult[];
-    const fact = started && inside && endedLateIn(inside, insideState(started), pastInside(ofCall));
-    return fact && { ...late, inside: [fact] };
+    const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
+    return started && endedLateIn(late.inside[0] as LateResult, insideState(started), past, [...path, callId]);
   }
   if (started?.phase.at !== 'started' || started.phase.inside) return undefined;
   const { result } = late;
   const starts = ofCall.filter(({ type }) => type === 'call-started').length;
   // After another try, that both came to the same says that both have acted.
   const isTold = ofCall.some((event) => event.type === 'call-settled' && isSameResult(event.result, result));
-  return isTold && starts === started.starts ? undefined : event({ type: 'call-ended-late', callId, result });
+  if (isTold && starts === started.starts) return undefined;
+  return event({ type: 'call-ended-late', callId, ...(path.length > 0 && { path }), result });
 }
 
 /** Whoever said it. */

@@ -130,6 +130,8 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     await two.runs.cancel(id);
     await wake('first');
     expect(await late()).toEqual(['first']);
+    const fact = (await two.runs.recorded(id)).find(({ type }) => type === 'call-ended-late');
+    expect(fact && 'path' in fact ? fact.path : []).toHaveLength(['root', 'inside', 'two deep'].indexOf(where));
     expect((await two.runs.get(id)).status).toBe('cancelled');
     expect(await two.runs.verify(id)).toMatchObject({ ok: true });
   });
@@ -350,8 +352,7 @@ test.each([
   expect(effects).toHaveLength(1);
 });
 
-/** What bodies came to too late, at the root or inside. */
+/** What bodies came to too late, at the root or inside: all of it is told at the root. */
 function lateIn(event: RunEvent): readonly unknown[] {
-  if (event.type === 'call-went-on') return event.inside.flatMap(lateIn);
   return event.type === 'call-ended-late' && event.result.type === 'output' ? [event.result.output] : [];
 }

@@ -45,6 +45,19 @@ test('a try that ended late is told apart from what counts', () => {
   ]);
 });
 
+test('a try inside that ended late is told with the calls it is inside of', () => {
+  const read = createTimeline();
+  const inside = [replied('b', 'pay')];
+  const late = { type: 'call-ended-late', callId: 'b', path: ['a'], result: { type: 'output', output: 'paid' } };
+  const events = [replied('a', 'helper'), { type: 'call-went-on', callId: 'a', inside }, late];
+  const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));
+  expect(entries.at(-1)).toMatchObject({
+    who: 'helper › pay',
+    what: 'an earlier try ended late, and gives "paid"',
+    tone: 'bad',
+  });
+});
+
 test('a run that failed shows its reason', async () => {
   const model = scriptedModel([{ fail: { message: 'down' } }]);
   const ai = countersign({ model, store: memoryStore(), retry: false });

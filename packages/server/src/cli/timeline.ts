@@ -72,8 +72,10 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
     case 'call-committed':
       return [{ who: callOf(event.callId).name, what: 'is about to act', tone: 'quiet' }];
     case 'call-ended-late': {
-      const { name } = callOf(event.callId);
-      return [{ who: name, what: `an earlier try ended late, and ${resultLine(event.result)}`, tone: 'bad' }];
+      const names = nameOf([...(event.path ?? []), event.callId], calls);
+      return [
+        { who: names.join(' › '), what: `an earlier try ended late, and ${resultLine(event.result)}`, tone: 'bad' },
+      ];
     }
     case 'call-held':
       return [{ who: callOf(event.callId).name, what: 'stopped in the middle, and can go on', tone: 'quiet' }];
@@ -95,6 +97,12 @@ function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
       return [{ who: 'run', what: `ended, ${event.reason}${because}`, tone: event.reason === 'stop' ? 'done' : 'bad' }];
     }
   }
+}
+
+/** Of a call, and before it of those that it is inside of. */
+function nameOf([id = '', ...rest]: readonly string[], calls: ReadonlyMap<string, Known>): readonly string[] {
+  const { name, inside } = calls.get(id) ?? newCall('a tool');
+  return rest.length === 0 ? [name] : [name, ...nameOf(rest, inside)];
 }
 
 function resultLine(result: Extract<DeskEvent, { type: 'call-settled' }>['result']): string {
