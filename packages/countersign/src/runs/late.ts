@@ -1,5 +1,6 @@
 // Results that come late: from a tool that finished after its run was taken over by another worker.
 import { type Call, callOf, goesOnInside, type State } from '../core/call.ts';
+import { messageOf } from '../core/errors.ts';
 import { event, type Result, type RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 import { sameJson } from '../core/json.ts';
@@ -43,6 +44,13 @@ export function isForgotten(result: LateResult, known: State, now: State): boole
 
 export function warnOfForgotten(runId: string, { callId }: LateResult): void {
   const message = `The store has forgotten that call ${callId} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again.`;
+  warn(message, 'store-failed');
+}
+
+export function warnOfUntold(runId: string, late: LateResult, error: unknown): void {
+  const { callId, path } = leafOf(late, []);
+  const named = [...path, callId].join(', ');
+  const message = `Call ${named} of run ${runId} has ended after the run was taken over, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
   warn(message, 'store-failed');
 }
 

@@ -11,6 +11,7 @@ import {
   lateResults,
   timesToldLate,
   warnOfForgotten,
+  warnOfUntold,
 } from './late.ts';
 import type { RunRecord, Store } from './store.ts';
 import { isAway, isStale } from './store-errors.ts';
@@ -61,18 +62,17 @@ export class TellingLate<Agent> {
 
   /**
    * What they say is the truth, and settles the doubt that was raised about them, unless a person has settled it already:
-   * then it is only put on record. Does not fail: where nothing can be written, the doubt stays.
+   * then it is only put on record. Does not fail: where nothing can be written, the process warns, and the doubt stays.
    */
   tell(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    const telling = this.#tellAll(agent, runId, known, events)
-      .catch(() => undefined)
-      .finally(() => this.#underWay.delete(telling));
+    const telling = this.#tellAll(agent, runId, known, events).finally(() => this.#underWay.delete(telling));
     this.#underWay.add(telling);
     return telling;
   }
 
   async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    for (const result of lateResults(events)) await this.#tellOne({ agent, runId, known, result });
+    for (const result of lateResults(events))
+      await this.#tellOne({ agent, runId, known, result }).catch((error) => warnOfUntold(runId, result, error));
   }
 
   async #tellOne(late: Late<Agent>): Promise<void> {

@@ -317,6 +317,43 @@ describe.each(EVERYWHERE)(
   },
 );
 
+test.each(EVERYWHERE)(
+  'a late result that cannot be recorded is told by a warning, and the next one is not lost (%s)',
+  async (where) => {
+    const { open, takeOver, effects, store } = world();
+    const bank = Promise.withResolvers<void>();
+    const define: Define = (ai, nth) => {
+      const tools = ['one', 'two'].map((name) =>
+        tool(ai, name, async () => {
+          effects.push(name);
+          if (nth === 1) await bank.promise;
+          return `${name} done`;
+        }),
+      );
+      return placed(ai, where, { tools, model: script([[call('one'), call('two')]]) });
+    };
+    const one = open(define);
+    const { id } = await one.root.start('Go');
+    await eventually(() => expect(effects).toHaveLength(2));
+    const two = await takeOver(id, define);
+    const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const read = store.read.bind(store);
+    let fails = 1;
+    store.read = async (...given) => {
+      if (fails-- > 0) throw new ProviderError('store-failed', {}, 'It has no rights.', { retryable: false });
+      return read(...given);
+    };
+    bank.resolve();
+    await eventually(async () => expect(await waiting(two.runs)).toHaveLength(1));
+    await eventually(() => expect(warnings).toHaveBeenCalled());
+    const said = warnings.mock.calls.map(([message]) => String(message));
+    warnings.mockRestore();
+    expect(said).toEqual([
+      expect.stringMatching(/^Call .* of run .* could not be recorded: It has no rights\. Look at/),
+    ]);
+  },
+);
+
 test.each([
   ['finds nothing: it settles the doubt', undefined, 'first', []],
   ['finds something else: it is on record', { output: 'found' }, 'found', ['first']],
