@@ -6,9 +6,10 @@ import { convertToModelMessages, createUIMessageStream, stepCountIs, streamText,
 import { memoryStore, NotPerformed, type Store } from 'countersign';
 import { APPROVAL, gate, processToolCalls } from 'countersign/ai-sdk';
 import { z } from 'zod';
+import { type Random, randomFrom } from '../random.ts';
 import { applied, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
 import { type PromptMessage, saying } from './model.ts';
-import { callsIn, lied, type Random, type RandomTool, randomFrom, randomTools } from './random-tools.ts';
+import { callsIn, lied, type RandomTool, randomTools } from './random-tools.ts';
 
 /** A person in a chat. */
 type Who = { readonly chat: string; readonly person: string };
@@ -56,7 +57,7 @@ const PEOPLE: readonly Who[] = [
 ];
 
 export function newWorld(seed: number): World {
-  const random = randomFrom(seed);
+  const random = randomFrom(seed * 2_654_435_761);
   const way = random.pick(['approval', 'approval', 'recipe'] as const);
   const tools = randomTools(random, way);
   const bodies: World['bodies'] = new Map();

@@ -1,25 +1,8 @@
 // Random tools, and a random client of them: schemas of every kind, and the lies that a client can tell about a call.
 import { APPROVAL } from 'countersign/ai-sdk';
 import { z } from 'zod';
+import type { Random } from '../random.ts';
 import { type ChatMessage, type Part, userMessage } from './bank.ts';
-
-export type Random = {
-  below(count: number): number;
-  chance(probability: number): boolean;
-  pick<T>(items: readonly T[]): T;
-};
-
-export function randomFrom(seed: number): Random {
-  let state = (seed * 2_654_435_761) >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (count: number) => Math.floor(next() * count);
-  return { below, chance: (p) => next() < p, pick: (items) => items[below(items.length)] as (typeof items)[number] };
-}
 
 /** What a field takes, and what a model says there. */
 const FIELDS: Readonly<Record<string, readonly [z.ZodType, readonly unknown[]]>> = {

@@ -175,14 +175,3 @@ export function truthOn({ part, tool, runId }: RunInterrupt, lines: readonly Lin
 
 /** A little while, so that something can happen in it. */
 export const aWhile = (random: () => number, mostMs: number): Promise<void> => delay(random() * mostMs);
-
-/** Numbers from 0 to 1 that are the same for the same seed. */
-export function randomOf(seed: number): () => number {
-  let state = (seed ^ 0x9e3779b9) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -1,6 +1,7 @@
 // A process that works until it is killed: it starts runs, decides them, and drives them and those of others.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { randomOf } from '../random.ts';
 import {
   aWhile,
   type BankPlace,
@@ -11,7 +12,6 @@ import {
   openBank,
   openStore,
   type Place,
-  randomOf,
 } from './bank.ts';
 
 /** What the process was told, and may be relied on. */

@@ -2,7 +2,8 @@
 // end and held against the file of what happened.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { decisionOn, Ledger, type Line, openBank, openStore, type Place, randomOf, truthOn } from './bank.ts';
+import { randomOf } from '../random.ts';
+import { decisionOn, Ledger, type Line, openBank, openStore, type Place, truthOn } from './bank.ts';
 import type { Ack, BusyOptions, DeathPlace } from './busy-child.ts';
 import { type Figures, inspect } from './campaign-check.ts';
 import { startChild } from './children.ts';

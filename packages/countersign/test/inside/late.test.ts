@@ -20,8 +20,9 @@ import {
   world,
 } from './kit.ts';
 
-test.each(EVERYWHERE)('two results that come late in the same moment both settle their doubt (%s)', async (where) => {
-  const { open, takeOver, effects } = world();
+/** The first process is stuck in two bodies; the second one takes over, and a person is asked about both. */
+async function twoInDoubt(where: Where) {
+  const { open, takeOver, effects, store } = world();
   const bank = Promise.withResolvers<void>();
   const define: Define = (ai, nth) => {
     const tools = ['one', 'two'].map((name) =>
@@ -37,8 +38,13 @@ test.each(EVERYWHERE)('two results that come late in the same moment both settle
   const { id } = await one.root.start('Go');
   await eventually(() => expect(effects).toHaveLength(2));
   const two = await takeOver(id, define);
+  return { id, one, two, effects, store, wake: bank.resolve };
+}
+
+test.each(EVERYWHERE)('two results that come late in the same moment both settle their doubt (%s)', async (where) => {
+  const { id, one, two, effects, wake } = await twoInDoubt(where);
   expect(await waiting(two.runs)).toHaveLength(2);
-  bank.resolve();
+  wake();
   await one.runs.settled();
   await eventually(async () => expect((await two.runs.get(id)).status).toBe('done'));
   expect(await waiting(two.runs)).toEqual([]);
@@ -320,22 +326,7 @@ describe.each(EVERYWHERE)(
 test.each(EVERYWHERE)(
   'a late result that cannot be recorded is told by a warning, and the next one is not lost (%s)',
   async (where) => {
-    const { open, takeOver, effects, store } = world();
-    const bank = Promise.withResolvers<void>();
-    const define: Define = (ai, nth) => {
-      const tools = ['one', 'two'].map((name) =>
-        tool(ai, name, async () => {
-          effects.push(name);
-          if (nth === 1) await bank.promise;
-          return `${name} done`;
-        }),
-      );
-      return placed(ai, where, { tools, model: script([[call('one'), call('two')]]) });
-    };
-    const one = open(define);
-    const { id } = await one.root.start('Go');
-    await eventually(() => expect(effects).toHaveLength(2));
-    const two = await takeOver(id, define);
+    const { two, store, wake } = await twoInDoubt(where);
     const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const read = store.read.bind(store);
     let fails = 1;
@@ -343,7 +334,7 @@ test.each(EVERYWHERE)(
       if (fails-- > 0) throw new ProviderError('store-failed', {}, 'It has no rights.', { retryable: false });
       return read(...given);
     };
-    bank.resolve();
+    wake();
     await eventually(async () => expect(await waiting(two.runs)).toHaveLength(1));
     await eventually(() => expect(warnings).toHaveBeenCalled());
     const said = warnings.mock.calls.map(([message]) => String(message));

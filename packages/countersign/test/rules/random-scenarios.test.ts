@@ -16,21 +16,8 @@ import {
 } from 'countersign';
 import { type ScriptedTurn, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
+import { type Random, randomFrom } from '../random.ts';
 import { deepFreeze, failureOf, scripted, travelled } from './support.ts';
-
-type Random = { below(count: number): number; chance(probability: number): boolean; pick<T>(items: readonly T[]): T };
-
-function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (count: number) => Math.floor(next() * count);
-  return { below, chance: (p) => next() < p, pick: (items) => items[below(items.length)] as (typeof items)[number] };
-}
 
 const KINDS = ['plain', 'question', 'gated', 'sometimes', 'interrupting', 'throwing'] as const;
 type Kind = (typeof KINDS)[number];
