@@ -1,4 +1,5 @@
 // Has the store make what lists and searches need to be fast, beside the server if that takes long or fails at first.
+import { setTimeout as delay } from 'node:timers/promises';
 import { ProviderError, type Store } from 'countersign';
 import type { Log } from './watching/log.ts';
 
@@ -11,9 +12,9 @@ const AGAIN_MS = 30_000;
  * Resolves when the server may begin. Lists work without it as well. Where transactions of others are open, such as that of a
  * backup, PostgreSQL makes no index before they end: it goes on beside the server then, until `stop`.
  */
-export async function prepareSearch(store: Store, log: Log, stop: AbortSignal): Promise<void> {
+export async function prepareSearch(store: Store, log: Log, stop: AbortSignal, againMs = AGAIN_MS): Promise<void> {
   const trying = Promise.withResolvers<void>();
-  void prepared(store, log, stop, trying.resolve);
+  void prepared(store, log, stop, againMs, trying.resolve);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
@@ -27,7 +28,7 @@ export async function prepareSearch(store: Store, log: Log, stop: AbortSignal): 
 }
 
 /** Tried again while the store may come back; `tried` is called after each time. */
-async function prepared(store: Store, log: Log, stop: AbortSignal, tried: () => void): Promise<void> {
+async function prepared(store: Store, log: Log, stop: AbortSignal, againMs: number, tried: () => void): Promise<void> {
   for (let isTold = false; !stop.aborted; ) {
     try {
       return await store.prepareSearch();
@@ -38,21 +39,6 @@ async function prepared(store: Store, log: Log, stop: AbortSignal, tried: () => 
     } finally {
       tried();
     }
-    await pause(AGAIN_MS, stop);
+    await delay(againMs, undefined, { signal: stop, ref: false }).catch(() => undefined);
   }
-}
-
-/** Keeps no process alive. */
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      stop.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    timer.unref();
-    stop.addEventListener('abort', end);
-    if (stop.aborted) end();
-  });
 }

@@ -54,20 +54,3 @@ test('a server does not wait for ever until its search is prepared', async () =>
   expect(await readiness(url)).toEqual([200, { status: 'ok' }]);
   expect(logged).toContain('search-not-prepared');
 });
-
-test('a search that could not be prepared, since the store was away, is prepared later', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const store = memoryStore();
-  const away = new ProviderError('store-failed', {}, 'It is away.', { retryable: true });
-  const prepare = vi.spyOn(store, 'prepareSearch').mockRejectedValue(away);
-  const logged: string[] = [];
-  await startServer({ store, worker: false, log: ({ event }) => void logged.push(event) });
-  expect(prepare).toHaveBeenCalledTimes(1);
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(prepare).toHaveBeenCalledTimes(2);
-  prepare.mockResolvedValue();
-  await vi.advanceTimersByTimeAsync(90_000);
-  expect(prepare).toHaveBeenCalledTimes(3);
-  expect(logged.filter((event) => event === 'search-not-prepared')).toHaveLength(1);
-});
