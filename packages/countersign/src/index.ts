@@ -70,6 +70,7 @@ export type { AppendListener } from './runs/appends.ts';
 export type { DecisionInput, Settlement, Withdrawal } from './runs/decision.ts';
 export type { DriveOptions } from './runs/drives.ts';
 export type { Note, Notes, PutOptions } from './runs/notes.ts';
+export { type DigestedRun, recordDigest } from './runs/record-digest.ts';
 export type { OnReminder, Reminder } from './runs/reminders.ts';
 export type { Rest } from './runs/rest.ts';
 export type {

@@ -2,6 +2,7 @@
 import type { Json } from '../core/json.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Notes } from '../runs/notes.ts';
+import { recordDigest } from '../runs/record-digest.ts';
 import type { Stats, StatsQuery } from '../runs/stats.ts';
 import type {
   Append,
@@ -26,6 +27,7 @@ import { memoryStats } from './memory-stats.ts';
 import { hasOutcome } from './outcomes.ts';
 import { makePage, type Order, type Place, readLimit, readPageRequest } from './page.ts';
 import {
+  changedRecord,
   checkAppend,
   claimLost,
   isLost,
@@ -65,6 +67,7 @@ type KeptInterrupt = Place & { readonly record: InterruptRecord };
 type KeptReminder = { readonly dueAt: number; readonly attempts: number };
 
 class MemoryStore implements Store {
+  readonly comparesRecords = true;
   readonly #now: () => number;
   readonly #runs = new Map<string, KeptRun>();
   readonly #sortedRuns = new SortedList<KeptRun>();
@@ -249,6 +252,7 @@ class MemoryStore implements Store {
       if (run === undefined) throw staleVersion(append, undefined);
       if (claim !== undefined && isLost(claim, run.claim, this.#now())) throw claimLost(runId, claim.token);
       if (run.record.version !== append.expectedVersion) throw staleVersion(append, run.record.version);
+      if (append.unchanged !== undefined && append.unchanged !== digestOf(run)) throw changedRecord(append);
     }
     const opened = new Set<string>();
     for (const { id } of append.opened) {
@@ -350,6 +354,10 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter
   );
+}
+
+function digestOf({ events, record }: KeptRun): string {
+  return recordDigest(events.join(','), { ...record, outcome: JSON.stringify(record.outcome) });
 }
 
 function recordOf<T>({ record }: { readonly record: T }): T {

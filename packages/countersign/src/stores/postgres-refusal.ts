@@ -1,6 +1,6 @@
 // Why PostgreSQL wrote nothing of an append, by what there is now.
 import type { Append } from '../runs/store.ts';
-import { claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from './refusals.ts';
+import { changedRecord, claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from './refusals.ts';
 import { DELETED } from './rows.ts';
 
 /** `waiting`: those of the questions to be settled that do wait in this run. */
@@ -23,5 +23,6 @@ export function postgresRefusal(append: Append, row: RefusalRow | undefined): Er
   if (row.version !== append.expectedVersion) return staleVersion(append, row.version);
   const ids = append.settled.map(({ id }) => id);
   const missing = ids.find((id, index) => !row.waiting.includes(id) || ids.indexOf(id) !== index);
-  return missing === undefined ? undefined : notWaiting(runId, missing);
+  if (missing !== undefined) return notWaiting(runId, missing);
+  return append.unchanged === undefined ? undefined : changedRecord(append);
 }

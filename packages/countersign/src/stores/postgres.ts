@@ -101,6 +101,7 @@ export function postgresStore(options: string | PostgresPool | PostgresStoreOpti
 }
 
 class PostgresStore implements Store {
+  readonly comparesRecords = true;
   readonly #options: PostgresStoreOptions;
   readonly #tables: Tables;
   readonly #sql: PostgresSql;

@@ -2,6 +2,7 @@
 // JSON any more was changed by somebody else, or by a disk.
 import { ProviderError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
+import { recordDigest } from '../runs/record-digest.ts';
 import type { InterruptRecord, LoadedRun, Risk, RunCounts, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
 import type { Place } from './page.ts';
 
@@ -120,6 +121,13 @@ export function placeOf(row: { readonly created_at: number; readonly seq: number
 export function loadedOf(row: LoadedRow, after: number): LoadedRun {
   const { run, events } = loaded(row);
   return { run, events: after >= run.version ? [] : events().slice(after - run.version) };
+}
+
+/** What `recordDigest` makes of a row with all its batches; undefined if one of them is no list. */
+export function digestOfRow({ batches, started_by, ...row }: LoadedRow): string | undefined {
+  const lists = (batches ?? '').split('\n');
+  if (!lists.every((list) => list.startsWith('[') && list.endsWith(']'))) return undefined;
+  return recordDigest(lists.map((list) => list.slice(1, -1)).join(','), { ...row, startedBy: started_by });
 }
 
 /** As many events after the first `after`. The row has that many batches at most, and none of them is empty. */

@@ -2,9 +2,19 @@
 import { eventsText } from '../runs/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../runs/store.ts';
 import { dueAfter } from './due.ts';
-import { claimLost, isLost, notWaiting, openedTwice, runDeleted, runExists, staleVersion } from './refusals.ts';
-import { DELETED, labelsIn } from './rows.ts';
+import {
+  changedRecord,
+  claimLost,
+  isLost,
+  notWaiting,
+  openedTwice,
+  runDeleted,
+  runExists,
+  staleVersion,
+} from './refusals.ts';
+import { DELETED, digestOfRow, type LoadedRow, labelsIn } from './rows.ts';
 import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
+import { runRow } from './sqlite-run.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -66,6 +76,8 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     const held = token === null || until === null ? undefined : { token, until };
     if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);
     if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
+    if (append.unchanged !== undefined && !isUnchanged(append.unchanged, runRow(runId, 0, prepare)))
+      throw changedRecord(append);
   }
   const opened = new Set<string>();
   for (const { id } of append.opened) {
@@ -79,6 +91,10 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     settled.set(id, valuesOf<Waiting>(waiting));
   }
   return [...settled.values()];
+}
+
+function isUnchanged(digest: string, row: LoadedRow | undefined): boolean {
+  return row !== undefined && digestOfRow(row) === digest;
 }
 
 function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {

@@ -28,9 +28,7 @@ import {
   type InterruptRow,
   IS_THERE,
   interruptOf,
-  type LoadedRow,
   loadedOf,
-  loadedRow,
   type PartRow,
   partOf,
   placeOf,
@@ -41,12 +39,13 @@ import {
 import { searchList } from './search-list.ts';
 import { walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
-import { type Job, type Prepare, SqliteConnection, valuesOf } from './sqlite-connection.ts';
+import { type Job, SqliteConnection } from './sqlite-connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
 import { sqliteDelete } from './sqlite-delete.ts';
 import { SQLITE_DIALECT } from './sqlite-dialect.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
+import { runRow } from './sqlite-run.ts';
 import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './sqlite-search.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createWatchers, type StopListening, type Watchers } from './watchers.ts';
@@ -92,6 +91,7 @@ function fullPath(path: string): string {
 const POLL_MS = 200;
 
 class SqliteStore implements Store {
+  readonly comparesRecords = true;
   readonly #now: () => number;
   readonly #connection: SqliteConnection;
   readonly notes: Notes;
@@ -248,16 +248,6 @@ class SqliteStore implements Store {
     return async () => clearInterval(timer);
   }
 }
-
-function runRow(runId: string, after: number, prepare: Prepare): LoadedRow | undefined {
-  const row = prepare(READ, 'arrays').get(after, runId);
-  return row === undefined ? undefined : loadedRow(valuesOf(row));
-}
-
-const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
-    SELECT group_concat(events, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
-  ) AS batches
-  FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
 
 const PART = `FROM (SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ?
     ORDER BY version LIMIT ?)`;

@@ -11,6 +11,7 @@ import { notesContract } from './store-contract-notes.ts';
 import { remindersContract } from './store-contract-reminders.ts';
 import { searchContract } from './store-contract-search.ts';
 import { statsContract } from './store-contract-stats.ts';
+import { unchangedContract } from './store-contract-unchanged.ts';
 import { watchContract } from './store-contract-watch.ts';
 
 export type { StoreUnderTest } from './store-contract-check.ts';
@@ -35,6 +36,7 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   }
 
   describe('append and read', () => appendContract(check));
+  describe('records that must be unchanged', () => unchangedContract(check));
   describe('one moment', () => momentContract(check));
   describe('names', () => namesContract(check));
   describe('JSON, byte for byte', () => jsonContract(check));
