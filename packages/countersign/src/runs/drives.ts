@@ -11,9 +11,11 @@ import { isThenable } from '../loop/options.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
-import { Journal, type JournalOptions } from './journal.ts';
+import { Journal } from './journal.ts';
+import type { JournalOptions } from './journal-options.ts';
 import { Live, tellBoth } from './live.ts';
 import { fail } from './outcome.ts';
+import { type PausedRun, PausedRuns } from './paused.ts';
 import { Renewals } from './renewals.ts';
 import { type Rest, restOf } from './rest.ts';
 import type { NewRun, Store } from './store.ts';
@@ -58,6 +60,8 @@ type OpenOptions = {
   readonly onStale?: 'absorb' | 'fail';
   readonly held?: string;
   readonly claim?: 'enter' | 'none';
+  /** The run as this process knows it, without having read it. */
+  readonly paused?: PausedRun;
   readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
@@ -66,6 +70,7 @@ type Driven = { readonly rest: Promise<Rest>; journal: Journal | undefined };
 
 export class Drives {
   readonly live = new Live();
+  readonly paused = new PausedRuns();
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Driven>();
   /** Those of which nothing is on record yet. */
@@ -135,6 +140,7 @@ export class Drives {
       run: record,
       state,
       ...(how.create && { create: how.create }),
+      ...(how.paused && { paused: how.paused }),
       token: how.held ?? newId(),
       leaseMs,
       limits: agent.limits,
@@ -268,6 +274,7 @@ export class Drives {
         if (failure) throw callFailed(failure, run);
         const rest = await journal.finish(this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
+        if (rest === 'done') this.#remember(journal);
         if (rest !== 'more') return false;
       }
     } catch (error) {
@@ -276,6 +283,11 @@ export class Drives {
       this.#renewals.delete(renewed);
       run.close();
     }
+  }
+
+  #remember(journal: Journal): void {
+    const paused = this.#options.store.comparesRecords ? journal.paused : undefined;
+    if (paused) this.paused.remember(paused);
   }
 
   /** False if the store cannot be asked. */

@@ -2,38 +2,16 @@
 import { ConflictError, CountersignError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
-import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
+import type { JournalOptions } from './journal-options.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
+import { type PausedRun, pausedDigest, Written } from './paused.ts';
 import { project, statusOf } from './projection.ts';
-import type { Append, ClaimHow, NewRun, RunRecord, Store, StoredEvent } from './store.ts';
+import type { Append, ClaimHow, NewRun, StoredEvent } from './store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from './store-errors.ts';
-
-export type JournalOptions = {
-  readonly store: Store;
-  readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy' | 'version' | 'hash'>;
-  /** What the store knows of the run. */
-  readonly state: State;
-  /** Present until the run is created. */
-  readonly create?: NewRun;
-  readonly token: string;
-  readonly leaseMs: number;
-  readonly limits: Limits;
-  readonly clock: () => number;
-  readonly sleep: (ms: number) => Promise<void>;
-  /** Whether news of others is taken in before writing, or makes the write fail: a decision must be looked at again. */
-  readonly onStale: 'absorb' | 'fail';
-  /**
-   * `hold`: the claim is held already. `take`: the first append takes it if nobody else has it. `enter`: the first append
-   * is refused if somebody else has it. `none`: it is left to others.
-   */
-  readonly claim: 'hold' | 'take' | 'enter' | 'none';
-  /** Hears of each append that is known to be durable. */
-  readonly onAppended: (append: Append) => void;
-};
 
 /** How long a store that is away is waited for. */
 export const PATIENCE_MS = 30_000;
@@ -47,6 +25,8 @@ export class Journal implements Sink {
   #version: number;
   #hash: string;
   #create: NewRun | undefined;
+  #paused: PausedRun | undefined;
+  readonly #written: Written;
   #onStale: 'absorb' | 'fail';
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun: boolean;
@@ -69,6 +49,8 @@ export class Journal implements Sink {
     this.#version = options.run.version;
     this.#hash = options.run.hash;
     this.#create = options.create;
+    this.#paused = options.paused;
+    this.#written = new Written(options);
     this.#onStale = options.onStale;
     this.#holds = options.claim === 'hold';
     this.#hasBegun = this.#holds;
@@ -139,6 +121,11 @@ export class Journal implements Sink {
   async recorded(): Promise<void> {
     await this.#inTurn(() => this.#flush('hold'));
     this.#throwFailure();
+  }
+
+  /** The run as it waits for a person, where this process knows that without reading it. */
+  get paused(): PausedRun | undefined {
+    return this.#written.paused(this.#options.run, this.#durable);
   }
 
   /** It failed before its first append was durable. */
@@ -299,6 +286,7 @@ export class Journal implements Sink {
       runId: run.id,
       expectedVersion: this.#version,
       ...(this.#create && { create: this.#create }),
+      ...(this.#paused && { unchanged: pausedDigest(this.#paused) }),
       events,
       hash: linkNew(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
@@ -336,6 +324,8 @@ export class Journal implements Sink {
     this.#version += events.length;
     this.#hash = hash;
     this.#create = undefined;
+    this.#paused = undefined;
+    this.#written.add(append);
     this.#hasBegun = true;
     this.#begun.resolve();
     // From now on facts are written that stay true whatever others record meanwhile.
@@ -356,6 +346,7 @@ export class Journal implements Sink {
     if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
+    this.#written.end();
     this.#version = loaded.run.version;
     this.#hash = hash;
     if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);

@@ -4,10 +4,7 @@ import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
 import { newState } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
-import type { State } from '../core/state.ts';
 import type { StartOptions } from '../loop/agent.ts';
-import { applyDecisions, checkResume } from '../loop/resume.ts';
-import type { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
 import {
   askedAfter,
@@ -22,21 +19,11 @@ import {
   checkSigned,
 } from './asked.ts';
 import { cancelled } from './cancelling.ts';
-import { pendingCards, runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
 import { changesOf } from './changes.ts';
-import {
-  checkDecider,
-  type DecisionInput,
-  decisionOf,
-  decisionPart,
-  type Resumption,
-  resumptionOf,
-  signedResume,
-  withoutEntries,
-} from './decision.ts';
+import { decideOne, decideSeveral, type Say } from './deciding.ts';
+import type { DecisionInput } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives } from './drives.ts';
-import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
 import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
@@ -52,14 +39,12 @@ import type {
   RunListOptions,
   WaitOptions,
 } from './run-options.ts';
-import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import type { Decided } from './settled.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { type Stats, type StatsOptions, statsQuery } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
-import { refusalOf } from './store-errors.ts';
-import { tryOut } from './trial.ts';
-import { interruptView, type RunInterrupt, type RunView, trustedState, viewOf } from './view.ts';
+import { interruptView, type RunInterrupt, type RunView, viewOf } from './view.ts';
 import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
@@ -67,11 +52,13 @@ import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 export class Runs {
   readonly #store: Store;
   readonly #drives: Drives;
+  readonly #desk: { readonly store: Store; readonly drives: Drives };
   readonly #reminding: RemindersOptions | undefined;
 
   constructor(store: Store, drives: Drives, reminding?: RemindersOptions) {
     this.#store = store;
     this.#drives = drives;
+    this.#desk = { store, drives };
     this.#reminding = reminding;
   }
 
@@ -130,28 +117,7 @@ export class Runs {
    */
   async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
     askedDecide('`decide`', options);
-    const runId = runIdOf(askedId('interruptId', interruptId));
-    await this.#drives.tellTime();
-    for (let mayBegin = true; ; ) {
-      const loaded = await this.#store.read(runId);
-      if (!loaded) throw unknownInterrupt(interruptId);
-      const state = trustedState(loaded);
-      const card = pendingCards(runId, state).get(interruptId);
-      if (!card) return this.#settled(interruptId, decision);
-      refuseExpired(interruptId, card, this.#drives.clock());
-      await refuseOutdated(this.#store, interruptId, card, options.digest);
-      const { verb, part } = decisionPart(card.part, decision, options);
-      const settlement = checkDecider({
-        decision: decisionOf(decision),
-        by: options.by ?? null,
-        channel: options.channel ?? null,
-        note: options.note ?? null,
-      });
-      const decided = new Map([[interruptId, { card, settlement }]]);
-      const recorded = await this.#advance(loaded, state, { [verb]: part }, decided, options, mayBegin);
-      if (typeof recorded === 'number') return { interruptId, runId, ...settlement, at: recorded };
-      mayBegin = recorded !== 'claim-lost';
-    }
+    return decideOne(this.#desk, askedId('interruptId', interruptId), decision, options);
   }
 
   /**
@@ -159,34 +125,17 @@ export class Runs {
    * the same moment: the model hears of both at once. False if that could not be, such as while somebody drives the run,
    * and is still to be said.
    */
-  async resume(
-    runId: string,
-    resume: Resume,
-    { say, ...options }: DecideOptions & { readonly say?: (run: Run) => void } = {},
-  ): Promise<boolean> {
-    askedDecide('`resume`', options);
-    await this.#drives.tellTime();
-    const signed = signedResume(resume, options);
-    for (let mayBegin = true; ; ) {
-      const loaded = await this.#load(runId);
-      const state = trustedState(loaded);
-      const { decided, late } = resumptionOf(runId, state, signed);
-      const open = await this.#stillOpen(signed, late);
-      if (!open) return false;
-      if (state.ended) throw endedRun(runId);
-      for (const [key, { card }] of decided) refuseExpired(key, card, this.#drives.clock());
-      const words = say && { say, now: mayBegin && loaded.run.status !== 'running' };
-      const recorded = await this.#advance(loaded, state, open, decided, options, mayBegin, words);
-      if (typeof recorded === 'number') return words?.now === true;
-      mayBegin = recorded !== 'claim-lost';
-    }
+  async resume(runId: string, resume: Resume, options: DecideOptions & { readonly say?: Say } = {}): Promise<boolean> {
+    const { say: _, ...decides } = options;
+    askedDecide('`resume`', decides);
+    return decideSeveral(this.#desk, askedId('runId', runId), resume, options);
   }
 
   /**
    * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
    */
-  speak(runId: string, say: (run: Run) => void, options: SpeakOptions = {}): Promise<void> {
-    return speak({ store: this.#store, drives: this.#drives }, runId, say, options);
+  speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<void> {
+    return speak(this.#desk, runId, say, options);
   }
 
   /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
@@ -325,73 +274,9 @@ export class Runs {
     return { ok: problem === null, events: loaded.events.length, problem };
   }
 
-  /**
-   * The time of the record, or why everything must be looked at again: somebody was first, or drives the run already.
-   * A run that nobody drives goes on at once, and the decision becomes durable together with the start of its call.
-   */
-  async #advance(
-    { run: record }: LoadedRun,
-    state: State,
-    resume: Resume,
-    decided: Resumption['decided'],
-    options: DecideOptions,
-    mayBegin: boolean,
-    words?: { readonly say: Say; readonly now: boolean },
-  ): Promise<number | 'stale-version' | 'claim-lost'> {
-    const agent = this.#drives.agent(record.agent);
-    const tools = agent.tools();
-    const matched = await checkResume(state, resume, { tools, defined: agent.defined() });
-    if (matched.length === 0 && !words?.now) return this.#drives.clock();
-    // Looking at the decision may have taken until after the deadline.
-    const at = this.#drives.clock();
-    for (const [key, { card }] of decided) refuseExpired(key, card, at);
-    const decideAndSay = (run: Run, settling: Settling, say: Say | undefined): void => {
-      // What is said to a deadline that has passed is said after it.
-      if (say) expireCards(run, settling, at);
-      applyDecisions(run, matched, resume.metadata);
-      say?.(run);
-    };
-    // If it cannot be said, also where that comes later, nothing is decided either.
-    if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
-    const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
-    const chunks = options.onChunk && holdChunks(options.onChunk);
-    const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
-    const how = { onStale: 'fail', emit: chunks?.hear, ...(begins && { claim: 'enter' as const }) } as const;
-    const { run, journal } = this.#drives.open(record, state, agent, how);
-    for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
-    decideAndSay(run, journal, words?.now ? words.say : undefined);
-    const refusal = await refusalOf(begins ? this.#drives.begin(agent, run, journal, driving) : journal.recorded());
-    if (refusal) return refusal;
-    chunks?.release();
-    if (begins) return at;
-    if (journal.holds && options.drive !== false) await this.#drives.goOrLeave(agent, run, journal, driving);
-    else if (journal.holds) await journal.finish();
-    return at;
-  }
-
-  async #settled(interruptId: string, decision: DecisionInput): Promise<Decided> {
-    const record = await this.#store.interrupt(interruptId);
-    if (!record) throw unknownInterrupt(interruptId);
-    return settledAs(record, decision);
-  }
-
-  /** Without what somebody else decided the same; undefined if that is everything. Throws if they decided otherwise. */
-  async #stillOpen(resume: Resume, late: Resumption['late']): Promise<Resume | undefined> {
-    const same = new Set<string>();
-    for (const { where, key, decision } of late) {
-      const record = await this.#store.interrupt(key);
-      if (!record || record.settledAt === null) continue;
-      settledAs(record, decision);
-      same.add(where);
-    }
-    return same.size > 0 ? withoutEntries(resume, same) : resume;
-  }
-
   async #load(runId: string, after = 0): Promise<LoadedRun> {
     const loaded = await this.#store.read(askedId('runId', runId), { after });
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }
 }
-
-type Say = (run: Run) => void;

@@ -1,0 +1,210 @@
+// Decisions of people, put on record once and for all; then the run is driven on.
+import type { Resume } from '../core/decide.ts';
+import { applyDecisions, checkResume } from '../loop/resume.ts';
+import type { Run } from '../loop/run.ts';
+import { pendingCards, runIdOf } from './card.ts';
+import {
+  checkDecider,
+  type DecisionInput,
+  decisionOf,
+  decisionPart,
+  type Resumption,
+  resumptionOf,
+  signedResume,
+  withoutEntries,
+} from './decision.ts';
+import type { Drives } from './drives.ts';
+import { expireCards, type Settling } from './expiry.ts';
+import { holdChunks } from './held-chunks.ts';
+import type { PausedRun } from './paused.ts';
+import { unknownInterrupt, unknownRun } from './run-id.ts';
+import type { DecideOptions } from './run-options.ts';
+import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
+import type { Store } from './store.ts';
+import { refusalOf } from './store-errors.ts';
+import { tryOut } from './trial.ts';
+import { trustedState } from './view.ts';
+
+type Desk = { readonly store: Store; readonly drives: Drives };
+
+/** The user says something beside a decision. */
+export type Say = (run: Run) => void;
+
+/** The run that is decided on. `paused`: as this process has last written it, which the store is to compare. */
+type Ground = Pick<PausedRun, 'run' | 'state'> & { readonly paused?: PausedRun };
+
+/** Decisions that fit what is asked. */
+type Fitting = {
+  readonly ground: Ground;
+  readonly resume: Resume;
+  readonly matched: Awaited<ReturnType<typeof checkResume>>;
+  readonly decided: Resumption['decided'];
+};
+
+/** Decides one question. */
+export async function decideOne(
+  desk: Desk,
+  interruptId: string,
+  decision: DecisionInput,
+  options: DecideOptions,
+): Promise<Decided> {
+  const runId = runIdOf(interruptId);
+  await desk.drives.tellTime();
+  const look = (ground: Ground) => fitOne(desk, ground, interruptId, decision, options);
+  let known = await fitPaused(desk, runId, look);
+  for (let mayBegin = true; ; known = undefined) {
+    const fitting = known ?? (await look(await readGround(desk, runId, () => unknownInterrupt(interruptId))));
+    const settlement = fitting?.decided.get(interruptId)?.settlement;
+    if (!fitting || !settlement) return settled(desk, interruptId, decision);
+    const recorded = await advance(desk, fitting, options, mayBegin);
+    if (typeof recorded === 'number') return { interruptId, runId, ...settlement, at: recorded };
+    mayBegin = recorded !== 'claim-lost';
+  }
+}
+
+/** Decides several questions of one run as a whole. True if what was to be said is said. */
+export async function decideSeveral(
+  desk: Desk,
+  runId: string,
+  resume: Resume,
+  { say, ...options }: DecideOptions & { readonly say?: Say },
+): Promise<boolean> {
+  await desk.drives.tellTime();
+  const signed = signedResume(resume, options);
+  const look = (ground: Ground) => fitSeveral(desk, ground, signed);
+  let known = await fitPaused(desk, runId, look);
+  for (let mayBegin = true; ; known = undefined) {
+    const fitting = known ?? (await look(await readGround(desk, runId, () => unknownRun(runId))));
+    if (!fitting) return false;
+    const words = say && { say, now: mayBegin && fitting.ground.run.status !== 'running' };
+    const recorded = await advance(desk, fitting, options, mayBegin, words);
+    if (typeof recorded === 'number') return words?.now === true;
+    mayBegin = recorded !== 'claim-lost';
+  }
+}
+
+/** Undefined if the run must be read: it is not known here, or says itself why the decision does not fit. */
+async function fitPaused(
+  { drives }: Desk,
+  runId: string,
+  look: (ground: Ground) => Promise<Fitting | undefined>,
+): Promise<Fitting | undefined> {
+  const paused = drives.paused.take(runId);
+  if (!paused) return undefined;
+  const fitting = await look({ ...paused, paused }).catch(() => undefined);
+  // Without a decision nothing is written, and the store compares nothing.
+  return fitting && fitting.matched.length > 0 ? fitting : undefined;
+}
+
+async function readGround({ store }: Desk, runId: string, unknown: () => Error): Promise<Ground> {
+  const loaded = await store.read(runId);
+  if (!loaded) throw unknown();
+  return { run: loaded.run, state: trustedState(loaded) };
+}
+
+/** Undefined if the question does not wait. */
+async function fitOne(
+  { store, drives }: Desk,
+  ground: Ground,
+  interruptId: string,
+  decision: DecisionInput,
+  options: DecideOptions,
+): Promise<Fitting | undefined> {
+  const card = pendingCards(ground.run.id, ground.state).get(interruptId);
+  if (!card) return undefined;
+  refuseExpired(interruptId, card, drives.clock());
+  await refuseOutdated(store, interruptId, card, options.digest);
+  const { verb, part } = decisionPart(card.part, decision, options);
+  const settlement = checkDecider({
+    decision: decisionOf(decision),
+    by: options.by ?? null,
+    channel: options.channel ?? null,
+    note: options.note ?? null,
+  });
+  return fitted(drives, ground, { [verb]: part }, new Map([[interruptId, { card, settlement }]]));
+}
+
+/** Undefined if somebody else has decided everything the same. */
+async function fitSeveral({ store, drives }: Desk, ground: Ground, resume: Resume): Promise<Fitting | undefined> {
+  const { run, state } = ground;
+  const { decided, late } = resumptionOf(run.id, state, resume);
+  const open = await stillOpen(store, resume, late);
+  if (!open) return undefined;
+  if (state.ended) throw endedRun(run.id);
+  for (const [key, { card }] of decided) refuseExpired(key, card, drives.clock());
+  return fitted(drives, ground, open, decided);
+}
+
+async function fitted(
+  drives: Drives,
+  ground: Ground,
+  resume: Resume,
+  decided: Resumption['decided'],
+): Promise<Fitting> {
+  const agent = drives.agent(ground.run.agent);
+  const tools = { tools: agent.tools(), defined: agent.defined() };
+  return { ground, resume, decided, matched: await checkResume(ground.state, resume, tools) };
+}
+
+/**
+ * The time of the record, or why everything must be looked at again: somebody was first, or drives the run already.
+ * A run that nobody drives goes on at once, and the decision becomes durable together with the start of its call.
+ */
+async function advance(
+  { drives }: Desk,
+  { ground, resume, matched, decided }: Fitting,
+  options: DecideOptions,
+  mayBegin: boolean,
+  words?: { readonly say: Say; readonly now: boolean },
+): Promise<number | 'stale-version' | 'claim-lost'> {
+  const { run: record, state, paused } = ground;
+  if (matched.length === 0 && !words?.now) return drives.clock();
+  // Looking at the decision may have taken until after the deadline.
+  const at = drives.clock();
+  for (const [key, { card }] of decided) refuseExpired(key, card, at);
+  const decideAndSay = (run: Run, settling: Settling, say: Say | undefined): void => {
+    // What is said to a deadline that has passed is said after it.
+    if (say) expireCards(run, settling, at);
+    applyDecisions(run, matched, resume.metadata);
+    say?.(run);
+  };
+  // If it cannot be said, also where that comes later, nothing is decided either.
+  if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
+  const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
+  const chunks = options.onChunk && holdChunks(options.onChunk);
+  const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
+  const agent = drives.agent(record.agent);
+  const { run, journal } = drives.open(record, state, agent, {
+    onStale: 'fail',
+    emit: chunks?.hear,
+    ...(begins && { claim: 'enter' }),
+    ...(paused && { paused }),
+  });
+  for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
+  decideAndSay(run, journal, words?.now ? words.say : undefined);
+  const refusal = await refusalOf(begins ? drives.begin(agent, run, journal, driving) : journal.recorded());
+  if (refusal) return refusal;
+  chunks?.release();
+  if (begins) return at;
+  if (journal.holds && options.drive !== false) await drives.goOrLeave(agent, run, journal, driving);
+  else if (journal.holds) await journal.finish();
+  return at;
+}
+
+async function settled({ store }: Desk, interruptId: string, decision: DecisionInput): Promise<Decided> {
+  const record = await store.interrupt(interruptId);
+  if (!record) throw unknownInterrupt(interruptId);
+  return settledAs(record, decision);
+}
+
+/** Without what somebody else decided the same; undefined if that is everything. Throws if they decided otherwise. */
+async function stillOpen(store: Store, resume: Resume, late: Resumption['late']): Promise<Resume | undefined> {
+  const same = new Set<string>();
+  for (const { where, key, decision } of late) {
+    const record = await store.interrupt(key);
+    if (!record || record.settledAt === null) continue;
+    settledAs(record, decision);
+    same.add(where);
+  }
+  return same.size > 0 ? withoutEntries(resume, same) : resume;
+}

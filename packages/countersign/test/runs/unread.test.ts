@@ -1,0 +1,265 @@
+// Who decides in the process that has just paused the run reads nothing, and the store compares: what is on record counts.
+import { DatabaseSync } from 'node:sqlite';
+import { type Countersign, countersign, memoryStore, type Store, z } from 'countersign';
+import { postgresStore } from 'countersign/postgres';
+import { sqliteStore } from 'countersign/sqlite';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+import { temporaryFolder } from '../stores/folder.ts';
+import { onServer, testServer } from '../stores/postgres-server.ts';
+
+type Opened = {
+  readonly store: Store;
+  /** As another process would have it. */
+  readonly another: () => Store;
+  readonly change: (sql: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+function opened(make: () => Store, change: Opened['change'], remove: () => void = () => undefined): Opened {
+  const stores: Store[] = [];
+  const open = () => {
+    const store = make();
+    stores.push(store);
+    return store;
+  };
+  const close = async () => {
+    for (const store of stores) await store.close();
+    remove();
+  };
+  return { store: open(), another: open, change, close };
+}
+
+const postgres = await testServer();
+const kinds: readonly (readonly [string, () => Promise<Opened>])[] = [
+  [
+    'SQLite',
+    async () => {
+      const { path: folder, remove } = temporaryFolder();
+      const path = `${folder}/runs.db`;
+      const change = async (sql: string) => {
+        const file = new DatabaseSync(path);
+        file.exec(sql);
+        file.close();
+      };
+      return opened(() => sqliteStore(path), change, remove);
+    },
+  ],
+  ...(postgres
+    ? [
+        [
+          'PostgreSQL',
+          async () => {
+            const url = await postgres.freshDatabase();
+            return opened(
+              () => postgresStore(url),
+              async (sql) => void (await onServer(url, sql)),
+            );
+          },
+        ] as const,
+      ]
+    : []),
+];
+
+const calls = (...amounts: readonly number[]): ScriptStep => ({
+  calls: amounts.map((amount) => ({ name: 'pay', ref: `p${amount}`, input: { amount } })),
+});
+
+/** A bank that notes what it paid, and what was read of the runs. */
+function bank(store: Store, script: readonly ScriptStep[] = [calls(5), 'Paid.']) {
+  const paid: number[] = [];
+  const reads: string[] = [];
+  const watched = changedStore(store, {
+    read: (runId, options) => {
+      reads.push(runId);
+      return store.read(runId, options);
+    },
+  });
+  const model = scriptedModel(({ messages }) => script[messages.filter(({ role }) => role === 'tool').length] ?? '');
+  const ai = countersign({ model, store: watched, retry: false });
+  const inputSchema = z.object({ amount: z.number() });
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, ({ amount }) => {
+    paid.push(amount);
+    return 'paid';
+  });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
+  const pause = async (runId = 'run') => {
+    await clerk.start('Pay.', { runId, by: 'ann' });
+    const { pending } = await ai.runs.rested(runId);
+    return pending[0] ?? '';
+  };
+  return { ai, runs: ai.runs, clerk, pay, paid, reads, pause };
+}
+
+const outcome = (deciding: Promise<unknown>) =>
+  deciding.then(
+    () => 'decided',
+    ({ code }: { readonly code: string }) => code,
+  );
+
+describe('in the process that has paused the run', () => {
+  test.each(['decide', 'resume'] as const)('to %s reads nothing, however often it asks', async (how) => {
+    const { runs, pay, paid, reads, pause } = bank(memoryStore(), [calls(1), calls(2), calls(3), 'Paid.']);
+    let card = await pause();
+    const { items } = await runs.interrupts();
+    let part = items[0]?.part;
+    while (card && part) {
+      if (how === 'decide') await runs.decide(card, 'approve', { by: 'bob' });
+      else await runs.resume('run', { approve: [pay.approve(part)] }, { by: 'bob' });
+      card = (await runs.rested('run')).pending[0] ?? '';
+      part = (await runs.interrupts()).items[0]?.part;
+    }
+    expect({ paid, reads }).toEqual({ paid: [1, 2, 3], reads: [] });
+    expect(await runs.verify('run')).toMatchObject({ ok: true, problem: null });
+  });
+
+  test('several questions are decided one after the other, and the second is read', async () => {
+    const { runs, paid, reads, pause } = bank(memoryStore(), [calls(1, 2), 'Paid.']);
+    await pause();
+    const { pending } = await runs.get('run');
+    reads.length = 0;
+    for (const card of pending) await runs.decide(card, 'approve');
+    await runs.settled();
+    expect(paid.toSorted()).toEqual([1, 2]);
+    expect(reads).not.toEqual([]);
+  });
+
+  test('what is wrong with a decision is said of what is on record', async () => {
+    const { runs, reads, pause, paid } = bank(memoryStore());
+    const card = await pause();
+    const wrong = runs.decide(card, { type: 'approve', edit: { amount: 'much' } });
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid-resume' });
+    expect(reads).toEqual(['run']);
+    await runs.decide(card, { type: 'approve', edit: { amount: 7 } });
+    await runs.settled();
+    expect(paid).toEqual([7]);
+  });
+
+  test('a store that does not compare is read', async () => {
+    const { runs, reads, pause, paid } = bank(changedStore(memoryStore(), { comparesRecords: false }));
+    await runs.decide(await pause(), 'approve');
+    await runs.settled();
+    expect({ paid, reads }).toEqual({ paid: [5], reads: ['run'] });
+  });
+
+  test('a run is remembered only among the last, and if it is short', async () => {
+    const { runs, clerk, reads, pause } = bank(memoryStore());
+    const cards: string[] = [];
+    for (let index = 0; index < 33; index++) cards.push(await pause(`run-${index}`));
+    for (const card of cards) await runs.decide(card, 'approve');
+    expect(reads).toEqual(['run-0']);
+    await clerk.start('Pay. '.repeat(4_000), { runId: 'long' });
+    const { pending } = await runs.rested('long');
+    await runs.decide(pending[0] ?? '', 'approve');
+    expect(reads).toEqual(['run-0', 'long']);
+    await runs.settled();
+  });
+});
+
+describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) => {
+  const deeds: readonly (readonly [string, (ai: Countersign, card: string) => Promise<unknown>, object])[] = [
+    ['approved it', (ai, card) => ai.runs.decide(card, 'approve', { by: 'bob' }), { by: 'bob' }],
+    ['rejected it', (ai, card) => ai.runs.decide(card, 'reject', { by: 'bob' }), { code: 'already-decided' }],
+    ['cancelled the run', (ai) => ai.runs.cancel('run', { by: 'bob' }), { code: 'already-decided' }],
+    [
+      'deleted the run',
+      async (ai) => {
+        await ai.runs.cancel('run');
+        await ai.runs.delete('run');
+      },
+      { code: 'unknown-interrupt' },
+    ],
+  ];
+
+  test.each(deeds)('who %s is told of', async (_name, deed, told) => {
+    const { store, another, close } = await open();
+    const here = bank(store);
+    const there = bank(another());
+    const card = await here.pause();
+    await deed(there.ai, card);
+    await there.runs.settled();
+    const deciding = here.runs.decide(card, 'approve', { by: 'cid' }).catch((error: unknown) => error);
+    expect(await deciding).toMatchObject(told);
+    await here.runs.settled();
+    expect(here.paid).toEqual([]);
+    await close();
+  });
+
+  test('of decisions here and there at the same moment one counts, and the call runs once', async () => {
+    const { store, another, close } = await open();
+    const here = bank(store);
+    const there = bank(another());
+    for (let index = 0; index < 20; index++) {
+      const card = await here.pause(`run-${index}`);
+      const both = [here.runs.decide(card, 'approve', { by: 'ann' }), there.runs.decide(card, 'reject', { by: 'bob' })];
+      const results = await Promise.allSettled(both);
+      await Promise.all([here.runs.settled(), there.runs.settled()]);
+      expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      expect(await here.runs.wait(`run-${index}`, { until: 'end' })).toMatchObject({ status: 'done' });
+    }
+    expect(here.paid.length + there.paid.length).toBeLessThanOrEqual(20);
+    await close();
+  });
+});
+
+const OF_RUN = "WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'run')";
+const tampered: readonly (readonly [string, string])[] = [
+  ['an amount', `UPDATE countersign_event SET events = replace(events, '"amount":5', '"amount":9') ${OF_RUN}`],
+  ['a digit of a time', `UPDATE countersign_event SET events = replace(events, '"at":1', '"at":2') ${OF_RUN}`],
+  ['the first bracket', `UPDATE countersign_event SET events = '(' || substr(events, 2) ${OF_RUN}`],
+  ['the last bracket', `UPDATE countersign_event SET events = substr(events, 1, length(events) - 1) || ')' ${OF_RUN}`],
+  ['a line end before', `UPDATE countersign_event SET events = '\n' || events ${OF_RUN}`],
+  ['a list more', `UPDATE countersign_event SET events = events || '[]' ${OF_RUN}`],
+  ['nothing left', `DELETE FROM countersign_event ${OF_RUN}`],
+  ['the agent', "UPDATE countersign_run SET agent = 'other' WHERE id = 'run'"],
+  ['who started it', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'run'"],
+  ['that somebody started it', "UPDATE countersign_run SET started_by = NULL WHERE id = 'run'"],
+  ['the hash', "UPDATE countersign_run SET hash = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE id = 'run'"],
+  ['the version', "UPDATE countersign_run SET version = version + 1 WHERE id = 'run'"],
+  ['the outcome', "UPDATE countersign_run SET outcome = '{' WHERE id = 'run'"],
+  ['the question', "UPDATE countersign_interrupt SET settled_at = 1, settlement = '{}' WHERE run_id = 'run'"],
+];
+
+describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
+  test.each(tampered)('is found as if it had been read: %s', async (_name, sql) => {
+    const { store, another, change, close } = await open();
+    const here = bank(store);
+    const card = await here.pause();
+    await change(sql);
+    const there = bank(another());
+    for (const { runs } of [here, there]) {
+      expect(await outcome(runs.decide(card, 'approve'))).toBe('tampered-run');
+      await runs.settled();
+    }
+    expect([...here.paid, ...there.paid]).toEqual([]);
+    await close();
+  });
+
+  test.each([
+    ['a space', `UPDATE countersign_event SET events = replace(events, '"v":1', '"v": 1') ${OF_RUN}`],
+    ['the status', "UPDATE countersign_run SET status = 'failed' WHERE id = 'run'"],
+  ])('and changes nothing of what was asked makes it be read: %s', async (_name, sql) => {
+    const { store, change, close } = await open();
+    const here = bank(store);
+    const card = await here.pause();
+    await change(sql);
+    await here.runs.decide(card, 'approve');
+    await here.runs.settled();
+    expect({ paid: here.paid, reads: here.reads }).toEqual({ paid: [5], reads: ['run'] });
+    await close();
+  });
+
+  test('is found among many that are decided at once, and the others go on', async () => {
+    const { store, change, close } = await open();
+    const here = bank(store);
+    const cards = await Promise.all(Array.from({ length: 20 }, (_, index) => here.pause(index ? `${index}` : 'run')));
+    await change(tampered[0]?.[1] ?? '');
+    const told = await Promise.all(cards.map((card) => outcome(here.runs.decide(card, 'approve'))));
+    await here.runs.settled();
+    expect(told).toEqual(['tampered-run', ...Array.from({ length: 19 }, () => 'decided')]);
+    expect(here.paid).toHaveLength(19);
+    expect(here.reads).toEqual(['run']);
+    await close();
+  });
+});
