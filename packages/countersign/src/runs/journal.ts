@@ -346,7 +346,7 @@ export class Journal implements Sink {
     if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
-    this.#written.end();
+    if (loaded.events.length > 0) this.#written.end();
     this.#version = loaded.run.version;
     this.#hash = hash;
     if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);

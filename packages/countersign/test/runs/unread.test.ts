@@ -136,6 +136,35 @@ describe('in the process that has paused the run', () => {
     expect(paid).toEqual([7]);
   });
 
+  test('a run whose claim was renewed on the way is known as well', async () => {
+    const store = memoryStore();
+    let renewed = 0;
+    const reads: unknown[] = [];
+    const watched = changedStore(store, {
+      renew: (...given) => {
+        renewed += 1;
+        return store.renew(...given);
+      },
+      read: (...given) => {
+        reads.push(given);
+        return store.read(...given);
+      },
+    });
+    const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, calls(5), 'Paid.']);
+    const ai = countersign({ model, store: watched, leaseMs: 60 });
+    const look = ai.defineTool({ name: 'look', description: '' }, async () => {
+      await expect.poll(() => renewed).toBeGreaterThan(0);
+      return 'seen';
+    });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    await ai.defineAgent({ name: 'clerk', tools: [look, pay] }).start('Pay.', { runId: 'run' });
+    const { pending } = await ai.runs.rested('run');
+    reads.length = 0;
+    await ai.runs.decide(pending[0] ?? '', 'approve');
+    expect(reads).toEqual([]);
+    expect(await ai.runs.rested('run')).toMatchObject({ status: 'done' });
+  });
+
   test('a store that does not compare is read', async () => {
     const { runs, reads, pause, paid } = bank(changedStore(memoryStore(), { comparesRecords: false }));
     await runs.decide(await pause(), 'approve');
