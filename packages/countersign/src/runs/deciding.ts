@@ -1,5 +1,6 @@
 // Decisions of people, put on record once and for all; then the run is driven on.
 import type { Resume } from '../core/decide.ts';
+import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import { pendingCards, runIdOf } from './card.ts';
@@ -16,14 +17,14 @@ import {
 import type { Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
-import type { PausedRun } from './paused.ts';
+import { type PausedRun, pausedEvents } from './paused.ts';
 import { unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions } from './run-options.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import type { Store } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { tryOut } from './trial.ts';
-import { trustedState } from './view.ts';
+import { stateOf, trustedState } from './view.ts';
 
 type Desk = { readonly store: Store; readonly drives: Drives };
 
@@ -31,7 +32,7 @@ type Desk = { readonly store: Store; readonly drives: Drives };
 export type Say = (run: Run) => void;
 
 /** The run that is decided on. `paused`: as this process has last written it, which the store is to compare. */
-type Ground = Pick<PausedRun, 'run' | 'state'> & { readonly paused?: PausedRun };
+type Ground = { readonly run: PausedRun['run']; readonly state: State; readonly paused?: PausedRun };
 
 /** Decisions that fit what is asked. */
 type Fitting = {
@@ -91,7 +92,8 @@ async function fitPaused(
 ): Promise<Fitting | undefined> {
   const paused = drives.paused.take(runId);
   if (!paused) return undefined;
-  const fitting = await look({ ...paused, paused }).catch(() => undefined);
+  const state = stateOf(pausedEvents(paused));
+  const fitting = await look({ run: paused.run, state, paused }).catch(() => undefined);
   // Without a decision nothing is written, and the store compares nothing.
   return fitting && fitting.matched.length > 0 ? fitting : undefined;
 }

@@ -125,7 +125,7 @@ export class Journal implements Sink {
 
   /** The run as it waits for a person, where this process knows that without reading it. */
   get paused(): PausedRun | undefined {
-    return this.#written.paused(this.#options.run, this.#durable);
+    return this.#written.paused(this.#options.run);
   }
 
   /** It failed before its first append was durable. */

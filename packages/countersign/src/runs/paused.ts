@@ -1,17 +1,19 @@
 // Runs that this process has just brought to a pause, and all of which it has written: who decides in it need not read
 // them, and the store compares. Nothing waits here; what is forgotten is read.
-import type { State } from '../core/state.ts';
 import { eventsText } from './chain.ts';
 import { recordDigest } from './record-digest.ts';
-import type { Append, RunRecord } from './store.ts';
+import type { Append, RunRecord, StoredEvent } from './store.ts';
 
 /** A run that waits, as it was last written. */
 export type PausedRun = {
   readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy' | 'version' | 'hash' | 'status' | 'outcome'>;
-  readonly state: State;
-  /** The JSON of each of its events, with commas between them. */
+  /** The JSON of each of its events, with commas between them. A text: what others do to the events is no matter. */
   readonly events: string;
 };
+
+export function pausedEvents({ events }: PausedRun): readonly StoredEvent[] {
+  return JSON.parse(`[${events}]`);
+}
 
 export function pausedDigest({ run, events }: PausedRun): string {
   return recordDigest(events, { ...run, outcome: JSON.stringify(run.outcome) });
@@ -45,11 +47,11 @@ export class Written {
   }
 
   /** The run as it waits; undefined if it does not, is too long, or others have written in it. */
-  paused({ id, agent, startedBy }: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>, state: State): PausedRun | undefined {
+  paused({ id, agent, startedBy }: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>): PausedRun | undefined {
     if (this.#events === undefined || this.#last?.status !== 'waiting') return undefined;
     const { expectedVersion, events, hash, status, outcome } = this.#last;
     const run = { id, agent, startedBy, version: expectedVersion + events.length, hash, status, outcome };
-    return { run, state, events: this.#events };
+    return { run, events: this.#events };
   }
 }
 

@@ -98,6 +98,15 @@ const outcome = (deciding: Promise<unknown>) =>
     ({ code }: { readonly code: string }) => code,
   );
 
+/** Names eve wherever ann is named, in place; what is frozen stays. */
+function changeAll(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inside] of Object.entries(value)) {
+    changeAll(inside);
+    if (inside === 'ann') Reflect.set(value, key, 'eve');
+  }
+}
+
 describe('in the process that has paused the run', () => {
   test.each(['decide', 'resume'] as const)('to %s reads nothing, however often it asks', async (how) => {
     const { runs, pay, paid, reads, pause } = bank(memoryStore(), [calls(1), calls(2), calls(3), 'Paid.']);
@@ -163,6 +172,30 @@ describe('in the process that has paused the run', () => {
     await ai.runs.decide(pending[0] ?? '', 'approve');
     expect(reads).toEqual([]);
     expect(await ai.runs.rested('run')).toMatchObject({ status: 'done' });
+  });
+
+  test('what runs is what is on record, whatever was done to it in memory', async () => {
+    const input = { amount: -0, to: { name: 'ann' } };
+    const model = scriptedModel(({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? 'Paid.' : { calls: [{ name: 'pay', input }] },
+    );
+    const heard: unknown[] = [];
+    const ai = countersign({ model, store: memoryStore() });
+    const inputSchema = z.object({ amount: z.number(), to: z.object({ name: z.string() }) });
+    const paid: unknown[] = [];
+    const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, (given) => {
+      paid.push(given);
+      return 'paid';
+    });
+    const onEvent = (event: unknown) => void heard.push(event);
+    await ai.defineAgent({ name: 'clerk', tools: [pay], onEvent }).start('Pay.', { runId: 'run' });
+    const { pending } = await ai.runs.rested('run');
+    input.to.name = 'eve';
+    changeAll(heard);
+    await ai.runs.decide(pending[0] ?? '', 'approve');
+    await ai.runs.settled();
+    expect(paid).toEqual([{ amount: 0, to: { name: 'ann' } }]);
+    expect(await ai.runs.verify('run')).toMatchObject({ ok: true });
   });
 
   test('a store that does not compare is read', async () => {
