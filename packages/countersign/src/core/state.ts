@@ -133,10 +133,13 @@ function takeUp(call: Call): Partial<Call> {
   return goOnWith(call, innerMessages(call), resume);
 }
 
-function goOnInside(call: Call, { inside, at }: RunEvent & { type: 'call-went-on' }): Call {
-  // What happened inside was recorded when the fact was that tells of it.
-  const events = inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
-  const state = events.reduce(fold, insideState(call));
+/** What happened inside was recorded when the fact was that tells of it. */
+export function eventsInside({ inside, at }: RunEvent & { type: 'call-went-on' }): readonly RunEvent[] {
+  return inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
+}
+
+function goOnInside(call: Call, fact: RunEvent & { type: 'call-went-on' }): Call {
+  const state = eventsInside(fact).reduce(fold, insideState(call));
   const known: Call = { ...call, inside: { state, begun: true } };
   if (call.phase.at !== 'waiting' || call.phase.interrupt.kind !== 'inside') return known;
   // A result came late, while it waits. It goes on if nothing else waits in it.

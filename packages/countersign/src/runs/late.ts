@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts';
 import { event, type Result, type RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 import { sameJson } from '../core/json.ts';
+import { eventsInside } from '../core/state.ts';
 import type { LoadedRun } from './store.ts';
 import { warn } from './warning.ts';
 
@@ -34,16 +35,33 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
 }
 
 /**
- * The store had said that the call was started, and does not know of it any more: it was set back to a backup, or to a replica
- * that was behind. Then somebody may let it run again, and only this process knows that it has run.
+ * The store had said that the call was started, and does not know of that start any more: it was set back to a backup, or to a
+ * replica that was behind. Then somebody may let it run again, or has done so already, and only this process knows that it has
+ * run.
  */
-export function isForgotten(result: LateResult, known: State, now: State): boolean {
-  const [started, call] = [callOf(known, result.callId), callOf(now, result.callId)];
-  return started?.phase.at === 'started' && call !== undefined && (call.starts ?? 0) < (started.starts ?? 0);
+export function isForgotten(late: LateResult, known: State, recorded: readonly RunEvent[]): boolean {
+  const { callId } = late;
+  const started = callOf(known, callId);
+  if (started?.phase.at !== 'started') return false;
+  const { since, inside } = started.phase;
+  // What has acted is told of by itself.
+  if (late.type === 'call-settled' && inside) return false;
+  const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
+  const starts = ofCall.filter(({ type }) => type === 'call-started');
+  // One that was approved again has another time.
+  if (starts.length < (started.starts ?? 0) || !starts.some(({ at }) => at === since)) return true;
+  if (late.type === 'call-settled') return false;
+  const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? eventsInside(event) : []));
+  return isForgotten(late.inside[0] as LateResult, insideState(started), past);
 }
 
-export function warnOfForgotten(runId: string, { callId }: LateResult): void {
-  const message = `The store has forgotten that call ${callId} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again.`;
+/** `isGone`: nothing of the run is known any more. It may have been deleted, too. */
+export function warnOfForgotten(runId: string, late: LateResult, isGone = false): void {
+  const { callId, path } = leafOf(late, []);
+  const call = [...path, callId].join(', ');
+  const message = isGone
+    ? `The store does not know run ${runId} any more, as after a backup was restored or the run was deleted. Its call ${call} has ended, which cannot be recorded. Look at what it did.`
+    : `The store has forgotten that call ${call} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again, or whether it has acted twice.`;
   warn(message, 'store-failed');
 }
 

@@ -99,12 +99,11 @@ export class TellingLate<Agent> {
     const { store, isStopping, open, goOn } = this.#options;
     const { agent, runId, known, result } = late;
     const loaded = await store.read(runId);
-    if (!loaded) return 'told';
-    const state = trustedState(loaded);
-    if (isForgotten(result, known, state)) {
-      warnOfForgotten(runId, result);
+    if (!loaded || isForgotten(result, known, loaded.events)) {
+      warnOfForgotten(runId, result, !loaded);
       return 'told';
     }
+    const state = trustedState(loaded);
     const times = timesToldLate(result, loaded.events);
     if (late.before !== undefined && times > late.before) return 'told';
     const awaited = !state.ended && isAwaited(result, known, state);

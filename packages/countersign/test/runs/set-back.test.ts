@@ -66,3 +66,95 @@ test('a call that has run, whose start the store has forgotten, is told of', asy
   expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([card?.id]);
   warnings.mockRestore();
 });
+
+/** A payment of which the body ends when it is told to, and in which order it was begun. */
+async function clerkOn(store: Store) {
+  const bodies: PromiseWithResolvers<void>[] = [];
+  const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }, 'Done.', 'Done.']);
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, async () => {
+    const body = Promise.withResolvers<void>();
+    bodies.push(body);
+    await body.promise;
+    return 'paid';
+  });
+  const agent = ai.defineAgent({ name: 'clerk', tools: [pay] });
+  const approve = async (begun: number) => {
+    const [card] = (await ai.runs.interrupts()).items;
+    await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+    await vi.waitFor(() => expect(bodies).toHaveLength(begun));
+  };
+  return { ai, agent, bodies, approve };
+}
+
+test('a call of a run that the store has forgotten altogether is told of', async () => {
+  const { store, setBack } = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const { ai, agent, bodies, approve } = await clerkOn(store);
+  await agent.start('Pay.', { runId: 'run' });
+  await ai.runs.wait('run');
+  await approve(1);
+  setBack();
+  bodies[0]?.resolve();
+  await ai.runs.settled();
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([expect.stringMatching(/run run .*call/)]);
+  warnings.mockRestore();
+});
+
+test('what is approved again after a store was set back is not settled by the body from before', async () => {
+  const { store, remember, setBack } = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const { ai, agent, bodies, approve } = await clerkOn(store);
+  await agent.start('Pay.', { runId: 'run' });
+  await ai.runs.wait('run');
+  await ai.runs.settled();
+  await remember();
+  await approve(1);
+  setBack();
+  await approve(2);
+  bodies[0]?.resolve();
+  await vi.waitFor(() => expect(warnings).toHaveBeenCalled());
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([
+    expect.stringMatching(/forgotten that call .* of run run/),
+  ]);
+  expect(await ai.runs.get('run')).toMatchObject({ status: 'running' });
+  bodies[1]?.resolve();
+  await ai.runs.settled();
+  expect(await ai.runs.get('run')).toMatchObject({ status: 'done' });
+  warnings.mockRestore();
+});
+
+test('a call inside a sub-agent, whose start the store has forgotten, is told of', async () => {
+  const { store, remember, setBack } = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const body = Promise.withResolvers<void>();
+  const begun = vi.fn();
+  const model = scriptedModel([
+    { calls: [{ name: 'teller', ref: 't', input: { prompt: 'Pay.' } }] },
+    { calls: [{ name: 'pay', ref: 'p', input: {} }] },
+    'Done.',
+    'Done.',
+  ]);
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, async () => {
+    begun();
+    await body.promise;
+    return 'paid';
+  });
+  const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
+  await ai.defineAgent({ name: 'clerk', tools: [teller] }).start('Pay.', { runId: 'run' });
+  await ai.runs.wait('run');
+  await ai.runs.settled();
+  const [card] = (await ai.runs.interrupts()).items;
+  await remember();
+  await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+  await vi.waitFor(() => expect(begun).toHaveBeenCalled());
+  setBack();
+  body.resolve();
+  await ai.runs.settled();
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([
+    expect.stringMatching(/forgotten that call .* of run run/),
+  ]);
+  expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([card?.id]);
+  warnings.mockRestore();
+});
