@@ -241,20 +241,19 @@ export class Journal implements Sink {
 
   async #append(events: StoredEvent[], how: 'hold' | 'release'): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
-    const firstAsked = clock();
-    const deadline = firstAsked + PATIENCE_MS;
+    const deadline = clock() + PATIENCE_MS;
     let unsure = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       const after = this.#after(events);
       const append = this.#appendOf(events, after, how);
-      // If it was written, then perhaps by the first try: the claim lasts from there.
-      const asked = unsure ? firstAsked : clock();
+      // Had an earlier try been written, this one would be refused: the claim lasts from here.
+      const asked = clock();
       try {
         const { claimed } = await store.append(append);
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
-        const known = unsure && isSecond(error) ? await this.#wasOurs(append, after, firstAsked) : false;
+        const known = unsure && isSecond(error) ? await this.#wasOurs(append, after) : false;
         if (known === true) return true;
         if (known === 'nobody knows') {
           // What others seem to have recorded may be ours: it must not be written once more behind itself.
@@ -273,7 +272,7 @@ export class Journal implements Sink {
         } else if (isAway(error) && clock() < deadline) {
           unsure = true;
           await sleep(pauseMs);
-          if ((await this.#wasOurs(append, after, firstAsked)) === true) return true;
+          if ((await this.#wasOurs(append, after)) === true) return true;
         } else throw changedQuestion(append, error) ?? error;
       }
     }
@@ -356,9 +355,10 @@ export class Journal implements Sink {
   }
 
   /** After a store that went away, nobody knows whether the append was written: the chain tells, and who has the claim. */
-  async #wasOurs(append: Append, after: State, asked: number): Promise<boolean | 'nobody knows'> {
+  async #wasOurs(append: Append, after: State): Promise<boolean | 'nobody knows'> {
     try {
       if (!(await this.#wasWritten(append))) return false;
+      const asked = this.#options.clock();
       const { runId, claim } = append;
       const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';
       const claimed = wants && (await this.#options.store.renew(runId, claim.token, claim.leaseMs));

@@ -44,9 +44,9 @@ function bound(store: Store): Partial<Store> {
   return Object.fromEntries([...names, ...rest].map((name) => [name, store[name].bind(store)]));
 }
 
-function bank(script: readonly ScriptStep[], store: Store) {
+function bank(script: readonly ScriptStep[], store: Store, leaseMs = 15_000) {
   const payments: number[] = [];
-  const ai = countersign({ model: scriptedModel(script), store, retry: false });
+  const ai = countersign({ model: scriptedModel(script), store, retry: false, leaseMs });
   const pay = ai.defineTool(
     { name: 'pay', description: 'Pays.', inputSchema: z.object({ amount: z.number() }), needsApproval: true },
     ({ amount }) => {
@@ -61,9 +61,9 @@ function bank(script: readonly ScriptStep[], store: Store) {
 const payFive: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: { amount: 5 } }] };
 const typesOf = ({ events }: Append) => events.map(({ type }) => type);
 
-async function paused(script: readonly ScriptStep[]) {
+async function paused(script: readonly ScriptStep[], leaseMs?: number) {
   const watching = watched();
-  const { clerk, ...rest } = bank(script, watching.store);
+  const { clerk, ...rest } = bank(script, watching.store, leaseMs);
   const { id } = await clerk.start('Pay.', { runId: 'run' });
   const { pending } = await rest.runs.rested(id);
   return { ...watching, watching, ...rest, clerk, id, card: pending[0] ?? '' };
@@ -151,6 +151,29 @@ test('a decision of which the answer was lost with the store is found on record,
     ['call-settled', 'model-replied'],
   ]);
 });
+
+test.each([
+  { answer: 'refused', lost: 'before' },
+  { answer: 'lost', lost: 'after' },
+] as const)(
+  'a store that is away for longer than a claim lasts, its answer $answer, keeps no decision from going on',
+  async ({ lost }) => {
+    const leaseMs = 500;
+    const { watching, runs, card, payments } = await paused([payFive, 'Paid.'], leaseMs);
+    const backAt = performance.now() + leaseMs + 100;
+    const away = () => {
+      if (performance.now() < backAt)
+        throw new ProviderError('store-failed', {}, 'The connection was lost.', { retryable: true });
+    };
+    watching[lost] = () => {
+      watching.reading = away;
+      away();
+    };
+    await runs.decide(card, 'approve');
+    expect(await runs.rested('run')).toMatchObject({ status: 'done', pending: [] });
+    expect(payments).toEqual([5]);
+  },
+);
 
 test('a run that is there already is not started again', async () => {
   const { clerk, appends, runs, id } = await paused([payFive, 'Nobody hears this.']);
