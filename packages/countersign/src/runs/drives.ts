@@ -66,7 +66,7 @@ type OpenOptions = {
 };
 
 /** Empty once the run rests: V8 may keep what a map once had until the next full collection. */
-type Driven = { readonly rest: Promise<Rest>; journal: Journal | undefined };
+type Driven = { readonly rest: Promise<Rest | undefined>; journal: Journal | undefined };
 
 export class Drives {
   readonly live = new Live();
@@ -74,9 +74,9 @@ export class Drives {
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Driven>();
   /** Those of which nothing is on record yet. */
-  readonly #beginning = new Set<Promise<Rest>>();
+  readonly #beginning = new Set<Promise<Rest | undefined>>();
   /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
-  readonly #rested = new Map<string, Promise<Rest>>();
+  readonly #rested = new Map<string, Promise<Rest | undefined>>();
   readonly #renewals: Renewals;
   readonly #takingUp: TakingUp<AgentPort>;
   readonly #late: TellingLate<AgentPort>;
@@ -185,12 +185,12 @@ export class Drives {
     }
   }
 
-  async #rest(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<Rest> {
+  async #rest(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<Rest | undefined> {
     const failed = await this.#drive(agent, run, journal, options);
-    return restOf(journal.runId, run.state, agent.limits, failed);
+    return failed === undefined ? undefined : restOf(journal.runId, run.state, agent.limits, failed);
   }
 
-  #keep(journal: Journal, driving: Promise<Rest>): void {
+  #keep(journal: Journal, driving: Promise<Rest | undefined>): void {
     const id = journal.runId;
     const driven: Driven = { journal, rest: driving };
     this.#active.set(id, driven);
@@ -216,13 +216,13 @@ export class Drives {
     void this.#active.get(runId)?.journal?.look();
   }
 
-  /** How the run stands once this process rests with it; undefined if it does not drive it. */
-  rested(runId: string): Promise<Rest> | undefined {
+  /** How the run stands once this process rests with it; undefined if it does not drive it, or has lost it by then. */
+  rested(runId: string): Promise<Rest | undefined> | undefined {
     return this.driven(runId) ?? this.#rested.get(runId);
   }
 
   /** The same, but undefined as soon as the run rests. */
-  driven(runId: string): Promise<Rest> | undefined {
+  driven(runId: string): Promise<Rest | undefined> | undefined {
     return this.#active.get(runId)?.rest;
   }
 
@@ -236,8 +236,8 @@ export class Drives {
     return this.#isStopping();
   }
 
-  /** True if the run stopped for an error. */
-  async #drive(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<boolean> {
+  /** True if the run stopped for an error; undefined if others were first: what came of it here is not on record. */
+  async #drive(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<boolean | undefined> {
     const { context, onChunk, isLookedUp } = options;
     const renewed = this.#renewals.add(journal);
     // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
@@ -304,20 +304,20 @@ export class Drives {
     journal: Journal,
     context: Context | undefined,
     error: unknown,
-  ): Promise<boolean> {
+  ): Promise<boolean | undefined> {
     // Whoever wanted it begun hears of it.
     if (journal.neverBegan) return false;
     if (isLost(error)) {
       // Taken over by another: it is not ours to say how the run stands, but what a tool has come to is the truth.
       run.onLate?.(journal.unwritten);
-      return false;
+      return undefined;
     }
     if (isStale(error)) {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
       await this.#late.tell(agent, journal.runId, journal.own, journal.unwritten);
       await this.#again(journal.runId, context);
-      return false;
+      return undefined;
     }
     const rest = journal.isRefused ? undefined : await fail(run, journal, error).catch((reason: unknown) => reason);
     // Others were first all the same: what came of the calls is told as it would have been without the error.

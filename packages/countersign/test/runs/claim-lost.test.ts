@@ -61,3 +61,32 @@ test('what is decided in the moment in which a process gives a run up is done by
   expect({ decided, paid }).toEqual({ decided: true, paid: ['paid'] });
   expect((await runs.interrupts({ settled: true })).items).toHaveLength(1);
 });
+
+test.each([
+  ['driven', { status: 'done', text: 'Theirs.' }],
+  ['cancelled', { status: 'cancelled', text: '' }],
+])('a process that has lost a run tells how it stands on record, where it was %s', async (how, stands) => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const asked = Promise.withResolvers<void>();
+  const open = (reply: () => Promise<string>) => {
+    const ai = countersign({ model: scriptedModel(reply), store, clock, leaseMs: 60_000, retry: false });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
+  };
+  const mine = Promise.withResolvers<string>();
+  const one = open(() => {
+    asked.resolve();
+    return mine.promise;
+  });
+  await one.clerk.start('Go.', { runId: 'run' });
+  await asked.promise;
+  const rested = one.runs.rested('run');
+  now += 2 * 60_000;
+  const two = open(async () => 'Theirs.');
+  if (how === 'cancelled') await two.runs.cancel('run');
+  else await two.runs.drive('run');
+  await two.runs.settled();
+  mine.resolve('Mine.');
+  expect(await rested).toMatchObject(stands);
+});
