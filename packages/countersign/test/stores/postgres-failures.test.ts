@@ -431,6 +431,24 @@ describe.runIf(postgres)('a pool that others use, too', () => {
   });
 });
 
+describe.runIf(postgres)('a pool whose user awaits nothing', () => {
+  test('gives the next one another connection than that of a transaction that fails meanwhile', async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 1);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const client = await pool.connect();
+    void client.query('BEGIN');
+    const failing = client.query('SELECT 1 / 0').catch(() => undefined);
+    client.release();
+    await store.append(addition('run', 1));
+    await failing;
+    expect(await onServer(url, 'SELECT version FROM countersign_run')).toEqual([{ version: 2 }]);
+    await store.close();
+    await pool.end();
+  });
+});
+
 describe.runIf(postgres)('names', () => {
   test('as long as the runs take them fit into the indexes', async () => {
     const store = postgresStore(await freshDatabase());

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -16,8 +17,9 @@ import { relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ProviderError } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Store } from '../../src/runs/store.ts';
+import { SqliteConnection } from '../../src/stores/sqlite-connection.ts';
 import { sqliteFailure } from '../../src/stores/sqlite-failure.ts';
 import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';
@@ -183,6 +185,36 @@ test('a call waits for another process that writes, without stopping this one, a
   expect((await patient.read('run-0'))?.run.version).toBe(3);
   other.close();
   await Promise.all([patient.close(), impatient.close()]);
+});
+
+test('a disk that can have no log beside the file is written to without one', async () => {
+  const { prepare } = DatabaseSync.prototype;
+  vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, text) {
+    return prepare.call(this, text.replace('journal_mode = WAL', 'journal_mode = DELETE'));
+  });
+  const path = `${folder.path}/runs.db`;
+  const store = sqliteStore(path);
+  await store.append(creation('run'));
+  await store.append(addition('run', 1));
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  await store.close();
+});
+
+test('what is in memory is not given up for a failure', async () => {
+  const connection = new SqliteConnection({ path: ':memory:', now: Date.now, busyTimeoutMs: 0 });
+  await connection.write((prepare) => prepare('CREATE TABLE kept (x)').get());
+  const fail = () => {
+    throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+  };
+  await expectFailure(connection.write(fail), { retryable: true, says: /is full/ });
+  expect(await connection.read((prepare) => prepare('SELECT x FROM kept').all())).toEqual([]);
+  await connection.close();
+});
+
+test('what was written is on the disk before it is acknowledged', async () => {
+  const connection = new SqliteConnection({ path: `${folder.path}/runs.db`, now: Date.now, busyTimeoutMs: 0 });
+  expect(await connection.read((prepare) => prepare('PRAGMA synchronous').get())).toEqual({ synchronous: 2 });
+  await connection.close();
 });
 
 describe('a file that is open', () => {

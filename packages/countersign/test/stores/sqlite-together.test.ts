@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Append, Store } from '../../src/runs/store.ts';
 import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
 import { temporaryFolder } from './folder.ts';
@@ -53,14 +53,18 @@ test('appends that follow each other at once leave turns to the rest of the proc
   expect(turns).toBeGreaterThan(4);
 });
 
-test('more appends than one transaction takes all become durable, in their order', async () => {
-  await store.append(creation('run'));
-  const appends = Array.from({ length: 200 }, (_, index) => store.append(addition('run', 1 + index)));
-  await Promise.all(appends);
-  const loaded = await store.read('run');
-  expect(loaded?.events.length).toBe(201);
-  expect(loaded?.events.at(-1)).toEqual(addition('run', 200).events[0]);
-});
+// Also where only one is left over.
+test.each([65, 200])(
+  'more appends than one transaction takes all become durable, in their order: %i',
+  async (length) => {
+    await store.append(creation('run'));
+    const appends = Array.from({ length }, (_, index) => store.append(addition('run', 1 + index)));
+    await Promise.all(appends);
+    const loaded = await store.read('run');
+    expect(loaded?.events.length).toBe(1 + length);
+    expect(loaded?.events.at(-1)).toEqual(addition('run', length).events[0]);
+  },
+);
 
 test('appends that were asked for before closing are durable when it has closed', async () => {
   const appends = runIds('run', 200).map((id) => store.append(creation(id)));
@@ -120,6 +124,38 @@ test('what cannot be done fails alone, and the rest of its transaction happens',
   expect((await store.listRuns({ limit: 9 })).items.map(({ id }) => id)).toEqual(['last', 'first', 'damaged', 'run']);
   expect((await store.read('run'))?.events.length).toBe(3);
   expect((await store.listInterrupts({ label: 'red', limit: 9 })).items).toEqual([]);
+});
+
+test('what fails has nothing to do with the only other one of its transaction', async () => {
+  const bad = store.append(creation('bad', { status: {} as never }));
+  const results = await Promise.allSettled([bad, store.append(creation('good'))]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+});
+
+test('what happens without one that failed waits for another process that writes, also before closing', async () => {
+  await store.append(creation('run'));
+  const other = new DatabaseSync(path);
+  const { exec } = DatabaseSync.prototype;
+  const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, text) {
+    exec.call(this, text);
+    if (text !== 'ROLLBACK') return;
+    spy.mockRestore();
+    other.exec('BEGIN IMMEDIATE');
+    setTimeout(() => other.exec('COMMIT'), 30);
+  });
+  const results = Promise.allSettled([
+    store.append(addition('run', 1)),
+    store.append(creation('bad', { status: {} as never })),
+    store.append(creation('last')),
+  ]);
+  await store.close();
+  expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  other.close();
+  store = sqliteStore(path);
+  expect((await store.listRuns({ limit: 9 })).items.map(({ id, version }) => [id, version])).toEqual([
+    ['last', 1],
+    ['run', 2],
+  ]);
 });
 
 test('falsy names, times and settlements come back as they are', async () => {
