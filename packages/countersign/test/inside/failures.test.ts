@@ -1,5 +1,5 @@
 // Runs that fail inside, and go on.
-import { type DecideOptions, z } from 'countersign';
+import { type DecideOptions, ProviderError, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
@@ -7,6 +7,7 @@ import {
   type Calls,
   call,
   type Define,
+  delay,
   EVERYWHERE,
   helped,
   justBefore,
@@ -180,7 +181,11 @@ describe('a run that fails at the moment of a decision', () => {
   });
 });
 
-test('a failure after a deadline that came second keeps nobody from going on', async () => {
+test.each([
+  ['at once', 0],
+  ['slowly', 20],
+  ['not', undefined],
+])('a failure after a deadline that came second keeps nobody from going on: released %s', async (_how, ms) => {
   const { open, effects, store, pass } = world();
   const define: Define = (ai) => {
     const pay = tool(ai, 'pay', () => effects.push('paid'), { needsApproval: true, expiresIn: 1_000 });
@@ -212,8 +217,21 @@ test('a failure after a deadline that came second keeps nobody from going on', a
     },
   );
   pass(2_000);
+  const release = store.release.bind(store);
+  store.release = async (...given) => {
+    if (ms === undefined) throw new ProviderError('store-failed', {}, 'away', { retryable: true });
+    await delay(ms);
+    return release(...given);
+  };
   await one.runs.drive(id);
   await one.runs.settled();
+  // What could not be released lapses.
+  if (ms === undefined) {
+    expect(effects).toEqual([]);
+    pass(2 * LEASE_MS);
+    await two.runs.drive(id);
+    await two.runs.settled();
+  }
   expect(effects).toEqual(['paid']);
   expect((await one.runs.get(id)).status).toBe('failed');
 });

@@ -203,6 +203,21 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await two.runs.verify(id)).toMatchObject({ ok: true });
   });
 
+  test('and the store was away for long before it took what comes late, it is on record once', async () => {
+    const { two, doubt, wake, late, store, pass } = await inDoubt();
+    await two.runs.decide(doubt.id, 'approve');
+    await two.runs.settled();
+    const append = store.append.bind(store);
+    store.append = async (given) => {
+      if (given.events.flatMap(lateIn).length === 0) return append(given);
+      pass(31_000);
+      store.append = append;
+      throw new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
+    };
+    await wake('first');
+    expect(await late()).toEqual(['first']);
+  });
+
   test('and the store takes no writes any more, a stop does not wait for long', async () => {
     const { one, two, doubt, wake, late, store, pass } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
@@ -242,6 +257,33 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
 });
 
 test.each(EVERYWHERE)(
+  'two tries that come late to the same in the same moment are both on record (%s)',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const bank = Promise.withResolvers<string>();
+    const define: Define = (ai) => {
+      const pay = tool(ai, 'pay', () => {
+        effects.push('pay');
+        return bank.promise;
+      });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    const one = open(define);
+    const { id } = await one.root.start('Go');
+    await eventually(() => expect(effects).toHaveLength(1));
+    const two = await takeOver(id, define);
+    await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
+    await eventually(() => expect(effects).toHaveLength(2));
+    const three = await takeOver(id, define);
+    await three.runs.decide(only(await waiting(three.runs)).id, { type: 'respond', output: 'said' });
+    await three.runs.settled();
+    bank.resolve('paid');
+    const late = async () => (await three.runs.recorded(id)).flatMap(lateIn);
+    await eventually(async () => expect(await late()).toEqual(['paid', 'paid']));
+  },
+);
+
+test.each(EVERYWHERE)(
   'a late result is told although the store is away, before the process stops (%s)',
   async (where) => {
     const { open, takeOver, effects, store } = world();
@@ -267,8 +309,9 @@ test.each(EVERYWHERE)(
     };
     bank.resolve('first');
     await eventually(() => expect(fails).toBeLessThan(3));
-    await one.runs.settled();
+    await one.runs.stop();
     expect(await waiting(two.runs)).toEqual([]);
+    await two.runs.drive(id);
     expect((await two.runs.wait(id)).text).toContain('first');
   },
 );

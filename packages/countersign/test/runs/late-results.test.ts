@@ -330,6 +330,14 @@ describe('a result that comes after its doubt was settled', () => {
     expect((await late()).map((result) => 'output' in result && result.output)).toEqual(told);
   });
 
+  test('by a person who left it at that is on record also where it is a failure', async () => {
+    const { two, asked, late, wake } = await inDoubt();
+    await two.runs.decide(asked, 'reject');
+    await two.runs.settled();
+    await wake(Promise.reject(new Error('The bank is closed.')));
+    expect(await late()).toMatchObject([{ type: 'error', text: expect.stringContaining('The bank is closed.') }]);
+  });
+
   test('by a person is on record also while another question of its turn waits', async () => {
     const { two, asked, late, wake } = await inDoubt([{ name: 'ask' }]);
     await two.runs.decide(asked, { type: 'respond', output: 'mine' });
