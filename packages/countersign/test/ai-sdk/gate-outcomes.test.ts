@@ -1,12 +1,13 @@
 // How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
 
-import { streamText } from 'ai';
+import { generateText, streamText } from 'ai';
 import { type DecisionInput, memoryStore, NotPerformed } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { userMessage } from './bank.ts';
+import { saying } from './model.ts';
 import { calling, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -102,6 +103,17 @@ test('an id that the model used before in this chat is an error, not another que
   await expect(ask()).rejects.toMatchObject({ code: 'run-exists', message: expect.stringContaining('call-1') });
 });
 
+test('an id that the model gives to another call while the first one waits is an error, too', async () => {
+  const store = memoryStore();
+  const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
+  const ask = (amount: number) => {
+    const { model } = saying(() => ({ calls: [{ id: 'call-1', tool: 'pay', input: { amount } }] }));
+    return generateText({ model, prompt: 'pay', tools });
+  };
+  await ask(10);
+  await expect(ask(20)).rejects.toMatchObject({ code: 'run-exists' });
+});
+
 test('the same question announced again is the same question', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
@@ -154,4 +166,56 @@ test('a store that is away lets nothing be asked', async () => {
     // Version 7 fails the stream, version 6 puts the error into it.
   }
   expect(seen).not.toContain('tool-approval-request');
+});
+
+test('who waits for a call that another runs looks again and again, and gets its result', async () => {
+  const { timeout } = AbortSignal;
+  const looks = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeout.call(AbortSignal, 5));
+  const store = memoryStore();
+  const mayEnd = Promise.withResolvers<string>();
+  const pay = vi.fn(() => mayEnd.promise);
+  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const asked = await ask();
+  const first = resume(asked, true);
+  await eventually(() => expect(pay).toHaveBeenCalled());
+  const second = resume(asked, true);
+  await eventually(() => expect(looks.mock.calls.length).toBeGreaterThan(9));
+  mayEnd.resolve('paid');
+  expect(await Promise.all([first, second])).toMatchObject([[{ output: 'paid' }], [{ output: 'paid' }]]);
+  expect(pay).toHaveBeenCalledOnce();
+});
+
+test.each(['read', 'append'] as const)('a store that breaks before a decision is told as that: %s', async (fails) => {
+  const memory = memoryStore();
+  const asking = talk({ pay: () => 'never' }, (tools) => gate(tools, { ...who, store: memory }));
+  const store = changedStore(memory, { [fails]: () => Promise.reject(new Error('The store is broken.')) });
+  const pay = vi.fn(() => 'paid');
+  const { resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const told = { message: expect.stringContaining('The store is broken.') };
+  expect(await resume(await asking.ask(), true)).toMatchObject([{ type: 'tool-error', error: told }]);
+  expect(pay).not.toHaveBeenCalled();
+});
+
+test('a call that runs is not withdrawn because a client says that it is over', async () => {
+  const store = memoryStore();
+  const mayEnd = Promise.withResolvers<string>();
+  const pay = vi.fn(() => mayEnd.promise);
+  const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+  const running = resume(await ask(), true);
+  await eventually(() => expect(pay).toHaveBeenCalled());
+  const part = {
+    type: 'tool-pay',
+    toolCallId: 'call-1',
+    state: 'output-error',
+    input: { amount: 10 },
+    errorText: 'no',
+  };
+  const messages = [{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')];
+  const received = gate(toolsOf({ pay }), { ...who, store }).receive(messages as never[]);
+  // By then it has looked at where the call stands.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  mayEnd.resolve('paid');
+  expect(((await received)[0] as any).parts).toMatchObject([{ state: 'output-available', output: 'paid' }]);
+  expect(await running).toMatchObject([{ output: 'paid' }]);
+  expect(pay).toHaveBeenCalledOnce();
 });

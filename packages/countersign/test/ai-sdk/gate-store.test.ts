@@ -181,9 +181,12 @@ test.each(['approval', 'recipe'] as const)('a question that was not decided in t
   expect(modelWasTold(bank.prompts)).not.toContain('denied');
 });
 
-test('another person may decide if the app says so, and the record says who did', async () => {
+test.each([
+  ['at once', (person: string) => person === 'boss'],
+  ['later', async (person: string) => person === 'boss'],
+])('another person may decide if the app says so %s, and the record says who did', async (_when, says) => {
   const store = memoryStore();
-  const mayDecide = vi.fn((person: string) => person === 'boss');
+  const mayDecide = vi.fn(says);
   const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
   const { messages } = await bank.say('pay');
   await bank.post(bank.decided(messages, true), { person: 'bob' });
