@@ -114,6 +114,26 @@ describe.runIf(postgres)('a connection', () => {
     await pool.end();
   });
 
+  test('that is lost between two statements makes room for another', async () => {
+    const store = postgresStore({ url: `${await freshDatabase()}&application_name=lost`, poolMax: 1 });
+    await store.append(creation('run'));
+    const its = "FROM pg_stat_activity WHERE application_name = 'lost'";
+    await onServer(server.url(), `SELECT pg_terminate_backend(pid) ${its}`);
+    await until(async () => (await onServer(server.url(), `SELECT ${its}`)).length === 0);
+    await whenBack(() => store.append(addition('run', 1)));
+    await store.close();
+  });
+
+  test('that is the only one serves all who wait for it, one after the other', async () => {
+    const store = postgresStore({ url: await freshDatabase(), poolMax: 1 });
+    await store.append(creation('run'));
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 9 }, () => store.listRuns({ limit: 9 })));
+    // Nobody waits until it is given back for not being used.
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await store.close();
+  });
+
   test('that cannot be made says so, and the store works once it can', async () => {
     const store = postgresStore(await freshDatabase());
     await server.crash();
