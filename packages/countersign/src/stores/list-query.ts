@@ -17,7 +17,7 @@ export type Dialect = SettlementSql & {
   readonly hasLabel: (label: string) => string;
   /** False only if the word, in small letters of ASCII, is nowhere in the interrupt `i`. */
   readonly mayHave: (word: string) => string;
-  /** That the interrupt `i` is one of the run. */
+  /** That the interrupt `i` is one of the run, said so that the few of a run are found without a look at others. */
   readonly ofRun: (runId: string) => string;
 };
 
@@ -69,8 +69,15 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
   function filters(): string[] {
     const asked = [...filtersOf(query, value), ...outcomesOf(query, dialect)];
     // Those of one person have an index of their own once it is prepared: `Store.prepareSearch`.
-    if (query.startedBy !== undefined) asked.push(`i.started_by = ${value(query.startedBy)}`);
-    return query.runId === undefined ? asked : [...asked, dialect.ofRun(value(query.runId))];
+    if (query.startedBy !== undefined) asked.push(hidden(`i.started_by = ${value(query.startedBy)}`));
+    if (query.runId === undefined) return asked;
+    if (query.label !== undefined) asked.push(dialect.hasLabel(value(query.label)));
+    return [...asked, dialect.ofRun(value(query.runId))];
+  }
+
+  /** Those of one run are few. Nothing else may look like a way to them, however few a planner believes to be there. */
+  function hidden(condition: string): string {
+    return query.runId === undefined ? condition : `coalesce(${condition}, false)`;
   }
 
   function ordered(createdAt: string, seq: string, limited: boolean): string {
@@ -81,8 +88,8 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
 
   const { columns, interrupts, labels } = dialect;
   const settled = query.settled === true;
-  if (query.label === undefined) {
-    const state = settled ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL';
+  if (query.label === undefined || query.runId !== undefined) {
+    const state = hidden(settled ? 'i.settled_at IS NOT NULL' : 'i.settled_at IS NULL');
     const conditions = [state, ...places('i.created_at', 'i.seq'), ...filters()];
     const text = `SELECT ${columns} FROM ${interrupts} i WHERE ${conditions.join(' AND ')}
       ${ordered('i.created_at', 'i.seq', true)}`;

@@ -28,7 +28,6 @@ export function postgresSearchSql(
   ];
   if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));
   if (query.startedBy !== undefined) conditions.push(`coalesce(i.started_by = ${value(query.startedBy)}, false)`);
-  if (query.runId !== undefined) conditions.push(`coalesce(i.run_id = ${value(query.runId)}, false)`);
   const text = `WITH hits AS MATERIALIZED (
       SELECT i.id, i.created_at, i.seq FROM ${tables.interrupt} i WHERE ${conditions.join(' AND ')}
     )

@@ -61,7 +61,9 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
         WHERE ${REMINDER_WAITS} AND ${REMINDER_DUE_AT} <= ${NOW} AND (expires_at IS NULL OR expires_at > ${NOW})
         ORDER BY ${REMINDER_DUE_AT} LIMIT $1 FOR UPDATE SKIP LOCKED
       )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
-    reminded: statement(`UPDATE ${interrupt} SET reminded_at = ${NOW} WHERE id = $1 AND ${REMINDER_WAITS}`),
+    // By its id, however few a planner believes to wait.
+    reminded: statement(`UPDATE ${interrupt} SET reminded_at = ${NOW}
+      WHERE id = $1 AND coalesce(${REMINDER_WAITS}, false)`),
     interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
     countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
     now: statement(`SELECT ${NOW}::float8 AS now`),
@@ -81,9 +83,9 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
       isSettledWith: (...path) => `${SETTLEMENT} #> '{${path.join(',')}}' IS NOT NULL`,
       hasLabel: (label) => `coalesce(${label} = ANY (i.labels), false)`,
       mayHave: (word) => `strpos(${TEXTS}, ${word}) > 0`,
-      ofRun: (runId) => `i.id IN (
+      ofRun: (runId) => `i.id = ANY (ARRAY(
         SELECT json_array_elements_text(e.opened::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
-        WHERE r.id = ${runId} AND e.opened IS NOT NULL)`,
+        WHERE r.id = ${runId} AND e.opened IS NOT NULL))`,
     },
   };
 }

@@ -61,7 +61,7 @@ import {
   runOf,
 } from './rows.ts';
 import { searchList } from './search-list.ts';
-import { walkSearch } from './search-walk.ts';
+import { mayBeIndexed, walkSearch } from './search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from './stats-query.ts';
 import { createTogether, type Together } from './together.ts';
 import { createWatchers, type Watchers } from './watchers.ts';
@@ -231,8 +231,8 @@ class PostgresStore implements Store {
     const { dialect } = this.#sql;
     const listed = (asked: InterruptQuery) => list<InterruptRow>(interruptsSql(asked, dialect));
     if (words.length === 0) return makePage(await listed(query), query.limit, interruptOf, placeOf);
-    // The index has the questions that wait.
-    if (query.settled === true || !(await this.#isSearchPrepared())) return walkSearch(query, words, listed);
+    const isIndexed = mayBeIndexed(query) && (await this.#isSearchPrepared());
+    if (!isIndexed) return walkSearch(query, words, listed);
     const near = await searchList(query, words, dialect, list);
     const rows = near ?? (await list<InterruptRow>(postgresSearchSql(query, words, this.#tables, dialect)));
     return makePage(rows, query.limit, interruptOf, placeOf);

@@ -32,7 +32,6 @@ function searchListSql(query: InterruptQuery, words: readonly string[], dialect:
     ORDER BY i.created_at ${direction}, i.seq ${direction} LIMIT ${WALKED}`;
   const conditions = ['TRUE', ...filtersOf(query, value), ...outcomesOf(query, dialect)];
   if (query.startedBy !== undefined) conditions.push(`coalesce(i.started_by = ${value(query.startedBy)}, false)`);
-  if (query.runId !== undefined) conditions.push(`coalesce(i.run_id = ${value(query.runId)}, false)`);
   if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));
   // Only small letters of ASCII are surely the same, however the card is written.
   for (const word of words) if (/^[a-z0-9]+$/.test(word)) conditions.push(dialect.mayHave(value(word)));

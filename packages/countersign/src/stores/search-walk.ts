@@ -1,9 +1,14 @@
-// A search along the list of interrupts, each of them looked at: for stores that have no index of the words.
+// A search along the list of interrupts, each of them looked at: where there is no index of the words.
 import { eachAlone } from '../runs/left-out.ts';
 import type { InterruptQuery, InterruptRecord, Page } from '../runs/store.ts';
 import { makePage, readPageRequest, writeCursor } from './page.ts';
 import { type InterruptRow, interruptOf, placeOf } from './rows.ts';
 import { hasAll, wordsOf } from './words.ts';
+
+/** The index has the questions that wait. Those of one run are sooner looked at than found in it. */
+export function mayBeIndexed({ settled, runId }: InterruptQuery): boolean {
+  return settled !== true && runId === undefined;
+}
 
 /** How many are looked at together. */
 const AT_ONCE = 500;

@@ -45,7 +45,6 @@ export function sqliteSearchSql(query: InterruptQuery, words: readonly string[],
   if (query.createdAfter !== undefined) conditions.push(`i.created_at > ${value(query.createdAfter)}`);
   conditions.push(...filtersOf(query, value), ...outcomesOf(query, dialect));
   if (query.label !== undefined) conditions.push(dialect.hasLabel(value(query.label)));
-  if (query.runId !== undefined) conditions.push(`i.run_id = ${value(query.runId)}`);
   // A CROSS JOIN is done in the order in which it is written.
   const text = `SELECT ${dialect.columns} FROM countersign_search s CROSS JOIN countersign_interrupt i ON i.seq = s.seq
     WHERE ${conditions.join(' AND ')} ORDER BY s.rowid ${newest ? 'DESC' : 'ASC'} LIMIT ${value(limit + 1)}`;

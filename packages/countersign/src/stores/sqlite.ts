@@ -37,7 +37,7 @@ import {
   runOf,
 } from './rows.ts';
 import { searchList } from './search-list.ts';
-import { walkSearch } from './search-walk.ts';
+import { mayBeIndexed, walkSearch } from './search-walk.ts';
 import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
@@ -179,8 +179,7 @@ class SqliteStore implements Store {
     const list = (asked: InterruptQuery) =>
       this.#connection.read(allOf<InterruptRow>(interruptsSql(asked, SQLITE_DIALECT)));
     if (words.length === 0) return makePage(await list(query), query.limit, interruptOf, placeOf);
-    // The index has the questions that wait.
-    const isIndexed = query.settled !== true && (await this.#connection.read(isSearchPrepared));
+    const isIndexed = mayBeIndexed(query) && (await this.#connection.read(isSearchPrepared));
     if (!isIndexed) return walkSearch(query, words, list);
     const rowsOf = (sql: Sql) => this.#connection.read(allOf<InterruptRow>(sql));
     const near = await searchList(query, words, SQLITE_DIALECT, rowsOf);

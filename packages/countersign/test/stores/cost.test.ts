@@ -37,6 +37,17 @@ const FIRST_PAGES: readonly Omit<InterruptQuery, 'limit'>[] = [
   { outcome: 'rejected' },
 ];
 
+/** Those of one run are few, whatever else is asked for. */
+const OF_A_RUN: readonly Omit<InterruptQuery, 'limit'>[] = [
+  { runId: 'run-500' },
+  { runId: 'run-500', order: 'newest' },
+  { runId: 'run-500', label: 'common' },
+  { runId: 'run-500', startedBy: 'ann' },
+  { runId: 'run-500', after: Buffer.from('[300,300]').toString('base64url') },
+  { runId: 'run-500', settled: true },
+  { runId: 'run-500', settled: true, label: 'common', startedBy: 'ann' },
+];
+
 describe.runIf(postgres)('on PostgreSQL', () => {
   test('an append, a read and a claim are one statement each, and many at once fewer', async () => {
     const pool = poolOn(await freshDatabase());
@@ -149,6 +160,36 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     }
   });
 
+  test('questions are found by their run and by their id, whatever the planner believes to wait', async () => {
+    const url = await freshDatabase();
+    await fillPostgres(url, 20_000);
+    const prepared = postgresStore(url);
+    await prepared.prepareSearch();
+    await prepared.close();
+    const { dialect, reminded } = postgresSql(tablesIn(undefined));
+    const look = async (known: string): Promise<void> => {
+      for (const query of OF_A_RUN) {
+        const { text, values } = interruptsSql({ ...query, limit: 50 }, dialect);
+        const blocks = await blocksRead(url, text, values);
+        expect(blocks, JSON.stringify({ known, query })).toBeLessThanOrEqual(30);
+      }
+      expect(await blocksRead(url, reminded.text, ['i-500']), known).toBeLessThanOrEqual(30);
+    };
+    await look('all');
+    // It was looked at while nothing was there that waits, or that is settled.
+    for (const unknown of ['settled_at IS NULL', 'settled_at IS NOT NULL']) {
+      await onServer(
+        url,
+        `CREATE TABLE kept AS SELECT * FROM countersign_interrupt WHERE ${unknown};
+         DELETE FROM countersign_interrupt WHERE ${unknown};
+         ANALYZE countersign_interrupt;
+         INSERT INTO countersign_interrupt OVERRIDING SYSTEM VALUE SELECT * FROM kept;
+         DROP TABLE kept`,
+      );
+      await look(`all but ${unknown}`);
+    }
+  });
+
   test('what was planned on empty tables goes by the indexes when they are full', async () => {
     const url = await freshDatabase();
     const store = postgresStore({ url, poolMax: 2 });
@@ -219,7 +260,7 @@ test('on SQLite each page is read along an index, in its order', async () => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;
   const store = sqliteStore(path);
-  await store.migrate();
+  await store.prepareSearch();
   await store.close();
   const database = new DatabaseSync(path);
   for (const query of FIRST_PAGES) {
@@ -229,6 +270,11 @@ test('on SQLite each page is read along an index, in its order', async () => {
     // Those of one run are few, and sorted.
     if (query.runId === undefined) expect(steps, JSON.stringify(query)).not.toMatch(/TEMP B-TREE/);
     expect(steps, JSON.stringify(query)).toMatch(/USING (COVERING )?(INDEX|PRIMARY KEY)/);
+  }
+  for (const query of OF_A_RUN) {
+    const { text, values } = interruptsSql({ ...query, limit: 50 }, SQLITE_DIALECT);
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+    expect(plan[0]?.detail, JSON.stringify(query)).toMatch(/USING INDEX countersign_interrupt_run /);
   }
   const due = database.prepare(`EXPLAIN QUERY PLAN ${DUE_REMINDERS}`).all(1, 1, 5);
   expect(due.map(({ detail }) => detail)).toEqual([

@@ -57,7 +57,7 @@ describe.runIf(postgres)('on PostgreSQL', () => {
     };
     const store = postgresStore(counting);
     await store.prepareSearch();
-    for (const [query, count] of PAGES) {
+    for (const [query, count] of [...PAGES, [{ search: 'customer', runId: 'run-77777' }, 1] as const]) {
       blocks = 0;
       const { items } = await store.listInterrupts({ ...query, limit: 50 });
       expect(items.length, JSON.stringify(query)).toBe(count);
@@ -361,7 +361,7 @@ const OLDER_WORDS = [
      USING gin (countersign_words(agent, tool, labels, started_by, card)) WHERE settled_at IS NULL`,
 ];
 
-/** Every third is of one person, a few of another. */
+/** Every third is of one person, a few of another. One of them has its run. */
 async function fillPostgres(pool: PostgresPool, count: number): Promise<void> {
   const store = postgresStore(pool);
   await store.migrate();
@@ -372,6 +372,13 @@ async function fillPostgres(pool: PostgresPool, count: number): Promise<void> {
           CASE n % 20000 WHEN 77 THEN ' rare' ELSE '' END)))::text,
         CASE n % 20000 WHEN 77 THEN 'few' ELSE CASE n % 3 WHEN 0 THEN 'many' END END
       FROM generate_series(1, ${count}) n`,
+    [],
+  );
+  await pool.query(
+    `WITH run AS (
+      INSERT INTO countersign_run (created_at, id, agent, status, outcome, updated_at, version, hash)
+        VALUES (77777, 'run-77777', 'agent', 'waiting', 'null', 77777, 1, 'hash') RETURNING seq
+    ) INSERT INTO countersign_event (run_seq, version, events, opened) SELECT seq, 1, '[]', '["i-77777"]' FROM run`,
     [],
   );
 }
