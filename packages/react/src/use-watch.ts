@@ -61,6 +61,8 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     known.current.owed = undefined;
     judgeFetched(known.current, latest.current.chat);
     if (owed && differs(owed, latest.current)) return void catchUp(owed);
+    // A little later: whoever has sent something hears first that it failed.
+    if (owed && brokeOff(owed, latest.current.chat)) known.current.missed ??= { event: owed, failures: 1 };
     const { missed } = known.current;
     if (!wanted || !missed) return;
     const again = () => void (known.current.missed === missed && catchUp(missed.event));
@@ -135,7 +137,7 @@ function judgeFetched(known: Knowledge, { status }: ChatLike): void {
   const { fetched, missed } = known;
   if (!fetched) return;
   known.fetched = undefined;
-  const failed = fetched.failed || status === 'error';
+  const failed = fetched.failed || (status === 'error' && fetched.event.status !== 'failed');
   known.missed = failed ? { event: fetched.event, failures: (missed?.failures ?? 0) + 1 } : undefined;
 }
 
@@ -144,14 +146,32 @@ type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; r
 /** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
 function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
   if (event.version === known.version) return false;
-  // A stream of its own that broke off has not brought everything.
-  const explained = known.version === undefined || (known.ownActivity && showing.chat.status !== 'error');
+  const explained = known.version === undefined || (known.ownActivity && !brokeOff(event, showing.chat));
   known.version = event.version;
   known.ownActivity = false;
   known.owed = showing.busy ? event : undefined;
   if (showing.busy) return false;
   return !explained || differs(event, showing);
 }
+
+/**
+ * Whether the last stream has not brought everything that the event tells of. A proxy may end it as if it were whole: then
+ * it is known by what it leaves open. A run that has failed ends its stream with an error.
+ */
+function brokeOff({ status, pending }: WatchEvent, chat: ChatLike): boolean {
+  if (status === 'failed') return false;
+  if (chat.status === 'error') return true;
+  const parts: readonly StreamedPart[] = chat.messages.findLast(({ role }) => role === 'assistant')?.parts ?? [];
+  const step = parts.slice(parts.findLastIndex(({ type }) => type === 'step-start') + 1);
+  if (step.some(({ state }) => state === 'streaming')) return true;
+  // Something follows on the last calls, if only the word that it was the end.
+  const isOver = status === 'done' && pending?.size === 0;
+  return isOver && (step.length === 0 || step.some(({ type }) => isCall(type)));
+}
+
+type StreamedPart = { readonly type: string; readonly state?: string };
+
+const isCall = (type: string): boolean => type.startsWith('tool-') || type === 'dynamic-tool';
 
 function differs(event: WatchEvent, { chat, shown }: Showing): boolean {
   const { pending } = event;

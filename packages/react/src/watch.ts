@@ -3,6 +3,8 @@
 /** What the server says of a run: now, and whenever it comes to rest. */
 export type WatchEvent = {
   readonly version: string | number;
+  /** Of the run, such as `done`. */
+  readonly status: string | undefined;
   /** The interrupts that wait. */
   readonly pending: ReadonlySet<string> | undefined;
   /** Of the model's current message. */
@@ -80,14 +82,16 @@ function eventIn(block: string): readonly WatchEvent[] {
   try {
     const said: unknown = JSON.parse(data);
     if (typeof said !== 'object' || said === null) return [];
-    const { version, pending, messageId } = said as { readonly [key: string]: unknown };
+    const { version, status, pending, messageId } = said as { readonly [key: string]: unknown };
     if (typeof version !== 'string' && typeof version !== 'number') return [];
-    return [{ version, pending: idsOf(pending), messageId: typeof messageId === 'string' ? messageId : undefined }];
+    return [{ version, status: textOf(status), pending: idsOf(pending), messageId: textOf(messageId) }];
   } catch {
     // Not one of ours; the next one may be.
     return [];
   }
 }
+
+const textOf = (said: unknown): string | undefined => (typeof said === 'string' ? said : undefined);
 
 /** Of ids, or of cards. */
 function idsOf(pending: unknown): ReadonlySet<string> | undefined {

@@ -358,6 +358,60 @@ test('what this client does itself is not fetched a second time', async () => {
   (await site.asked('GET', '/stream')).fail(204, '');
 });
 
+test.for([
+  ['is cut', 'before', 3, true],
+  ['is cut', 'after', 3, true],
+  ['ends', 'before', 3, false],
+  ['ends', 'after', 3, false],
+  ['ends', 'before', 4, false],
+  ['ends', 'after', 4, false],
+  ['ends', 'before', 5, false],
+] as const)(
+  'an answer that %s too soon, %s the run is told to be over, after %i chunks, is fetched',
+  async ([, order, chunks, isCut]) => {
+    const passing = await withClock();
+    const first = card();
+    await chat([first], { watch: true });
+    const watch = await site.asked('GET', '/watch');
+    watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+    await button('Approve').click();
+    const asked = await site.asked();
+    const over = () => watch.send([{ status: 'done', version: 7, pending: [] }], false);
+    if (order === 'before') {
+      over();
+      await nothingMore();
+    }
+    asked.send(wentOn([decided(first)], 'Paid.').slice(0, chunks), !isCut);
+    if (isCut) asked.cut();
+    await page
+      .getByTestId('status')
+      .getByText(isCut ? 'error' : 'ready')
+      .waitFor();
+    if (order === 'after') over();
+    const replay = await askedInTime(passing, '/stream');
+    replay.send([...paused([decided(first)]).slice(0, -1), ...wentOn([], 'Paid, all of it.').slice(1)]);
+    await page.getByText('Paid, all of it.').waitFor();
+    await settled();
+    await passing(60_000);
+    await nothingMore();
+  },
+);
+
+test('the answer of a run that fails is not asked for again and again', async () => {
+  const passing = await withClock();
+  const first = card();
+  await chat([first], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
+  await button('Approve').click();
+  const asked = await site.asked();
+  asked.send([...wentOn([decided(first)], 'Paid.').slice(0, -2), { type: 'error', errorText: 'It failed.' }]);
+  await page.getByTestId('status').getByText('error').waitFor();
+  watch.send([{ status: 'failed', version: 7, pending: [] }], false);
+  await passing(60_000);
+  await nothingMore();
+});
+
 test('when the conversation went on elsewhere, it is loaded anew', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
