@@ -59,7 +59,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     if (busy) return;
     const { owed } = known.current;
     known.current.owed = undefined;
-    judgeFetched(known.current, latest.current.chat);
+    judgeFetched(known.current, latest.current);
     if (owed && differs(owed, latest.current)) return void catchUp(owed);
     // A little later: whoever has sent something hears first that it failed.
     if (owed && brokeOff(owed, latest.current.chat)) known.current.missed ??= { event: owed, failures: 1 };
@@ -132,13 +132,20 @@ const nothingKnown = (): Knowledge => ({
   missed: undefined,
 });
 
+/** How often what came without a failure, and is not whole, is fetched again. */
+const MOST_TRIES = 5;
+
 /** The chat tells of its failures by its status, which is known once it rests. */
-function judgeFetched(known: Knowledge, { status }: ChatLike): void {
+function judgeFetched(known: Knowledge, { chat, shown }: Showing): void {
   const { fetched, missed } = known;
   if (!fetched) return;
   known.fetched = undefined;
-  const failed = fetched.failed || (status === 'error' && fetched.event.status !== 'failed');
-  known.missed = failed ? { event: fetched.event, failures: (missed?.failures ?? 0) + 1 } : undefined;
+  const { event, failed } = fetched;
+  const failures = (missed?.failures ?? 0) + 1;
+  const isAway = failed || (chat.status === 'error' && event.status !== 'failed');
+  const lacksCards = [...(event.pending ?? [])].some((id) => !shown.has(id));
+  const isMissed = isAway || (failures <= MOST_TRIES && (brokeOff(event, chat) || lacksCards));
+  known.missed = isMissed ? { event, failures } : undefined;
 }
 
 type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; readonly busy: boolean };

@@ -397,6 +397,29 @@ test.for([
   },
 );
 
+test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is asked for again', async (chunks) => {
+  const passing = await withClock();
+  const [first, second] = [card(), card({ id: 'run:2' })];
+  await chat([first, second], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, pending: ['run:1', 'run:2'] }], false);
+  watch.send([{ status: 'waiting', version: 5, pending: ['run:2'] }], false);
+  const waits = paused([decided(first), second]);
+  (await site.asked('GET', '/stream')).send(waits.slice(0, chunks));
+  // With nothing of the replay, the second card stands as it stood.
+  if (chunks > 0) (await askedInTime(passing, '/stream')).send(waits);
+  await settled();
+  await button('Approve').last().waitFor();
+  watch.send([{ status: 'done', version: 9, pending: [] }], false);
+  const whole = [...paused([decided(first), decided(second)]).slice(0, -1), ...wentOn([], 'Paid.').slice(1)];
+  (await askedInTime(passing, '/stream')).send(whole.slice(0, chunks));
+  (await askedInTime(passing, '/stream')).send(whole);
+  await page.getByText('Paid.').waitFor();
+  await settled();
+  await passing(60_000);
+  await nothingMore();
+});
+
 test('the answer of a run that fails is not asked for again and again', async () => {
   const passing = await withClock();
   const first = card();
