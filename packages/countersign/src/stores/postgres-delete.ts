@@ -1,5 +1,5 @@
 // Deleting a run on PostgreSQL, in one statement.
-import { NOW, watchedBy } from './postgres-conditions.ts';
+import { asOneRow, NOW, watchedBy } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { DELETED } from './rows.ts';
@@ -23,10 +23,11 @@ export function deleteStatement({ run, event, interrupt, label, watcher }: Table
       DELETE FROM ${interrupt} i WHERE i.id = ANY (ARRAY(
         SELECT json_array_elements_text(e.opened::json) FROM gone g JOIN ${event} e ON e.run_seq = g.seq
         WHERE e.opened IS NOT NULL
-      )) RETURNING i.seq, i.created_at, i.labels
+      )) RETURNING i.id, i.seq, i.created_at, i.labels
     ), labels AS (
       DELETE FROM ${label} l USING questions q, unnest(q.labels) AS name
       WHERE l.label = name AND l.waiting IN (true, false) AND l.created_at = q.created_at AND l.seq = q.seq
+        AND ${asOneRow('length(q.id)')} AND ${asOneRow('length(name)')}
     ), events AS (
       DELETE FROM ${event} e USING gone g WHERE e.run_seq = g.seq
     )

@@ -5,6 +5,7 @@ import { sqliteStore } from 'countersign/sqlite';
 import { describe, expect, test } from 'vitest';
 import type { InterruptQuery, RunStatus } from '../../src/runs/store.ts';
 import { interruptsSql } from '../../src/stores/list-query.ts';
+import { deleteStatement } from '../../src/stores/postgres-delete.ts';
 import { tablesIn } from '../../src/stores/postgres-schema.ts';
 import { postgresSql, runsSql } from '../../src/stores/postgres-sql.ts';
 import { SQLITE_DIALECT } from '../../src/stores/sqlite-dialect.ts';
@@ -188,6 +189,25 @@ describe.runIf(postgres)('on PostgreSQL', () => {
       );
       await look(`all but ${unknown}`);
     }
+  });
+
+  test('a run is deleted among many labels without reading through them', async () => {
+    const url = await freshDatabase();
+    const { text } = deleteStatement(tablesIn(undefined));
+    const planned = async (): Promise<string> => {
+      const [row] = await onServer(url, `EXPLAIN (FORMAT JSON) ${text}`, ['run-500', 1]);
+      return JSON.stringify(row['QUERY PLAN']);
+    };
+    const byTheIndex = /"countersign_label_pkey"/;
+    // A plan may be kept from when there was nothing.
+    const store = postgresStore(url);
+    await store.migrate();
+    await store.close();
+    expect(await planned()).toMatch(byTheIndex);
+    await fillPostgres(url, 20_000);
+    expect(await planned()).toMatch(byTheIndex);
+    await onServer(url, 'ANALYZE');
+    expect(await planned()).toMatch(byTheIndex);
   });
 
   test('what was planned on empty tables goes by the indexes when they are full', async () => {
