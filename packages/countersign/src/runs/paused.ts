@@ -7,16 +7,16 @@ import type { Append, RunRecord, StoredEvent } from './store.ts';
 /** A run that waits, as it was last written. */
 export type PausedRun = {
   readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy' | 'version' | 'hash' | 'status' | 'outcome'>;
-  /** The JSON of each of its events, with commas between them. A text: what others do to the events is no matter. */
-  readonly events: string;
+  /** For each append the JSON list of its events, on a line. A text: what others do to the events is no matter. */
+  readonly lists: string;
 };
 
-export function pausedEvents({ events }: PausedRun): readonly StoredEvent[] {
-  return JSON.parse(`[${events}]`);
+export function pausedEvents({ lists }: PausedRun): readonly StoredEvent[] {
+  return JSON.parse(`[${lists.replaceAll('\n', ',')}]`).flat();
 }
 
-export function pausedDigest({ run, events }: PausedRun): string {
-  return recordDigest(events, { ...run, outcome: JSON.stringify(run.outcome) });
+export function pausedDigest({ run, lists }: PausedRun): string {
+  return recordDigest(lists, { ...run, outcome: JSON.stringify(run.outcome) });
 }
 
 /** The longest runs, by their events, that are remembered. */
@@ -26,32 +26,32 @@ const MOST = 32;
 
 /** What this process has written of a run, as long as that is all there is. */
 export class Written {
-  #events: string | undefined;
+  #lists: string | undefined;
   #last: Append | undefined;
 
   constructor({ create, paused }: { readonly create?: unknown; readonly paused?: PausedRun }) {
-    this.#events = create ? '' : paused?.events;
+    this.#lists = create ? '' : paused?.lists;
   }
 
   add(append: Append): void {
     this.#last = append;
-    if (this.#events === undefined) return;
-    const more = eventsText(append.events).slice(1, -1);
-    const events = this.#events === '' ? more : `${this.#events},${more}`;
-    this.#events = events.length > LONGEST ? undefined : events;
+    if (this.#lists === undefined) return;
+    const list = eventsText(append.events);
+    const lists = this.#lists === '' ? list : `${this.#lists}\n${list}`;
+    this.#lists = lists.length > LONGEST ? undefined : lists;
   }
 
   /** Others have written, too. */
   end(): void {
-    this.#events = undefined;
+    this.#lists = undefined;
   }
 
   /** The run as it waits; undefined if it does not, is too long, or others have written in it. */
   paused({ id, agent, startedBy }: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>): PausedRun | undefined {
-    if (this.#events === undefined || this.#last?.status !== 'waiting') return undefined;
+    if (this.#lists === undefined || this.#last?.status !== 'waiting') return undefined;
     const { expectedVersion, events, hash, status, outcome } = this.#last;
     const run = { id, agent, startedBy, version: expectedVersion + events.length, hash, status, outcome };
-    return { run, events: this.#events };
+    return { run, lists: this.#lists };
   }
 }
 

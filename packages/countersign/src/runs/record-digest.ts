@@ -6,10 +6,10 @@ import type { RunRecord } from './store.ts';
 export type DigestedRun = Pick<RunRecord, 'hash' | 'status' | 'agent' | 'startedBy'> & { readonly outcome: string };
 
 /**
- * The SHA-256, in hex, of a text of six lines: the JSON of each event with commas between them, the end of the hash
- * chain, the status, the outcome as JSON, and as JSON texts the agent and who started it, or `null`. None of them has a line
- * end of its own, so a text with others does not pass for it.
+ * The SHA-256, in hex, of a text: the end of the hash chain, the status, the outcome as JSON, the agent as a JSON text, who
+ * started the run as a JSON text or `null`, and then for each append the JSON list of its events, all on lines of their own.
+ * None of them has a line end in it, so that no other record has the same text. `lists` are the last of these lines.
  */
-export function recordDigest(events: string, { hash: end, status, outcome, agent, startedBy }: DigestedRun): string {
-  return hash('sha256', [events, end, status, outcome, JSON.stringify(agent), JSON.stringify(startedBy)].join('\n'));
+export function recordDigest(lists: string, { hash: end, status, outcome, agent, startedBy }: DigestedRun): string {
+  return hash('sha256', [end, status, outcome, JSON.stringify(agent), JSON.stringify(startedBy), lists].join('\n'));
 }

@@ -56,6 +56,8 @@ type KeptRun = Place & {
   readonly id: string;
   record: RunRecord;
   readonly events: string[];
+  /** How many events there were after each append. */
+  readonly ends: number[];
   claim: Claim | undefined;
   /** Since when, or from when on, somebody has to drive it. */
   dueAt: number | null;
@@ -106,7 +108,7 @@ class MemoryStore implements Store {
 
     const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
     const place = { createdAt: now, seq: ++this.#made };
-    const run = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
+    const run = before ?? { ...place, id: runId, record, events: [], ends: [], claim: undefined, dueAt };
     if (before === undefined) {
       this.#runs.set(runId, run);
       this.#sortedRuns.add(run);
@@ -114,6 +116,7 @@ class MemoryStore implements Store {
     run.record = record;
     run.dueAt = dueAt;
     for (const event of events) run.events.push(event);
+    run.ends.push(run.events.length);
     if (claim?.how === 'release' || claim?.how === 'pass') run.claim = undefined;
     else if (claim !== undefined && mayTake(run, claim.token, now)) run.claim = lease(claim.token, now, claim.leaseMs);
     for (const interrupt of opened) this.#open(interrupt);
@@ -356,8 +359,9 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
   );
 }
 
-function digestOf({ events, record }: KeptRun): string {
-  return recordDigest(events.join(','), { ...record, outcome: JSON.stringify(record.outcome) });
+function digestOf({ events, ends, record }: KeptRun): string {
+  const lists = ends.map((end, index) => `[${events.slice(ends[index - 1] ?? 0, end).join(',')}]`);
+  return recordDigest(lists.join('\n'), { ...record, outcome: JSON.stringify(record.outcome) });
 }
 
 function recordOf<T>({ record }: { readonly record: T }): T {

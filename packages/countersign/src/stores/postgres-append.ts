@@ -222,14 +222,12 @@ function allWait({ interrupt }: Tables, { takes, settles }: Shape, { of, settled
     = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
 }
 
-/** Held against the record of this moment: see `recordDigest`. What is no list of events is left out, and so is missed. */
+/** Held against the record of this moment: see `recordDigest`. */
 function isUnchanged({ event }: Tables, { takes }: Shape, { of }: Given): string {
-  const events = `(SELECT string_agg(e.list, ',') FROM (
-      SELECT CASE WHEN events LIKE '[%]' THEN substr(events, 2, length(events) - 2) END AS list
-      FROM ${event} WHERE run_seq = r.seq ORDER BY version
-    ) e)`;
-  const lines = `concat_ws(E'\\n', coalesce(${events}, ''), r.hash, r.status, r.outcome, to_json(r.agent)::text,
-    coalesce(to_json(r.started_by)::text, 'null'))`;
+  const lists = `(SELECT string_agg(e.events, E'\\n')
+    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq ORDER BY version) e)`;
+  const lines = `concat_ws(E'\\n', r.hash, r.status, r.outcome, to_json(r.agent)::text,
+    coalesce(to_json(r.started_by)::text, 'null'), ${lists})`;
   const is = `encode(sha256(convert_to(${lines}, 'UTF8')), 'hex') = ${of('unchanged')}`;
   return takes === 'one' ? is : `(${of('unchanged')} IS NULL OR ${is})`;
 }

@@ -123,11 +123,9 @@ export function loadedOf(row: LoadedRow, after: number): LoadedRun {
   return { run, events: after >= run.version ? [] : events().slice(after - run.version) };
 }
 
-/** What `recordDigest` makes of a row with all its batches; undefined if one of them is no list. */
-export function digestOfRow({ batches, started_by, ...row }: LoadedRow): string | undefined {
-  const lists = (batches ?? '').split('\n');
-  if (!lists.every((list) => list.startsWith('[') && list.endsWith(']'))) return undefined;
-  return recordDigest(lists.map((list) => list.slice(1, -1)).join(','), { ...row, startedBy: started_by });
+/** What `recordDigest` makes of a row with all its batches. */
+export function digestOfRow({ batches, started_by, ...row }: LoadedRow): string {
+  return recordDigest(batches ?? '', { ...row, startedBy: started_by });
 }
 
 /** As many events after the first `after`. The row has that many batches at most, and none of them is empty. */
