@@ -17,14 +17,14 @@ import {
 import type { Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
-import { type PausedRun, pausedEvents } from './paused.ts';
+import { type PausedRun, pausedState } from './paused.ts';
 import { unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions } from './run-options.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
 import type { Store } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { tryOut } from './trial.ts';
-import { stateOf, trustedState } from './view.ts';
+import { trustedState } from './view.ts';
 
 type Desk = { readonly store: Store; readonly drives: Drives };
 
@@ -92,8 +92,8 @@ async function fitPaused(
 ): Promise<Fitting | undefined> {
   const paused = drives.paused.take(runId);
   if (!paused) return undefined;
-  const state = stateOf(pausedEvents(paused));
-  const fitting = await look({ run: paused.run, state, paused }).catch(() => undefined);
+  const looking = async () => look({ run: paused.run, state: pausedState(paused), paused });
+  const fitting = await looking().catch(() => undefined);
   // Without a decision nothing is written, and the store compares nothing.
   return fitting && fitting.matched.length > 0 ? fitting : undefined;
 }

@@ -274,7 +274,7 @@ export class Drives {
         if (failure) throw callFailed(failure, run);
         const rest = await journal.finish(this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
-        if (rest === 'done') this.#remember(journal);
+        if (rest === 'done' && journal.paused) this.paused.remember(journal.paused);
         if (rest !== 'more') return false;
       }
     } catch (error) {
@@ -283,11 +283,6 @@ export class Drives {
       this.#renewals.delete(renewed);
       run.close();
     }
-  }
-
-  #remember(journal: Journal): void {
-    const paused = this.#options.store.comparesRecords ? journal.paused : undefined;
-    if (paused) this.paused.remember(paused);
   }
 
   /** False if the store cannot be asked. */

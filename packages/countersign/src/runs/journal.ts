@@ -249,7 +249,9 @@ export class Journal implements Sink {
       // Had an earlier try been written, this one would be refused: the claim lasts from here.
       const asked = clock();
       try {
-        const { claimed } = await store.append(append);
+        const writing = store.append(append);
+        this.#written.send(append);
+        const { claimed } = await writing;
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {

@@ -98,6 +98,17 @@ const outcome = (deciding: Promise<unknown>) =>
     ({ code }: { readonly code: string }) => code,
   );
 
+/** What is made while the store is at work is made. */
+function slowStore(store: Store): Store {
+  return changedStore(store, {
+    append: async (append) => {
+      const appended = await store.append(append);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return appended;
+    },
+  });
+}
+
 /** Names eve wherever ann is named, in place; what is frozen stays. */
 function changeAll(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
@@ -174,13 +185,16 @@ describe('in the process that has paused the run', () => {
     expect(await ai.runs.rested('run')).toMatchObject({ status: 'done' });
   });
 
-  test('what runs is what is on record, whatever was done to it in memory', async () => {
+  test.each([
+    ['at once', memoryStore],
+    ['slowly', () => slowStore(memoryStore())],
+  ])('what runs is what is on record, whatever was done to it in memory (it was written %s)', async (_how, open) => {
     const input = { amount: -0, to: { name: 'ann' } };
     const model = scriptedModel(({ messages }) =>
       messages.at(-1)?.role === 'tool' ? 'Paid.' : { calls: [{ name: 'pay', input }] },
     );
     const heard: unknown[] = [];
-    const ai = countersign({ model, store: memoryStore() });
+    const ai = countersign({ model, store: open() });
     const inputSchema = z.object({ amount: z.number(), to: z.object({ name: z.string() }) });
     const paid: unknown[] = [];
     const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, (given) => {
