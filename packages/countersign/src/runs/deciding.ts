@@ -17,7 +17,7 @@ import {
 import type { Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
 import { holdChunks } from './held-chunks.ts';
-import { type PausedRun, pausedState } from './paused.ts';
+import { madeOf, type PausedRun } from './paused.ts';
 import { unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions } from './run-options.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
@@ -92,7 +92,10 @@ async function fitPaused(
 ): Promise<Fitting | undefined> {
   const paused = drives.paused.take(runId);
   if (!paused) return undefined;
-  const looking = async () => look({ run: paused.run, state: pausedState(paused), paused });
+  const looking = async () => {
+    const made = madeOf(paused);
+    return look({ run: paused.run, state: made.state, paused: { ...paused, made } });
+  };
   const fitting = await looking().catch(() => undefined);
   // Without a decision nothing is written, and the store compares nothing.
   return fitting && fitting.matched.length > 0 ? fitting : undefined;

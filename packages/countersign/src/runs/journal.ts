@@ -8,7 +8,7 @@ import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import type { JournalOptions } from './journal-options.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
-import { type PausedRun, pausedDigest, Written } from './paused.ts';
+import { madeOf, type PausedRun, Written } from './paused.ts';
 import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, StoredEvent } from './store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from './store-errors.ts';
@@ -125,7 +125,7 @@ export class Journal implements Sink {
 
   /** The run as it waits for a person, where this process knows that without reading it. */
   get paused(): PausedRun | undefined {
-    return this.#written.paused(this.#options.run);
+    return this.#written.paused;
   }
 
   /** It failed before its first append was durable. */
@@ -287,7 +287,7 @@ export class Journal implements Sink {
       runId: run.id,
       expectedVersion: this.#version,
       ...(this.#create && { create: this.#create }),
-      ...(this.#paused && { unchanged: pausedDigest(this.#paused) }),
+      ...(this.#paused && { unchanged: madeOf(this.#paused).digest }),
       events,
       hash: linkNew(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),

@@ -11,16 +11,20 @@ export type PausedRun = {
   readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy' | 'version' | 'hash' | 'status' | 'outcome'>;
   /** For each append the JSON list of its events, on a line. A text: what others do to the events is no matter. */
   readonly lists: string;
-  /** What they come to, where that was made already. */
-  readonly state?: State | undefined;
+  /** What they come to, and what the store compares, where that was made already. */
+  readonly made?: Made;
 };
 
-export function pausedState({ lists, state }: Pick<PausedRun, 'lists' | 'state'>): State {
-  return state ?? stateOf(JSON.parse(`[${lists.replaceAll('\n', ',')}]`).flat());
-}
+type Made = { readonly state: State; readonly digest: string };
 
-export function pausedDigest({ run, lists }: PausedRun): string {
-  return recordDigest(lists, { ...run, outcome: JSON.stringify(run.outcome) });
+/** What a decision on it begins with. */
+export function madeOf({ run, lists, made }: PausedRun): Made {
+  return (
+    made ?? {
+      state: stateOf(JSON.parse(`[${lists.replaceAll('\n', ',')}]`).flat()),
+      digest: recordDigest(lists, { ...run, outcome: JSON.stringify(run.outcome) }),
+    }
+  );
 }
 
 /** The longest runs, by their events, that are remembered. */
@@ -28,29 +32,35 @@ const LONGEST = 16_384;
 /** How many. */
 const MOST = 32;
 
-type Beginning = { readonly store: Store; readonly create?: NewRun; readonly paused?: PausedRun };
+type Beginning = {
+  readonly store: Store;
+  readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+  readonly create?: NewRun;
+  readonly paused?: PausedRun;
+};
 
 /** What this process has written of a run, as long as that is all there is. Nothing is kept for stores that do not compare. */
 export class Written {
+  readonly #run: Beginning['run'];
   #lists: string | undefined;
-  #last: Append | undefined;
-  #made: { readonly lists: string; readonly state: State } | undefined;
+  #paused: PausedRun | undefined;
   #making: NodeJS.Immediate | undefined;
 
-  constructor({ store, create, paused }: Beginning) {
+  constructor({ store, run, create, paused }: Beginning) {
+    this.#run = run;
     if (store.comparesRecords) this.#lists = create ? '' : paused?.lists;
   }
 
   /** It is on its way. While the store is at work, what a decision begins with is made. */
   send(append: Append): void {
-    const lists = append.status === 'waiting' ? this.#with(append) : undefined;
     clearImmediate(this.#making);
-    if (lists !== undefined) this.#making = setImmediate(() => this.#make(lists));
+    this.#paused = this.#pausedAfter(append);
+    if (this.#paused) this.#making = setImmediate(() => this.#make());
   }
 
-  #make(lists: string): void {
+  #make(): void {
     try {
-      this.#made = { lists, state: pausedState({ lists }) };
+      if (this.#paused) this.#paused = { ...this.#paused, made: madeOf(this.#paused) };
     } catch {
       // Whoever decides on it finds out, and reads it.
     }
@@ -59,15 +69,7 @@ export class Written {
   /** It is on record. */
   add(append: Append): void {
     clearImmediate(this.#making);
-    this.#last = append;
     this.#lists = this.#with(append);
-  }
-
-  #with({ events }: Append): string | undefined {
-    if (this.#lists === undefined) return undefined;
-    const list = eventsText(events);
-    const lists = this.#lists === '' ? list : `${this.#lists}\n${list}`;
-    return lists.length > LONGEST ? undefined : lists;
   }
 
   /** Others have written, too. */
@@ -76,11 +78,23 @@ export class Written {
   }
 
   /** The run as it waits; undefined if it does not, is too long, or others have written in it. */
-  paused({ id, agent, startedBy }: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>): PausedRun | undefined {
-    if (this.#lists === undefined || this.#last?.status !== 'waiting') return undefined;
-    const { expectedVersion, events, hash, status, outcome } = this.#last;
-    const run = { id, agent, startedBy, version: expectedVersion + events.length, hash, status, outcome };
-    return { run, lists: this.#lists, state: this.#made?.lists === this.#lists ? this.#made.state : undefined };
+  get paused(): PausedRun | undefined {
+    return this.#paused?.lists === this.#lists ? this.#paused : undefined;
+  }
+
+  #pausedAfter(append: Append): PausedRun | undefined {
+    const lists = append.status === 'waiting' ? this.#with(append) : undefined;
+    if (lists === undefined) return undefined;
+    const { id, agent, startedBy } = this.#run;
+    const { expectedVersion, events, hash, status, outcome } = append;
+    return { run: { id, agent, startedBy, version: expectedVersion + events.length, hash, status, outcome }, lists };
+  }
+
+  #with({ events }: Append): string | undefined {
+    if (this.#lists === undefined) return undefined;
+    const list = eventsText(events);
+    const lists = this.#lists === '' ? list : `${this.#lists}\n${list}`;
+    return lists.length > LONGEST ? undefined : lists;
   }
 }
 
