@@ -72,7 +72,8 @@ class Worker {
     this.id = id;
     this.p = fork(path.join(ROOT, 'worker.mjs'), [id, file], {
       env: ENV,
-      execArgv: ['--expose-gc', '--max-old-space-size=8192'],
+      // Others have their rounds in between. V8 takes that for a process without work, and throws its compiled code away.
+      execArgv: ['--expose-gc', '--max-old-space-size=8192', '--no-memory-reducer', '--no-flush-bytecode'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.ready = this.reply();
