@@ -19,7 +19,7 @@ import { type PausedRun, PausedRuns } from './paused.ts';
 import { Renewals } from './renewals.ts';
 import { type Rest, restOf } from './rest.ts';
 import type { NewRun, Store } from './store.ts';
-import { isLost, isStale } from './store-errors.ts';
+import { isAway, isLost, isStale } from './store-errors.ts';
 import { StoreTime } from './store-time.ts';
 import { leave, type StartedRun, TakingUp } from './taking-up.ts';
 import { TellingLate } from './telling-late.ts';
@@ -318,7 +318,9 @@ export class Drives {
     // Others were first all the same: what came of the calls is told as it would have been without the error.
     if (isStale(rest) || isLost(rest)) return this.#stopped(agent, run, journal, context, rest);
     if (rest === 'again') await this.#again(journal.runId, context);
-    // Where even that cannot be written, the claim lapses and a worker takes the run up.
+    // Where even that cannot be written, the claim lapses and a worker takes the run up. What the calls came to is known here
+    // alone until then.
+    if (isAway(rest)) run.onLate?.(journal.unwritten);
     if (journal.isRefused) await this.#failAnew(agent, journal, error).catch(() => undefined);
     return true;
   }

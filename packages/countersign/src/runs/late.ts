@@ -68,7 +68,7 @@ export function warnOfForgotten(runId: string, late: LateResult, isGone = false)
 export function warnOfUntold(runId: string, late: LateResult, error: unknown): void {
   const { callId, path } = leafOf(late, []);
   const named = [...path, callId].join(', ');
-  const message = `Call ${named} of run ${runId} has ended after the run was taken over, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
+  const message = `Call ${named} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
   warn(message, 'store-failed');
 }
 

@@ -1,5 +1,5 @@
 // Results that come after a run was taken over: only of the try that is on record, and only from who started it.
-import { countersign, memoryStore, NotPerformed, type Store, type ToolConfig } from 'countersign';
+import { countersign, memoryStore, NotPerformed, ProviderError, type Store, type ToolConfig } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -363,5 +363,69 @@ describe('a result that comes after its doubt was settled', () => {
     await wake('paid');
     expect(await late()).toEqual([{ type: 'output', output: 'paid' }]);
     expect((await two.runs.get('run')).status).toBe('cancelled');
+  });
+});
+
+describe('a result that a store was away for, for longer than a write is tried', () => {
+  /** A payment that is done while the store is away, and a journal that has given up. */
+  async function givenUp() {
+    let now = 1_800_000_000_000;
+    let isAway = false;
+    const kept = memoryStore({ now: () => now });
+    const away = new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
+    const unlessAway = <Given extends unknown[], T>(act: (...given: Given) => Promise<T>) => {
+      return async (...given: Given): Promise<T> => {
+        if (isAway) throw away;
+        return act(...given);
+      };
+    };
+    const names = ['append', 'read', 'renew', 'release', 'claim'] as const;
+    const changes = Object.fromEntries(names.map((name) => [name, unlessAway(kept[name].bind(kept) as never)]));
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: {} }] },
+    );
+    const ai = countersign({ model, store: changedStore(kept, changes), clock: () => now, retry: false });
+    let paid = 0;
+    const pay = ai.defineTool({ name: 'pay', description: '' }, () => {
+      isAway = true;
+      // As long as the store is away, time passes with every look at it.
+      setTimeout(() => (now += 31_000), 20);
+      paid += 1;
+      return 'paid';
+    });
+    await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+    expect(await ai.runs.rested('run')).toMatchObject({ status: 'failed' });
+    const settled = async () => (await kept.read('run'))?.events.filter(({ type }) => type === 'call-settled');
+    expect(await settled()).toEqual([]);
+    const back = () => {
+      isAway = false;
+    };
+    const pass = () => (now += 60_000);
+    return { runs: ai.runs, back, pass, settled, paid: () => paid };
+  }
+
+  test('is on record once it is back, and nobody is asked', async () => {
+    const { runs, back, pass, settled, paid } = await givenUp();
+    back();
+    await eventually(async () => expect(await settled()).toMatchObject([{ result: { output: 'paid' } }]));
+    await runs.settled();
+    pass();
+    const worker = runs.work({ pollMs: 5 });
+    expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+    await worker.stop();
+    expect(paid()).toBe(1);
+    expect(await runs.interrupts({ settled: true })).toMatchObject({ items: [] });
+    expect(await runs.verify('run')).toMatchObject({ ok: true });
+  });
+
+  test('is told of by the process where it does not come back', async () => {
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+    const { runs, pass } = await givenUp();
+    pass();
+    await runs.stop();
+    expect(await warned).toMatchObject({
+      name: 'CountersignWarning',
+      message: expect.stringMatching(/has ended.*could not be recorded: The store is away/),
+    });
   });
 });
