@@ -343,13 +343,18 @@ test.for([6, 7] as const)(
   },
 );
 
-test('what this client does itself is not fetched a second time', async () => {
+/** A chat that hears of what others do, and whose first card was just approved; nothing is answered yet. */
+async function approvedWhileWatched() {
   const first = card();
   await chat([first], { watch: true });
   const watch = await site.asked('GET', '/watch');
   watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
   await button('Approve').click();
-  const asked = await site.asked();
+  return { first, watch, asked: await site.asked() };
+}
+
+test('what this client does itself is not fetched a second time', async () => {
+  const { first, watch, asked } = await approvedWhileWatched();
   watch.send([{ status: 'done', version: 7, pending: [] }], false);
   asked.send(wentOn([decided(first)], 'Paid.'));
   await page.getByText('Paid.').waitFor();
@@ -370,12 +375,7 @@ test.for([
   'an answer that %s too soon, %s the run is told to be over, after %i chunks, is fetched',
   async ([, order, chunks, isCut]) => {
     const passing = await withClock();
-    const first = card();
-    await chat([first], { watch: true });
-    const watch = await site.asked('GET', '/watch');
-    watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
-    await button('Approve').click();
-    const asked = await site.asked();
+    const { first, watch, asked } = await approvedWhileWatched();
     const over = () => watch.send([{ status: 'done', version: 7, pending: [] }], false);
     if (order === 'before') {
       over();
@@ -422,12 +422,7 @@ test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is aske
 
 test('the answer of a run that fails is not asked for again and again', async () => {
   const passing = await withClock();
-  const first = card();
-  await chat([first], { watch: true });
-  const watch = await site.asked('GET', '/watch');
-  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
-  await button('Approve').click();
-  const asked = await site.asked();
+  const { first, watch, asked } = await approvedWhileWatched();
   asked.send([...wentOn([decided(first)], 'Paid.').slice(0, -2), { type: 'error', errorText: 'It failed.' }]);
   await page.getByTestId('status').getByText('error').waitFor();
   watch.send([{ status: 'failed', version: 7, pending: [] }], false);
@@ -479,12 +474,7 @@ test('nobody is watched for while the tab is hidden', async () => {
 });
 
 test('what an event tells during a stream, and the stream does not bring, is fetched after it', async () => {
-  const first = card();
-  await chat([first], { watch: true });
-  const watch = await site.asked('GET', '/watch');
-  watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
-  await button('Approve').click();
-  const asked = await site.asked();
+  const { first, watch, asked } = await approvedWhileWatched();
   watch.send([{ status: 'waiting', version: 7, pending: ['run:2'] }], false);
   await nothingMore();
   asked.send(wentOn([decided(first)], 'Paid.'));
