@@ -166,15 +166,21 @@ async function advance(
   if (matched.length === 0 && !words?.now) return drives.clock();
   // Looking at the decision may have taken until after the deadline.
   const at = drives.clock();
-  for (const [key, { card }] of decided) refuseExpired(key, card, at);
   const decideAndSay = (run: Run, settling: Settling, say: Say | undefined): void => {
     // What is said to a deadline that has passed is said after it.
     if (say) expireCards(run, settling, at);
     applyDecisions(run, matched, resume.metadata);
     say?.(run);
   };
-  // If it cannot be said, also where that comes later, nothing is decided either.
-  if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
+  try {
+    for (const [key, { card }] of decided) refuseExpired(key, card, at);
+    // If it cannot be said, also where that comes later, nothing is decided either.
+    if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
+  } catch (error) {
+    // Only what is on record says why not: others may have changed it since.
+    if (paused) return 'stale-version';
+    throw error;
+  }
   const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
   const chunks = options.onChunk && holdChunks(options.onChunk);
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };

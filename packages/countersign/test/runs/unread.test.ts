@@ -279,6 +279,22 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
   });
 });
 
+describe('where others were first', () => {
+  test('what cannot be said is told of what is on record', async () => {
+    const store = memoryStore();
+    const here = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
+    const there = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
+    await here.pause();
+    const [first, second] = (await here.runs.interrupts()).items;
+    if (!first || !second) throw new Error('Two were asked.');
+    await there.runs.decide(second.id, 'approve');
+    await there.runs.settled();
+    const resume = { approve: [here.pay.approve(first.part)] };
+    await here.clerk.generate({ runId: 'run', resume, prompt: 'Thanks.', whilePending: 'refuse' });
+    expect([here.paid, there.paid]).toEqual([[1], [2]]);
+  });
+});
+
 const OF_RUN = "WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'run')";
 const tampered: readonly (readonly [string, string])[] = [
   ['an amount', `UPDATE countersign_event SET events = replace(events, '"amount":5', '"amount":9') ${OF_RUN}`],
