@@ -16,7 +16,7 @@ import {
 } from './decision.ts';
 import type { Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
-import { holdChunks } from './held-chunks.ts';
+import { holdNews } from './held-news.ts';
 import { madeOf, type PausedRun } from './paused.ts';
 import { unknownInterrupt, unknownRun } from './run-id.ts';
 import type { DecideOptions } from './run-options.ts';
@@ -182,7 +182,7 @@ async function advance(
     throw error;
   }
   const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
-  const chunks = options.onChunk && holdChunks(options.onChunk);
+  const chunks = options.onChunk && holdNews(options.onChunk);
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
   const agent = drives.agent(record.agent);
   const { run, journal } = drives.open(record, state, agent, {

@@ -1,7 +1,7 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
 import { messageOf, UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
-import type { Limits } from '../core/next.ts';
+import { type Limits, next } from '../core/next.ts';
 import type { State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
@@ -11,6 +11,7 @@ import { isThenable } from '../loop/options.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { expireCards } from './expiry.ts';
+import { holdNews } from './held-news.ts';
 import { Journal } from './journal.ts';
 import type { JournalOptions } from './journal-options.ts';
 import { Live, tellBoth } from './live.ts';
@@ -67,6 +68,14 @@ type OpenOptions = {
 
 /** Empty once the run rests: V8 may keep what a map once had until the next full collection. */
 type Driven = { readonly rest: Promise<Rest | undefined>; journal: Journal | undefined };
+
+/** What others may refuse is heard of once it is on record. */
+function listening(onEvent: (event: RunEvent) => void, journal: Journal, waits: boolean): (event: RunEvent) => void {
+  if (!waits) return guarded(onEvent);
+  const { hear, release } = holdNews(onEvent);
+  journal.begun.then(release, () => undefined);
+  return hear;
+}
 
 export class Drives {
   readonly live = new Live();
@@ -150,8 +159,8 @@ export class Drives {
       onStale: how.onStale ?? 'absorb',
       claim: how.claim ?? (how.held === undefined ? 'take' : 'hold'),
     });
-    const { onEvent } = agent;
-    const run = new Run(state, { sink: journal, ...(emit && { emit }), ...(onEvent && { onEvent: guarded(onEvent) }) });
+    const onEvent = agent.onEvent && listening(agent.onEvent, journal, how.onStale === 'fail');
+    const run = new Run(state, { sink: journal, ...(emit && { emit }), ...(onEvent && { onEvent }) });
     journal.attach(run);
     return { run, journal };
   }
@@ -267,6 +276,8 @@ export class Drives {
       for (;;) {
         // What cannot be known to be too late is left to whoever looks next.
         if (this.#time.isKnown || (await this.#toldTime())) expireCards(run, journal, this.clock());
+        // A body waits for the record. A model would be told at once of what the store has not compared yet.
+        if (journal.isUnread && next(run.state, agent.limits).do === 'call-model') await journal.recorded();
         await drive(run, driver).catch((error: unknown) => {
           throw interrupted(error, run);
         });

@@ -128,6 +128,11 @@ export class Journal implements Sink {
     return this.#written.paused;
   }
 
+  /** What is gone on from is only remembered: the store has not compared it yet. */
+  get isUnread(): boolean {
+    return this.#paused !== undefined;
+  }
+
   /** It failed before its first append was durable. */
   get neverBegan(): boolean {
     return this.#failure !== undefined && !this.#hasBegun;

@@ -24,7 +24,7 @@ import { changesOf } from './changes.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
 import type { DecisionInput } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives } from './drives.ts';
-import { holdChunks } from './held-chunks.ts';
+import { holdNews } from './held-news.ts';
 import { eachAlone } from './left-out.ts';
 import type { LiveChunk } from './live.ts';
 import type { Notes } from './notes.ts';
@@ -76,7 +76,7 @@ export class Runs {
     const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
     const state = newState();
     const how = { create, onStale: 'fail', claim: 'enter' } as const;
-    const chunks = options.onChunk && holdChunks(options.onChunk);
+    const chunks = options.onChunk && holdNews(options.onChunk);
     const record = { ...create, version: 0, hash: chainStart(create) };
     const { run, journal } = this.#drives.open(record, state, agent, { ...how, emit: chunks?.hear });
     run.record(event({ type: 'user-spoke', messages: says }));

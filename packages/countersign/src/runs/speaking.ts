@@ -6,7 +6,7 @@ import { checkChain } from './chain.ts';
 import { type Changes, changesOf } from './changes.ts';
 import type { DriveOptions, Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
-import { holdChunks } from './held-chunks.ts';
+import { holdNews } from './held-news.ts';
 import { unknownRun } from './run-id.ts';
 import type { LoadedRun, RunRecord, Store } from './store.ts';
 import { refusalOf } from './store-errors.ts';
@@ -50,7 +50,7 @@ async function says(
 ) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
-  const chunks = options.onChunk && holdChunks(options.onChunk);
+  const chunks = options.onChunk && holdNews(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });
   const at = drives.clock();
   const expireAndSay = (run: Run, settling: Settling): void => {

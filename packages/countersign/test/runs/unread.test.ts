@@ -280,6 +280,29 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
 });
 
 describe('where others were first', () => {
+  test.each(['approve', 'reject', { type: 'respond', output: 'paid' }] as const)(
+    'nobody hears of what came second, and no model is called: %j',
+    async (decision) => {
+      const store = memoryStore();
+      const heard: string[] = [];
+      let replies = 0;
+      const model = scriptedModel(({ messages }) => {
+        replies += 1;
+        return messages.at(-1)?.role === 'tool' ? 'Paid.' : calls(5);
+      });
+      const ai = countersign({ model, store });
+      const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+      const onEvent = ({ type }: { readonly type: string }) => void heard.push(type);
+      await ai.defineAgent({ name: 'clerk', tools: [pay], onEvent }).start('Pay.', { runId: 'run' });
+      const { pending } = await ai.runs.rested('run');
+      await bank(store).runs.cancel('run');
+      const before = { heard: [...heard], replies };
+      expect(await outcome(ai.runs.decide(pending[0] ?? '', decision))).toBe('already-decided');
+      await ai.runs.settled();
+      expect({ heard, replies }).toEqual(before);
+    },
+  );
+
   test('what cannot be said is told of what is on record', async () => {
     const store = memoryStore();
     const here = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
