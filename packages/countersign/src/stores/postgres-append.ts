@@ -222,10 +222,10 @@ function allWait({ interrupt }: Tables, { takes, settles }: Shape, { of, settled
     = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
 }
 
-/** Held against the record of this moment: see `recordDigest`. */
+/** Held against the record of this moment, as it would be read: see `recordDigest`. */
 function isUnchanged({ event }: Tables, { takes }: Shape, { of }: Given): string {
   const lists = `(SELECT string_agg(e.events, E'\\n')
-    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq ORDER BY version) e)`;
+    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > 0 ORDER BY version) e)`;
   const lines = `concat_ws(E'\\n', r.hash, r.status, r.outcome, to_json(r.agent)::text,
     coalesce(to_json(r.started_by)::text, 'null'), ${lists})`;
   const is = `encode(sha256(convert_to(${lines}, 'UTF8')), 'hex') = ${of('unchanged')}`;

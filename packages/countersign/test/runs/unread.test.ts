@@ -326,6 +326,10 @@ const tampered: readonly (readonly [string, string])[] = [
   ['the last bracket', `UPDATE countersign_event SET events = substr(events, 1, length(events) - 1) || ')' ${OF_RUN}`],
   ['a line end before', `UPDATE countersign_event SET events = '\n' || events ${OF_RUN}`],
   ['a list more', `UPDATE countersign_event SET events = events || '[]' ${OF_RUN}`],
+  [
+    'where the first list stands',
+    `UPDATE countersign_event SET version = 0 ${OF_RUN} AND version = (SELECT min(version) FROM countersign_event)`,
+  ],
   ['nothing left', `DELETE FROM countersign_event ${OF_RUN}`],
   ['the agent', "UPDATE countersign_run SET agent = 'other' WHERE id = 'run'"],
   ['who started it', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'run'"],
