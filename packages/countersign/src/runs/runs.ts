@@ -189,11 +189,18 @@ export class Runs {
     return startWorker(this.#store, this.#drives, options, this.#reminding);
   }
 
-  /** How the run stands once this process rests with it, told without asking the store where this process drives it. */
+  /**
+   * How the run stands once this process rests with it, told without asking the store where this process drives it. Where
+   * it has lost the run by then, that is how it stands on record: it may be `running`, and perhaps nobody drives it.
+   */
   async rested(runId: string): Promise<Rest> {
-    const rest = await this.#drives.rested(runId);
-    if (rest) return rest;
-    const { id, status, text, pending } = await this.wait(runId);
+    let isLost = false;
+    for (let resting = this.#drives.rested(runId); resting !== undefined; resting = this.#drives.driven(runId)) {
+      const rest = await resting;
+      if (rest) return rest;
+      isLost = true;
+    }
+    const { id, status, text, pending } = await (isLost ? this.get(runId) : this.wait(runId));
     return { id, status, text, pending };
   }
 

@@ -2,7 +2,7 @@
 // nothing undone that nobody else would do.
 import { countersign, memoryStore, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
 type Body = (signal: AbortSignal) => Promise<string>;
@@ -89,4 +89,25 @@ test.each([
   await two.runs.settled();
   mine.resolve('Mine.');
   expect(await rested).toMatchObject(stands);
+});
+
+test('a process that has lost a run which nobody else drives tells so, and does not wait', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const kept = memoryStore({ now: clock });
+  const store = changedStore(kept, {
+    append: async (append) => {
+      const appended = await kept.append(append);
+      // The process was stopped before it heard that the start is on record.
+      if (append.events.some(({ type }) => type === 'call-started')) now += 2 * 60_000;
+      return appended;
+    },
+  });
+  const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }]);
+  const ai = countersign({ model, store, clock, leaseMs: 60_000, retry: false });
+  const paid = vi.fn(() => 'paid');
+  const pay = ai.defineTool({ name: 'pay', description: '' }, paid);
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  expect(await ai.runs.rested('run')).toMatchObject({ status: 'running' });
+  expect(paid).not.toHaveBeenCalled();
 });
