@@ -15,6 +15,8 @@ let chats = 0;
 beforeAll(async () => {
   const model = scriptedModel(({ messages }) => {
     const last = messages.at(-1);
+    const begun = JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content);
+    if (last?.role === 'tool' && begun.includes('say nothing')) return '';
     if (last?.role === 'tool')
       return `Then: ${JSON.stringify(last.content.flatMap((part) => ('toolResponse' in part ? [part.toolResponse.output] : [])))}`;
     const said = last?.content.map((part) => ('text' in part ? part.text : '')).join('') ?? '';
@@ -127,4 +129,19 @@ test('a rejection tells the model why', async () => {
   await page.getByText('Reason: too dear').first().waitFor();
   await page.getByText(/Then: .*too dear/).waitFor();
   expect(ledger).toEqual([]);
+});
+
+test('an answer that ends with nothing is whole, and not fetched again', async () => {
+  const page = await site.open();
+  await page.clock.install();
+  const fetched: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'GET') fetched.push(new URL(request.url()).pathname);
+  });
+  await show(page, { is: 'chat', version: 7, watch: true, messages: [], id: 'silent' });
+  await say(page, 'Pay the butcher and say nothing.');
+  await button(page, 'Approve').click();
+  await page.getByTestId('decided').getByText('Approved by demo').waitFor();
+  await page.clock.runFor(60_000);
+  expect(fetched.filter((path) => path.endsWith('/stream'))).toEqual([]);
 });

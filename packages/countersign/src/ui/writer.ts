@@ -64,17 +64,19 @@ export class ChatWriter {
     yield* this.#stepTo((current?.steps.length ?? 0) - 1);
   }
 
-  /** The end of the stream; a client that posts by itself must not find every call of the last step answered. */
+  /**
+   * The end of the stream; a client that posts by itself must not find every call of the last step answered. A step in which
+   * nothing comes is not noticed by any client.
+   */
   *end(finishReason: string): Generator<ChatChunk> {
-    const last = this.#picture.current?.steps.at(-1) ?? [];
-    const tools = last.filter((piece) => piece.type === 'tool');
+    const last = this.#picture.current?.steps.at(-1);
+    const tools = last?.filter((piece) => piece.type === 'tool') ?? [];
     if (tools.length > 0 && tools.every(({ at }) => isEnded(at))) {
       if (this.#stepIsOpen) yield { type: 'finish-step' };
       yield { type: 'start-step' };
-      // A step that nothing follows is not noticed by any client.
-      yield { type: 'data-end', id: 'end', data: { finishReason } };
       this.#stepIsOpen = true;
-    }
+      yield endOf(finishReason);
+    } else if (last?.every(isSilent)) yield endOf(finishReason);
     if (this.#stepIsOpen) yield { type: 'finish-step' };
     this.#stepIsOpen = false;
     yield { type: 'finish', ...(this.#options.client > 5 && { finishReason }) };
@@ -210,6 +212,11 @@ export class ChatWriter {
     return { type: 'tool-approval-request', approvalId, toolCallId };
   }
 }
+
+const endOf = (finishReason: string): ChatChunk => ({ type: 'data-end', id: 'end', data: { finishReason } });
+
+/** Nothing of it is sent. */
+const isSilent = (piece: Piece): boolean => 'text' in piece && piece.text === '';
 
 /** For clients that know no denial. */
 function deniedText({ name, cards }: ToolPiece): string {

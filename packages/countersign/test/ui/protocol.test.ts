@@ -74,6 +74,16 @@ for (const stored of [true, false])
         expect(posts).toHaveLength(2);
       });
 
+      test('a last reply with nothing in it is the end also for a client that posts by itself', async () => {
+        const { url, posts } = await serveChat({ script: [PAY, '', 'Nobody hears this.'], ...options });
+        const client = createClient(version, { api: url, auto: true });
+        await client.say('Pay bob 500');
+        await approve(client, version, true);
+        expect(client.tools).toMatchObject([{ state: 'output-available' }]);
+        expect(client.last.parts).toContainEqual({ type: 'data-end', id: 'end', data: { finishReason: 'stop' } });
+        expect(posts).toHaveLength(2);
+      });
+
       test('a rejection tells the model, and the tool does not run', async () => {
         const { url, ledger, model, posts } = await serveChat({ script: [PAY, 'Not paid.'], ...options });
         const client = createClient(version, { api: url, auto: true });
