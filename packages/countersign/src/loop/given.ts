@@ -78,6 +78,7 @@ function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
         run.record(wentOn(events));
       },
       flushed: () => mustHold(run, call),
+      isHeld: () => run.mayAct(),
     },
     late,
   };
@@ -131,5 +132,6 @@ function note(run: Run, { id, name }: Call, noted: RunEvent): void {
  * that is over.
  */
 async function mustHold(run: Run, call: Call): Promise<void> {
-  if (run.isStored && (!(await run.isDurable()) || !isGoingOn(run, call.id))) throw new LostSignal(call.name);
+  if (run.isStored && !((await run.isDurable()) && isGoingOn(run, call.id) && run.mayAct()))
+    throw new LostSignal(call.name);
 }

@@ -175,7 +175,7 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
   };
   run.record(event({ type: 'call-started', callId: due.id, ...said }));
   // Nobody may act on a start that is not on record, or after an end that is.
-  if (run.isStored && (!(await run.isDurable()) || run.state.ended)) return;
+  if (run.isStored && (!(await run.isDurable()) || run.state.ended || !run.mayAct())) return;
   // What others decided meanwhile comes with it.
   const call = (run.isStored && callOf(run.state, due.id)) || due;
   // Before the body, which may change what it is given.

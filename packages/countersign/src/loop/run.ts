@@ -97,6 +97,11 @@ export class Run {
     }
   }
 
+  /** Asked right before something is done: between what is awaited, others do their work, and it may take long. */
+  mayAct(): boolean {
+    return !this.#closed && (this.#sink?.isHeld() ?? true);
+  }
+
   get isStored(): boolean {
     return this.#sink !== undefined;
   }

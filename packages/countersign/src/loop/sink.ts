@@ -8,6 +8,8 @@ export type Sink = {
   write(events: readonly RunEvent[]): void;
   /** Resolves once everything written is durable; rejects if it cannot become so. */
   flushed(): Promise<void>;
+  /** Asked right before something is done: false if others may have the run by now. */
+  isHeld(): boolean;
 };
 
 /** Where a conversation inside a call of a stored run is kept, and what is on record of it. */

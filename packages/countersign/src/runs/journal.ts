@@ -153,9 +153,14 @@ export class Journal implements Sink {
   /** As `recorded`, and the claim is still held: what follows may act. */
   async flushed(): Promise<void> {
     await this.recorded();
+    this.isHeld();
+    this.#throwFailure();
+  }
+
+  isHeld(): boolean {
     // Asleep for longer than the claim lasts: somebody else may have taken the run since.
     if (this.#holds && this.#options.clock() >= this.#heldUntil) this.#fail(claimLapsed(this.#options.run.id));
-    this.#throwFailure();
+    return !this.#failure;
   }
 
   /**

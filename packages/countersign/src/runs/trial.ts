@@ -9,4 +9,4 @@ export function tryOut(runId: string, state: State, act: (run: Run, settling: Se
   act(new Run(state, { sink: NOWHERE }), { runId, settle: () => undefined });
 }
 
-const NOWHERE: Sink = { write: () => undefined, flushed: async () => undefined };
+const NOWHERE: Sink = { write: () => undefined, flushed: async () => undefined, isHeld: () => true };

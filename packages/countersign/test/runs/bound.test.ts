@@ -56,6 +56,7 @@ async function deployedInDoubt(before: z.ZodType, after: z.ZodType) {
   await old.clerk.start('Pay.', { runId: 'run' });
   await old.runs.wait('run');
   await old.runs.decide((await cardOf(old)).id, 'approve');
+  await eventually(() => expect(paid).toHaveLength(1));
   lapse();
   const next = deploy(after, { idempotent: true });
   await next.runs.drive('run');

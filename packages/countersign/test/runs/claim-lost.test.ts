@@ -111,3 +111,49 @@ test('a process that has lost a run which nobody else drives tells so, and does 
   expect(await ai.runs.rested('run')).toMatchObject({ status: 'running' });
   expect(paid).not.toHaveBeenCalled();
 });
+
+const isStart = (events: unknown): boolean =>
+  Array.isArray(events) && events.some(({ type, inside }) => type === 'call-started' && !inside);
+
+test.each([
+  ['a call', false],
+  ['a call inside a sub-agent', true],
+])('the body of %s is not begun after a claim has lapsed, however late that is', async (_, isInside) => {
+  const begunAfter: number[] = [];
+  // In whichever of the turns between the answer of the store and the body the process is held up.
+  for (let turns = 0; turns < 60; turns++) {
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    let isLapsed = false;
+    const lapse = (left: number): void => {
+      if (left > 0) return queueMicrotask(() => lapse(left - 1));
+      now += 2 * 60_000;
+      isLapsed = true;
+    };
+    const kept = memoryStore({ now: clock });
+    const store = changedStore(kept, {
+      append: async (append) => {
+        const appended = await kept.append(append);
+        if (append.events.some((event) => isStart('inside' in event ? event.inside : [event]))) lapse(turns);
+        return appended;
+      },
+    });
+    const model = scriptedModel([
+      ...(isInside ? [{ calls: [{ name: 'teller', input: { prompt: 'Pay.' } }] }] : []),
+      { calls: [{ name: 'pay', ref: 'p', input: {} }] },
+      'Done.',
+      'Done.',
+    ]);
+    const ai = countersign({ model, store, clock, leaseMs: 60_000, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => {
+      if (isLapsed) begunAfter.push(turns);
+      return 'paid';
+    });
+    const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
+    await ai.defineAgent({ name: 'clerk', tools: isInside ? [teller] : [pay] }).start('Pay.', { runId: 'run' });
+    const { pending } = await ai.runs.rested('run');
+    await ai.runs.decide(pending[0] ?? '', 'approve', { by: 'bob' });
+    await ai.runs.settled();
+  }
+  expect(begunAfter).toEqual([]);
+});

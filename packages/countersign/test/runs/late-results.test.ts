@@ -24,6 +24,7 @@ function processes(
   const store = memoryStore({ now: clock });
   const paid: string[] = [];
   const mayReturn = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
   const open = (isFirst: boolean) => {
     const model = scriptedModel(({ messages }) =>
       messages.some(({ role }) => role === 'tool')
@@ -32,6 +33,7 @@ function processes(
     );
     const ai = countersign({ model, store, clock, leaseMs: isFirst ? LEASE_MS : SHORT_LEASE_MS, retry: false });
     const pay = ai.defineTool({ name: 'pay', description: '', ...config, ...(isFirst && first) }, async () => {
+      if (isFirst) begun.resolve();
       if (isFirst) return stuck();
       paid.push('paid');
       await mayReturn.promise;
@@ -48,7 +50,10 @@ function processes(
     const before = renew.mock.calls.length;
     await eventually(() => expect(renew.mock.calls.length).toBeGreaterThan(before + 1));
   };
-  return { one: open(true), two: open(false), lapse: () => (now += 2 * LEASE_MS), paid, mayReturn, results, seen };
+  /** The body of the first has begun. */
+  const hasBegun = () => begun.promise;
+  const lapse = () => (now += 2 * LEASE_MS);
+  return { one: open(true), two: open(false), lapse, hasBegun, paid, mayReturn, results, seen };
 }
 
 /** The second takes over and pays; what the first says when it wakes up, in the middle of that, is not heard. */
@@ -253,8 +258,9 @@ describe('a result that comes after its doubt was settled', () => {
   async function inDoubt(beside: readonly { readonly name: string }[] = []) {
     const stuck = Promise.withResolvers<unknown>();
     const world = processes({}, () => stuck.promise, {}, beside);
-    const { one, two, lapse, mayReturn } = world;
+    const { one, two, lapse, hasBegun, mayReturn } = world;
     await one.clerk.start('Pay.', { runId: 'run' });
+    await hasBegun();
     lapse();
     await two.runs.drive('run');
     const { items } = await two.runs.wait('run').then(() => two.runs.interrupts({ kind: 'unknown-outcome' }));
@@ -292,8 +298,9 @@ describe('a result that comes after its doubt was settled', () => {
     const stuck = Promise.withResolvers<unknown>();
     const beside = status === 'waiting' ? [{ name: 'ask' }] : [];
     const world = processes({}, () => stuck.promise, {}, beside);
-    const { one, two, lapse, paid, mayReturn } = world;
+    const { one, two, lapse, hasBegun, paid, mayReturn } = world;
     await one.clerk.start('Pay.', { runId: 'run' });
+    await hasBegun();
     lapse();
     await two.runs.drive('run');
     const { items } = await two.runs.wait('run').then(() => two.runs.interrupts({ kind: 'unknown-outcome' }));
