@@ -277,7 +277,8 @@ export class Drives {
         // What cannot be known to be too late is left to whoever looks next.
         if (this.#time.isKnown || (await this.#toldTime())) expireCards(run, journal, this.clock());
         // A body waits for the record. A model would be told at once of what the store has not compared yet.
-        if (journal.isUnread && next(run.state, agent.limits).do === 'call-model') await journal.recorded();
+        if (journal.written.compared !== undefined && next(run.state, agent.limits).do === 'call-model')
+          await journal.recorded();
         await drive(run, driver).catch((error: unknown) => {
           throw interrupted(error, run);
         });
@@ -285,7 +286,7 @@ export class Drives {
         if (failure) throw callFailed(failure, run);
         const rest = await journal.finish(this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
-        if (rest === 'done' && journal.paused) this.paused.remember(journal.paused);
+        if (rest === 'done') this.paused.remember(journal.written.paused);
         if (rest !== 'more') return false;
       }
     } catch (error) {

@@ -8,7 +8,7 @@ import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import type { JournalOptions } from './journal-options.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
-import { madeOf, type PausedRun, Written } from './paused.ts';
+import { Written } from './paused.ts';
 import { project, statusOf } from './projection.ts';
 import type { Append, ClaimHow, NewRun, StoredEvent } from './store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from './store-errors.ts';
@@ -25,8 +25,7 @@ export class Journal implements Sink {
   #version: number;
   #hash: string;
   #create: NewRun | undefined;
-  #paused: PausedRun | undefined;
-  readonly #written: Written;
+  readonly written: Written;
   #onStale: 'absorb' | 'fail';
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun: boolean;
@@ -49,8 +48,7 @@ export class Journal implements Sink {
     this.#version = options.run.version;
     this.#hash = options.run.hash;
     this.#create = options.create;
-    this.#paused = options.paused;
-    this.#written = new Written(options);
+    this.written = new Written(options);
     this.#onStale = options.onStale;
     this.#holds = options.claim === 'hold';
     this.#hasBegun = this.#holds;
@@ -121,16 +119,6 @@ export class Journal implements Sink {
   async recorded(): Promise<void> {
     await this.#inTurn(() => this.#flush('hold'));
     this.#throwFailure();
-  }
-
-  /** The run as it waits for a person, where this process knows that without reading it. */
-  get paused(): PausedRun | undefined {
-    return this.#written.paused;
-  }
-
-  /** What is gone on from is only remembered: the store has not compared it yet. */
-  get isUnread(): boolean {
-    return this.#paused !== undefined;
   }
 
   /** It failed before its first append was durable. */
@@ -260,7 +248,7 @@ export class Journal implements Sink {
       const asked = clock();
       try {
         const writing = store.append(append);
-        this.#written.send(append);
+        this.written.send(append);
         const { claimed } = await writing;
         this.#appended(append, after, claimed, asked);
         return true;
@@ -297,7 +285,7 @@ export class Journal implements Sink {
       runId: run.id,
       expectedVersion: this.#version,
       ...(this.#create && { create: this.#create }),
-      ...(this.#paused && { unchanged: madeOf(this.#paused).digest }),
+      ...(this.written.compared !== undefined && { unchanged: this.written.compared }),
       events,
       hash: linkNew(this.#hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
@@ -335,8 +323,7 @@ export class Journal implements Sink {
     this.#version += events.length;
     this.#hash = hash;
     this.#create = undefined;
-    this.#paused = undefined;
-    this.#written.add(append);
+    this.written.add(append);
     this.#hasBegun = true;
     this.#begun.resolve();
     // From now on facts are written that stay true whatever others record meanwhile.
@@ -357,7 +344,7 @@ export class Journal implements Sink {
     if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
-    if (loaded.events.length > 0) this.#written.end();
+    if (loaded.events.length > 0) this.written.end();
     this.#version = loaded.run.version;
     this.#hash = hash;
     if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);

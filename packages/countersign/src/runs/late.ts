@@ -55,10 +55,14 @@ export function isForgotten(late: LateResult, known: State, recorded: readonly R
   return isForgotten(late.inside[0] as LateResult, insideState(started), past);
 }
 
+function nameOf(late: LateResult): string {
+  const { callId, path } = leafOf(late, []);
+  return [...path, callId].join(', ');
+}
+
 /** `isGone`: nothing of the run is known any more. It may have been deleted, too. */
 export function warnOfForgotten(runId: string, late: LateResult, isGone = false): void {
-  const { callId, path } = leafOf(late, []);
-  const call = [...path, callId].join(', ');
+  const call = nameOf(late);
   const message = isGone
     ? `The store does not know run ${runId} any more, as after a backup was restored or the run was deleted. Its call ${call} has ended, which cannot be recorded. Look at what it did.`
     : `The store has forgotten that call ${call} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again, or whether it has acted twice.`;
@@ -66,9 +70,7 @@ export function warnOfForgotten(runId: string, late: LateResult, isGone = false)
 }
 
 export function warnOfUntold(runId: string, late: LateResult, error: unknown): void {
-  const { callId, path } = leafOf(late, []);
-  const named = [...path, callId].join(', ');
-  const message = `Call ${named} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
+  const message = `Call ${nameOf(late)} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
   warn(message, 'store-failed');
 }
 

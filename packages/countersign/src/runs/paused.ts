@@ -42,13 +42,20 @@ type Beginning = {
 /** What this process has written of a run, as long as that is all there is. Nothing is kept for stores that do not compare. */
 export class Written {
   readonly #run: Beginning['run'];
+  #compared: string | undefined;
   #lists: string | undefined;
   #paused: PausedRun | undefined;
   #making: NodeJS.Immediate | undefined;
 
   constructor({ store, run, create, paused }: Beginning) {
     this.#run = run;
+    this.#compared = paused && madeOf(paused).digest;
     if (store.comparesRecords) this.#lists = create ? '' : paused?.lists;
+  }
+
+  /** What the store is to compare with the first append, since nobody has read it; undefined once it has. */
+  get compared(): string | undefined {
+    return this.#compared;
   }
 
   /** It is on its way. While the store is at work, what a decision begins with is made. */
@@ -69,6 +76,7 @@ export class Written {
   /** It is on record. */
   add(append: Append): void {
     clearImmediate(this.#making);
+    this.#compared = undefined;
     this.#lists = this.#with(append);
   }
 
@@ -101,7 +109,8 @@ export class Written {
 export class PausedRuns {
   readonly #runs = new Map<string, PausedRun>();
 
-  remember(paused: PausedRun): void {
+  remember(paused: PausedRun | undefined): void {
+    if (!paused) return;
     const { id } = paused.run;
     this.#runs.delete(id);
     this.#runs.set(id, paused);

@@ -20,6 +20,14 @@ import {
   world,
 } from './kit.ts';
 
+/** A body that says that it has begun, and comes to what the bank says. */
+function asksBank(effects: string[], bank: { readonly promise: Promise<string> }) {
+  return () => {
+    effects.push('pay');
+    return bank.promise;
+  };
+}
+
 /** The first process is stuck in two bodies; the second one takes over, and a person is asked about both. */
 async function twoInDoubt(where: Where) {
   const { open, takeOver, effects, store } = world();
@@ -262,10 +270,7 @@ test.each(EVERYWHERE)(
     const { open, takeOver, effects } = world();
     const bank = Promise.withResolvers<string>();
     const define: Define = (ai) => {
-      const pay = tool(ai, 'pay', () => {
-        effects.push('pay');
-        return bank.promise;
-      });
+      const pay = tool(ai, 'pay', asksBank(effects, bank));
       return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
     };
     const one = open(define);
@@ -289,11 +294,7 @@ test.each(EVERYWHERE)(
     const { open, takeOver, effects, store } = world();
     const bank = Promise.withResolvers<string>();
     const define: Define = (ai) => {
-      const body = () => {
-        effects.push('pay');
-        return bank.promise;
-      };
-      return placed(ai, where, { tools: [tool(ai, 'pay', body)], model: script([[call('pay')]]) });
+      return placed(ai, where, { tools: [tool(ai, 'pay', asksBank(effects, bank))], model: script([[call('pay')]]) });
     };
     const one = open(define);
     const { id } = await one.root.start('Go');
@@ -328,11 +329,7 @@ describe.each(EVERYWHERE)(
       const { open, takeOver, effects, store } = world();
       const bank = Promise.withResolvers<string>();
       const define: Define = (ai) => {
-        const body = () => {
-          effects.push('pay');
-          return bank.promise;
-        };
-        const tools = [tool(ai, 'pay', body), question(ai, 'color')];
+        const tools = [tool(ai, 'pay', asksBank(effects, bank)), question(ai, 'color')];
         return placed(ai, where, { tools, model: script([[call('pay')], [call('color')]]) });
       };
       const one = open(define);
@@ -401,11 +398,8 @@ test.each([
     return look.promise;
   };
   const define: Define = (ai) => {
-    const body = () => {
-      effects.push('pay');
-      return bank.promise;
-    };
-    return placed(ai, 'inside', { tools: [tool(ai, 'pay', body, { verify })], model: script([[call('pay')]]) });
+    const pay = tool(ai, 'pay', asksBank(effects, bank), { verify });
+    return placed(ai, 'inside', { tools: [pay], model: script([[call('pay')]]) });
   };
   const one = open(define);
   const { id } = await one.root.start('Go');

@@ -407,6 +407,19 @@ describe.runIf(postgres)('a migration that waits for a table', () => {
   });
 });
 
+/** A run on a pool of one connection, which somebody else has taken out of it. */
+async function taken() {
+  const url = await freshDatabase();
+  const pool = poolOn(url, 1);
+  const store = postgresStore(pool);
+  await store.append(creation('run'));
+  const close = async () => {
+    await store.close();
+    await pool.end();
+  };
+  return { url, store, client: await pool.connect(), close };
+}
+
 describe.runIf(postgres)('a pool that others use, too', () => {
   test.each([
     ['open', 'BEGIN'],
@@ -431,11 +444,7 @@ describe.runIf(postgres)('a pool that others use, too', () => {
   });
 
   test('acknowledges nothing that was written behind a BEGIN which nobody awaited', async () => {
-    const url = await freshDatabase();
-    const pool = poolOn(url, 1);
-    const store = postgresStore(pool);
-    await store.append(creation('run'));
-    const client = await pool.connect();
+    const { url, store, client, close } = await taken();
     void client.query('BEGIN');
     client.release();
     await expect(store.append(addition('run', 1))).rejects.toMatchObject({
@@ -446,26 +455,18 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     expect((await store.read('run'))?.run.version).toBe(1);
     await store.append(addition('run', 1));
     expect(await onServer(url, 'SELECT version FROM countersign_run')).toEqual([{ version: 2 }]);
-    await store.close();
-    await pool.end();
+    await close();
   });
-});
 
-describe.runIf(postgres)('a pool whose user awaits nothing', () => {
   test('gives the next one another connection than that of a transaction that fails meanwhile', async () => {
-    const url = await freshDatabase();
-    const pool = poolOn(url, 1);
-    const store = postgresStore(pool);
-    await store.append(creation('run'));
-    const client = await pool.connect();
+    const { url, store, client, close } = await taken();
     void client.query('BEGIN');
     const failing = client.query('SELECT 1 / 0').catch(() => undefined);
     client.release();
     await store.append(addition('run', 1));
     await failing;
     expect(await onServer(url, 'SELECT version FROM countersign_run')).toEqual([{ version: 2 }]);
-    await store.close();
-    await pool.end();
+    await close();
   });
 });
 
