@@ -10,6 +10,7 @@ import type { JournalOptions } from './journal-options.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { Written } from './paused.ts';
 import { project, statusOf } from './projection.ts';
+import { atMost, MOST_RENEWALS } from './renewals.ts';
 import type { Append, ClaimHow, NewRun, StoredEvent } from './store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from './store-errors.ts';
 
@@ -38,6 +39,7 @@ export class Journal implements Sink {
   /** What still comes, such as from a body that ran on after an end, is recorded, but the claim is not taken again. */
   #gaveUp: boolean;
   #heldUntil: number;
+  readonly #renewing = atMost(MOST_RENEWALS);
   readonly #settlements = new Map<string, Json>();
   readonly #lost = new AbortController();
 
@@ -212,10 +214,11 @@ export class Journal implements Sink {
     if (!this.holds) return;
     const asked = clock();
     try {
-      if (await store.renew(run.id, token, leaseMs)) {
-        this.#heldUntil = asked + leaseMs;
-        await this.look();
-      } else this.#fail(claimLapsed(run.id));
+      const renewed = await this.#renewing(() => store.renew(run.id, token, leaseMs));
+      if (renewed === false) this.#fail(claimLapsed(run.id));
+      if (!renewed) return;
+      this.#heldUntil = asked + leaseMs;
+      await this.look();
     } catch {
       // A store that is away may be back before the claim lapses; the next write tells.
     }

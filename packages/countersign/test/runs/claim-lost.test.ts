@@ -1,5 +1,6 @@
 // What a process that drives a run does when another comes in between: it stops what it may not finish, and leaves
 // nothing undone that nobody else would do.
+import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
@@ -35,6 +36,58 @@ test('a body is told to stop once its claim turns out to be lost', async () => {
   await clerk.start('Pay.', { runId: 'run' });
   await told.promise;
   await runs.settled();
+});
+
+/** A run whose body waits, and whose renewals are answered or not. */
+async function renewing(answers: (asked: number) => boolean, leaseMs: number) {
+  const kept = memoryStore();
+  const asked: string[] = [];
+  const renew: Store['renew'] = async (...given) => {
+    asked.push(given[0]);
+    return answers(asked.length) ? kept.renew(...given) : new Promise<never>(() => undefined);
+  };
+  const done = Promise.withResolvers<string>();
+  const store = changedStore(kept, { renew });
+  const { clerk, runs } = bank(store, () => done.promise, { needsApproval: false, leaseMs });
+  await clerk.start('Pay.', { runId: 'run' });
+  return { asked, done, runs };
+}
+
+test('renewals that get no answer do not pile up', async () => {
+  const { asked, done, runs } = await renewing(() => false, 60);
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  await delay(200);
+  expect(asked).toHaveLength(2);
+  done.resolve('paid');
+  await runs.settled();
+});
+
+test('one renewal that gets no answer does not keep the next from keeping the claim', async () => {
+  const { asked, done, runs } = await renewing((number) => number > 1, 600);
+  await vi.waitFor(() => expect(asked.length).toBeGreaterThan(4), { timeout: 5_000 });
+  done.resolve('paid');
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+});
+
+test('a claim is renewed while something is being written that takes long', async () => {
+  const kept = memoryStore();
+  let renewed = 0;
+  const written = Promise.withResolvers<void>();
+  const store = changedStore(kept, {
+    renew: async (...given) => {
+      renewed += 1;
+      return kept.renew(...given);
+    },
+    append: async (append) => {
+      if (append.events.some(({ type }) => type === 'call-settled')) await written.promise;
+      return kept.append(append);
+    },
+  });
+  const { clerk, runs } = bank(store, async () => 'paid', { needsApproval: false, leaseMs: 600 });
+  await clerk.start('Pay.', { runId: 'run' });
+  await vi.waitFor(() => expect(renewed).toBeGreaterThan(4), { timeout: 5_000 });
+  written.resolve();
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
 
 test('what is decided in the moment in which a process gives a run up is done by that process', async () => {
