@@ -8,7 +8,7 @@ import { isToolRequest, type Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import type { Chunk } from './chunk.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { checkValues, type GenerateOptions, optionsBut, withDefaults } from './options.ts';
+import { checkValues, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
@@ -72,7 +72,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   start: Starter,
 ): Agent<InferOutput<O>> {
   const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
-  const run: Generate = (options, within) => {
+  const run: Generate = async (options, within) => {
     if (options?.runId !== undefined) refuseFixed(name, options);
     return generate(withDefaults(defaults, options), within);
   };
@@ -114,6 +114,7 @@ const START_KEYS = keysOf<StartOptions>({ runId: true, context: true, by: true }
 
 /** A stored run goes on wherever it is driven, so what it is driven with belongs to its agent. */
 function refuseFixed(agent: string, options: GenerateOptions): void {
+  refuseMessages(options);
   const given = FIXED.filter((key) => options[key] !== undefined);
   if (given.length === 0) return;
   const message = `${given.join(', ')}: a stored run is driven as its agent says. Set it where ${agent} is defined.`;

@@ -4,7 +4,7 @@ import { CountersignError, UsageError } from '../core/errors.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { type Content, type GenerateOptions, optionsBut, withDefaults } from './options.ts';
+import { type Content, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 
 /** What is fixed for the whole chat; `messages` are where it begins. */
@@ -26,18 +26,22 @@ export class Chat {
 
   constructor(generate: (options: GenerateOptions) => Promise<GenerateResponse>, options: ChatOptions = {}) {
     refuseUnknownKeys('A chat', options, CHAT_KEYS);
+    refuseMessages(options);
     const { messages = [], ...rest } = options;
     this.#generate = generate;
     this.#options = rest;
     this.#messages = [...messages];
   }
 
-  /** The conversation so far. Save it, and begin a chat with it to go on elsewhere. */
+  /**
+   * The conversation so far. Save it, and begin a chat with it to go on elsewhere.
+   * Of a stored one, that of the last response: `ai.runs.get` has what is in the store.
+   */
   get messages(): Message[] {
     return this.#messages;
   }
 
-  /** The questions that wait for a decision. */
+  /** The questions in these messages that wait for a decision. */
   get interrupts(): readonly ToolRequestPart[] {
     return pendingParts(this.#messages);
   }
@@ -56,7 +60,10 @@ export class Chat {
 
   async #send(options: SendOptions): Promise<GenerateResponse> {
     try {
-      const response = await this.#generate({ ...withDefaults(this.#options, options), messages: this.#messages });
+      const asked = withDefaults(this.#options, options);
+      // Those of a stored conversation are in the store.
+      const from = asked.runId === undefined && { messages: this.#messages };
+      const response = await this.#generate({ ...asked, ...from });
       this.#messages = response.messages;
       return response;
     } catch (error) {

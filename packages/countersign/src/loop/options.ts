@@ -90,6 +90,14 @@ export function checkOptions<O extends SchemaInput>(given: string | GenerateOpti
   return options as GenerateOptions<O>;
 }
 
+/** A stored run has its messages in the store. Others beside it would not be read, and what they say would be lost. */
+export function refuseMessages({ runId, messages }: Pick<GenerateOptions, 'runId' | 'messages'>): void {
+  if (runId === undefined || messages === undefined) return;
+  const message =
+    '`messages`: a stored run has its own. Say what is new with `prompt`, or begin one with agent.start({ messages }, { runId }).';
+  throw new UsageError('invalid-options', { runId, options: ['messages'] }, message);
+}
+
 /** What is undefined is as if it were not given: it takes the place of no default. */
 export function withDefaults<Defaults extends object, Options extends object>(
   defaults: Defaults,

@@ -33,6 +33,26 @@ test.each([
   expect((await runs.list()).items).toEqual([]);
 });
 
+describe('messages beside a runId are refused, and nothing is said', () => {
+  const messages = [{ role: 'user', content: [{ text: 'Pay.' }] }] as const;
+  const refused = { code: 'invalid-options', message: expect.stringContaining('start({ messages }') };
+
+  test('by generate, whether the run is there or not', async () => {
+    const { runs, admin } = office();
+    await expect(admin.generate({ runId: 'chat', messages })).rejects.toMatchObject(refused);
+    expect((await runs.list()).items).toEqual([]);
+    await admin.generate({ runId: 'chat', prompt: 'Pay.' });
+    await expect(admin.generate({ runId: 'chat', messages })).rejects.toMatchObject(refused);
+    await expect(admin.generate({ runId: 'chat', messages, prompt: 'Now.' })).rejects.toMatchObject(refused);
+    expect((await runs.get('chat')).pending).toHaveLength(1);
+  });
+
+  test('by a chat', () => {
+    const { admin } = office();
+    expect(() => admin.chat({ runId: 'chat', messages })).toThrow(expect.objectContaining(refused));
+  });
+});
+
 test('an agent does not speak or decide in a run of another', async () => {
   const { runs, admin, bot, ran } = office();
   const { interrupts } = await admin.chat({ runId: 'chat' }).send('Pay.');
