@@ -39,6 +39,7 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
     ['interrupt', () => interrupt(any({ ...pay, needsApproval: true }))],
     ['defineAgent', () => ai().defineAgent(any({ name: 'clerk', needsApproval: true }))],
     ['defineAgent, of what generate takes', () => ai().defineAgent(any({ name: 'clerk', returnToolRequests: true }))],
+    ['defineAgent, of one run', () => ai().defineAgent(any({ name: 'clerk', runId: 'run' }))],
     ['definePrompt', () => ai().definePrompt(any({ name: 'p', prompt: 'x', maxTurn: 1 }))],
     ['countersign', () => countersign(any({ lease: 1 }))],
     ['retry', () => countersign({ retry: any({ retries: 1 }) })],

@@ -18,7 +18,7 @@ import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
 export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
   GenerateOptions<O>,
-  'prompt' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'onChunk' | 'returnToolRequests'
+  'prompt' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'runId' | 'onChunk' | 'returnToolRequests'
 > & {
   readonly name: string;
   /** What another agent is told of this one when it is among its tools. */
@@ -104,7 +104,17 @@ export function checkAgentConfig(config: AgentConfig): void {
 }
 
 const AGENT_KEYS = keysOf<AgentConfig>({
-  ...optionsBut('prompt', 'messages', 'resume', 'toolResponses', 'abortSignal', 'onChunk', 'returnToolRequests'),
+  // With a `runId`, all that it is asked as a sub-agent would go on in another run, and the root would wait for nobody.
+  ...optionsBut(
+    'prompt',
+    'messages',
+    'resume',
+    'toolResponses',
+    'abortSignal',
+    'runId',
+    'onChunk',
+    'returnToolRequests',
+  ),
   name: true,
   description: true,
   inputSchema: true,
