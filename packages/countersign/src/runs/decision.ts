@@ -11,7 +11,7 @@ import {
 import { UsageError } from '../core/errors.ts';
 import { DEADLINE } from '../core/event.ts';
 import { refsOf } from '../core/inside.ts';
-import { isObject, type Json, type JsonObject, toJson } from '../core/json.ts';
+import { copyOf, isObject, type Json, type JsonObject, toJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from '../loop/decisions.ts';
@@ -78,6 +78,12 @@ export function decisionPart(
       return { verb: 'restart', part: restart(part, decision.resumed, { ...signed, ...replaceInput }) };
     }
   }
+}
+
+/** As it is now, whatever the caller changes in it later. What it lacks, or should not have, is found when it is read. */
+export function saidNow(decision: DecisionInput): DecisionInput {
+  if (!isObject(decision) || Object.getPrototypeOf(decision) !== Object.prototype) return decision;
+  return Object.fromEntries(Object.entries(decision).map(([key, value]) => [key, copyOf(value)])) as DecisionInput;
 }
 
 /** Callers without types, and those who pass on what they were sent, may give anything. */

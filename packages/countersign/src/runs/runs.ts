@@ -19,10 +19,11 @@ import {
   checkSigned,
 } from './asked.ts';
 import { cancelled } from './cancelling.ts';
+import { runIdOf } from './card.ts';
 import { brokenChain, chainStart, tamperedRun } from './chain.ts';
 import { changesOf } from './changes.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
-import type { DecisionInput } from './decision.ts';
+import { type DecisionInput, saidNow } from './decision.ts';
 import type { AgentPort, DriveOptions, Drives } from './drives.ts';
 import { holdNews } from './held-news.ts';
 import { eachAlone } from './left-out.ts';
@@ -44,6 +45,7 @@ import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { type Stats, type StatsOptions, statsQuery } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
+import { Turns } from './turns.ts';
 import { interruptView, type RunInterrupt, type RunView, viewOf } from './view.ts';
 import { ENDED, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -54,6 +56,7 @@ export class Runs {
   readonly #drives: Drives;
   readonly #desk: { readonly store: Store; readonly drives: Drives };
   readonly #reminding: RemindersOptions | undefined;
+  readonly #turns = new Turns();
 
   constructor(store: Store, drives: Drives, reminding?: RemindersOptions) {
     this.#store = store;
@@ -117,7 +120,9 @@ export class Runs {
    */
   async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
     askedDecide('`decide`', options);
-    return decideOne(this.#desk, askedId('interruptId', interruptId), decision, options);
+    const id = askedId('interruptId', interruptId);
+    const [said, given] = [saidNow(decision), { ...options }];
+    return this.#turns.take(runIdOf(id), () => decideOne(this.#desk, id, said, given));
   }
 
   /**
@@ -128,7 +133,9 @@ export class Runs {
   async resume(runId: string, resume: Resume, options: DecideOptions & { readonly say?: Say } = {}): Promise<boolean> {
     const { say: _, ...decides } = options;
     askedDecide('`resume`', decides);
-    return decideSeveral(this.#desk, askedId('runId', runId), resume, options);
+    const id = askedId('runId', runId);
+    const given = { ...options };
+    return this.#turns.take(id, () => decideSeveral(this.#desk, id, resume, given));
   }
 
   /**

@@ -55,6 +55,20 @@ describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadlin
   });
 });
 
+test('a decision is what it was when it was made, whatever the caller does with it afterwards', async () => {
+  const { runs, paid, clerk } = bank();
+  await clerk.start('Pay.', { runId: 'run' });
+  const { pending } = await runs.wait('run');
+  const decision = { type: 'approve' as const, edit: { amount: 7 } };
+  const options = { by: 'ada', note: 'less' };
+  const deciding = runs.decide(pending[0] ?? '', decision, options);
+  decision.edit.amount = 7_000;
+  options.by = 'eve';
+  expect(await deciding).toMatchObject({ by: 'ada', decision: { edit: { amount: 7 } } });
+  await runs.wait('run', { until: 'end' });
+  expect(paid).toEqual([7]);
+});
+
 describe('who decided is on record', () => {
   test('where the answer was built by hand', async () => {
     const { runs, asker } = bank();

@@ -1,0 +1,86 @@
+// Many who decide on one run at the same moment: each is heard, and none keeps the others waiting.
+import { countersign, memoryStore, type Store, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test, vi } from 'vitest';
+import { Turns } from '../../src/runs/turns.ts';
+import { changedStore } from '../changed-store.ts';
+
+const MANY = 40;
+
+function bank(store: Store) {
+  const paid: number[] = [];
+  const calls = Array.from({ length: MANY }, (_, n) => ({ name: 'pay', input: { n } }));
+  const model = scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? 'Done.' : { calls }));
+  const ai = countersign({ store, model, retry: false });
+  const pay = ai.defineTool(
+    { name: 'pay', description: '', inputSchema: z.object({ n: z.number() }), needsApproval: true },
+    ({ n }) => {
+      paid.push(n);
+      return 'paid';
+    },
+  );
+  return { paid, runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+}
+
+test.each([true, false])(
+  'many decisions at once on one run read it a few times each, driven at once: %s',
+  async (drive) => {
+    const kept = memoryStore();
+    let reads = 0;
+    const store = changedStore(kept, {
+      read: (...given) => {
+        reads += 1;
+        return kept.read(...given);
+      },
+    });
+    const { runs, clerk, paid } = bank(store);
+    await clerk.start('Pay.', { runId: 'run' });
+    const { pending } = await runs.wait('run');
+    reads = 0;
+    const decided = await Promise.all(pending.map((id) => runs.decide(id, 'approve', { drive })));
+    expect(decided.map(({ interruptId }) => interruptId)).toEqual(pending);
+    expect(reads).toBeLessThan(4 * MANY);
+    if (!drive) await runs.drive('run');
+    expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+    expect(paid.toSorted((a, b) => a - b)).toEqual(Array.from({ length: MANY }, (_, n) => n));
+  },
+);
+
+test('whoever comes second on a run is next, and nobody waits for another run', async () => {
+  const turns = new Turns();
+  const first = Promise.withResolvers<string>();
+  const done: string[] = [];
+  const one = turns.take('run', () => first.promise);
+  const two = turns.take('run', async () => done.push('two'));
+  await turns.take('other', async () => done.push('other'));
+  expect(done).toEqual(['other']);
+  first.resolve('one');
+  expect(await one).toBe('one');
+  await two;
+  expect(done).toEqual(['other', 'two']);
+});
+
+test('what fails ends its turn, too', async () => {
+  const turns = new Turns();
+  const one = turns.take('run', () => Promise.reject(new Error('no')));
+  const two = turns.take('run', async () => 'two');
+  await expect(one).rejects.toThrow('no');
+  expect(await two).toBe('two');
+});
+
+test('nobody waits for long behind one that hangs', async () => {
+  vi.useFakeTimers();
+  try {
+    const turns = new Turns();
+    void turns.take('run', () => new Promise(() => undefined));
+    const done: number[] = [];
+    const others = [1, 2, 3].map((n) => turns.take('run', async () => done.push(n)));
+    await vi.advanceTimersByTimeAsync(900);
+    expect(done).toEqual([]);
+    await vi.advanceTimersByTimeAsync(200);
+    await Promise.all(others);
+    expect(done).toEqual([1, 2, 3]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
