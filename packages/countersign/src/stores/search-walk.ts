@@ -30,6 +30,8 @@ export async function walkSearch(
     const last = batch.at(-1);
     if (found.length > limit || last === undefined || rows.length <= AT_ONCE) break;
     after = writeCursor(placeOf(last));
+    // SQLite answers at once: without a turn in between, nothing else would happen until the end of a long list.
+    await new Promise(setImmediate);
   }
   return makePage(found, limit, interruptOf, placeOf);
 }

@@ -181,6 +181,25 @@ describe.runIf(postgres)('on PostgreSQL', () => {
 });
 
 describe('on SQLite', () => {
+  test('a search that looks at every question lets the rest of the process go on', async () => {
+    const store = sqliteStore(':memory:');
+    await Promise.all(
+      Array.from({ length: 2_000 }, (_, index) => {
+        const id = `run-${index}`;
+        return store.append(creation(id, { status: 'waiting', opened: [interrupt(id, id, {})] }));
+      }),
+    );
+    let turns = 0;
+    let next = setImmediate(function turn() {
+      turns += 1;
+      next = setImmediate(turn);
+    });
+    expect((await store.listInterrupts({ search: 'nothing', limit: 50 })).items).toEqual([]);
+    clearImmediate(next);
+    expect(turns).toBeGreaterThan(2);
+    await store.close();
+  });
+
   test('each page of a search is read along an index, in its order', async () => {
     const path = `${folder.path}/${++files}.db`;
     const store = sqliteStore(path);
