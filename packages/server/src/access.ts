@@ -36,7 +36,8 @@ export class Access {
   readonly #log: Log;
   /** Whose run it is never changes, so it is asked for once; the oldest are forgotten. */
   readonly #references = new Map<string, RunReference>();
-  readonly #looks = new Map<string, Promise<readonly RunInterrupt[]>>();
+  readonly #looks: Looks<readonly RunInterrupt[]> = new Map();
+  readonly #finds: Looks<RunReference | undefined> = new Map();
 
   constructor(ai: Countersign, policies: Policies, log: Log) {
     this.#ai = ai;
@@ -93,19 +94,9 @@ export class Access {
   async sees(run: RunReference, person: Person, news?: number): Promise<boolean> {
     if (await this.mayRead(run, person)) return true;
     if (!this.#policies.mayDecide) return false;
-    const items = await (news === undefined ? this.#questions(run.id) : this.#shared(run.id, news));
+    const items = await shared(this.#looks, run.id, news, () => this.#questions(run.id));
     for (const item of items) if (await this.mayDecide(this.#whole(item, null), person)) return true;
     return false;
-  }
-
-  /** Everybody who follows asks this at once when a run has changed: they share one look that began after the change. */
-  #shared(runId: string, news: number): Promise<readonly RunInterrupt[]> {
-    const key = `${news}:${runId}`;
-    const known = this.#looks.get(key);
-    if (known !== undefined) return known;
-    const look = this.#questions(runId).finally(() => setTimeout(() => this.#looks.delete(key), LOOK_MS).unref());
-    this.#looks.set(key, look);
-    return look;
   }
 
   async #questions(runId: string): Promise<readonly RunInterrupt[]> {
@@ -132,10 +123,12 @@ export class Access {
     return { ...card, runId, agent, startedBy, claim };
   }
 
-  /** Undefined if there is no such run. */
-  async reference(runId: string): Promise<RunReference | undefined> {
-    const known = this.#references.get(runId);
-    if (known) return known;
+  /** Undefined if there is no such run. `news`: of the hub, for those who follow. */
+  async reference(runId: string, news?: number): Promise<RunReference | undefined> {
+    return this.#references.get(runId) ?? shared(this.#finds, runId, news, () => this.#find(runId));
+  }
+
+  async #find(runId: string): Promise<RunReference | undefined> {
     const loaded = await this.#ai.runs.find(runId, { after: NO_EVENTS });
     if (!loaded) return undefined;
     const { id, agent, startedBy } = loaded.run;
@@ -147,6 +140,19 @@ export class Access {
     this.#references.set(id, run);
     return run;
   }
+}
+
+type Looks<T> = Map<string, Promise<T>>;
+
+/** Everybody who follows asks this at once when a run has changed: they share one look that began after the change. */
+function shared<T>(looks: Looks<T>, runId: string, news: number | undefined, look: () => Promise<T>): Promise<T> {
+  if (news === undefined) return look();
+  const key = `${news}:${runId}`;
+  const known = looks.get(key);
+  if (known !== undefined) return known;
+  const begun = look().finally(() => setTimeout(() => looks.delete(key), LOOK_MS).unref());
+  looks.set(key, begun);
+  return begun;
 }
 
 const isOwn = (run: Pick<RunReference, 'startedBy'>, person: Person): boolean =>

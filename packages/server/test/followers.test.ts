@@ -99,6 +99,20 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   }
 });
 
+test('100 who follow look once at a run that is new to them, and once at one that is gone', async () => {
+  const counted = countingStore();
+  const server = await startServer({ store: counted.store, worker: false });
+  const [teller, token] = [server.ai.agents.get('teller'), await server.tokenFor('ann')];
+  await teller?.start('hello', { runId: 'gone', by: 'ann' });
+  await server.ai.runs.wait('gone', { until: 'end' });
+  const everybody = await Promise.all(Array.from({ length: 100 }, () => follow(server, token, '/api/v1/changes')));
+  const before = counted.reads();
+  await server.ai.runs.delete('gone');
+  await teller?.start('ask when?', { runId: 'fresh', by: 'ann' });
+  await Promise.all(everybody.map((one) => one.hears('fresh')));
+  expect(counted.reads() - before).toBeLessThan(15);
+});
+
 test('200 who watch a chat cost one watch, one look at what has changed, and nothing while it rests', async () => {
   const counted = countingStore();
   // Signs of life that come later than a look once a second would.

@@ -36,7 +36,7 @@ export async function* changesFor(
       if (taken === 'all') yield { event: 'change', data: { runId: null } };
       else
         for (const runId of taken) {
-          const run = await access.reference(runId);
+          const run = await access.reference(runId, hub.news);
           if (run && (await access.sees(run, person, hub.news))) yield { event: 'change', data: { runId } };
         }
       if (!until.aborted && isEmpty(waiting))
