@@ -7,6 +7,8 @@ import { apiUrl } from '../api/request.ts';
 export type Connection = 'connecting' | 'live' | 'lost';
 
 const TOGETHER_MS = 150;
+/** Answers that take longer are not waited for. */
+const PATIENCE_MS = 5_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 20_000;
 
@@ -25,15 +27,20 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
+  let hasMore = false;
   let failures = 0;
   // What is on the screen may have been read before the first connection stood.
   let missedSome = true;
 
-  // Many changes at once are one refetch, and it comes after the last of them too.
+  // Many changes at once are one refetch, and it comes after the last of them too. It waits for the answers to the one
+  // before: it would call them back, and on a slow line nothing would arrive while much changes.
   function changed() {
-    due ??= setTimeout(() => {
+    hasMore = true;
+    due ??= setTimeout(async () => {
+      hasMore = false;
+      await Promise.race([refetch(client), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
       due = undefined;
-      void refetch(client);
+      if (hasMore) changed();
     }, TOGETHER_MS);
   }
 
@@ -74,6 +81,7 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
     document.removeEventListener('visibilitychange', open);
     window.removeEventListener('online', open);
     clearTimeout(due);
+    hasMore = false;
     close();
   };
 }

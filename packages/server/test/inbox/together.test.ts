@@ -1,4 +1,5 @@
 // Two people at one inbox: claims, decisions of others, and who was first.
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
 
@@ -14,6 +15,28 @@ test('what comes in appears at once', async () => {
     .getByRole('link', { name: /Pay 500/ })
     .waitFor();
   expect(await page.title()).toBe('(1) Inbox · Countersign');
+});
+
+test('what comes in appears on a slow line, too, while much happens', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, 'ada');
+  await list(page).getByText('Nothing waits for you').waitFor();
+  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
+  // Each answer takes longer than it takes until something else has changed.
+  await page.route('**/api/v1/interrupts?*', async (route) => {
+    await delay(1_000);
+    await route.continue().catch(() => undefined);
+  });
+  const over = new AbortController();
+  const busy = (async () => {
+    while (!over.signal.aborted) await Promise.all([desk.start([['look', {}]], 'grace'), delay(100)]);
+  })();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]], 'grace');
+  const came = list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor();
+  await came.finally(() => over.abort());
+  await busy;
 });
 
 test('a claim is shown to the others, and does not lock', async () => {
