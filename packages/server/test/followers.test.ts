@@ -113,6 +113,32 @@ test('100 who follow look once at a run that is new to them, and once at one tha
   expect(counted.reads() - before).toBeLessThan(15);
 });
 
+test('those who ask for the numbers meanwhile share one look that begins after they asked', async () => {
+  const real = memoryStore();
+  const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let looks = 0;
+  const stats: typeof real.stats = async (query) => {
+    looks += 1;
+    if (looks > 1) return real.stats(query);
+    begun.resolve();
+    await release.promise;
+    throw new Error('The first look fails.');
+  };
+  const server = await startServer({ store: changedStore(real, { stats }), worker: false });
+  const [root, ann] = [await server.as('root', { reach: 'all' }), await server.as('ann')];
+  const first = root('GET', '/api/v1/stats');
+  await begun.promise;
+  await begin(ann, server.ai, 'ask when?');
+  const others = Array.from({ length: 20 }, () => root('GET', '/api/v1/stats'));
+  // Whose numbers are others does not wait for them.
+  expect((await ann('GET', '/api/v1/stats')).body.waiting).toBe(1);
+  expect(looks).toBe(2);
+  release.resolve();
+  expect((await first).status).toBe(500);
+  expect((await Promise.all(others)).map(({ body }) => body.waiting)).toEqual(others.map(() => 1));
+  expect(looks).toBe(3);
+});
+
 test('200 who watch a chat cost one watch, one look at what has changed, and nothing while it rests', async () => {
   const counted = countingStore();
   // Signs of life that come later than a look once a second would.

@@ -1,9 +1,11 @@
 // GET /stats: numbers for the dashboard, of the runs that the person may see.
 import { endpoint, json } from '../http/endpoint.ts';
+import { SharedStats } from '../live/shared-stats.ts';
 import { StatsQueryShape, StatsShape } from '../shapes/stats.ts';
 import type { Services } from './services.ts';
 
-export function statsEndpoints({ ai }: Services) {
+export function statsEndpoints({ ai, hub }: Services) {
+  const stats = new SharedStats(ai.runs, hub.closed);
   return [
     endpoint(
       {
@@ -18,7 +20,7 @@ export function statsEndpoints({ ai }: Services) {
         answers: { 200: { description: 'The numbers.', shape: StatsShape } },
       },
       async ({ query: { days = 30 }, person }) =>
-        json(await ai.runs.stats({ days, ...(person.reach !== 'all' && { startedBy: person.id }) })),
+        json(await stats.of({ days, ...(person.reach !== 'all' && { startedBy: person.id }) })),
     ),
   ];
 }
