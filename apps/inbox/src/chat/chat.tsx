@@ -11,6 +11,7 @@ import { Empty } from '../frame/standing.tsx';
 import { NotedCard } from '../inbox/noted-card.tsx';
 import { Composer } from './composer.tsx';
 import { MessageView } from './message-view.tsx';
+import { patientFetch } from './patient-fetch.ts';
 
 type ChatProps = {
   readonly agent: string;
@@ -89,6 +90,7 @@ function useTransport(api: string) {
     () =>
       new DefaultChatTransport<UIMessage>({
         api,
+        fetch: patientFetch,
         headers: { 'x-countersign-channel': 'chat' },
         prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
           body: { ...body, id, trigger, messageId, messages: messages.slice(-1) },

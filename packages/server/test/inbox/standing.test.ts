@@ -63,6 +63,42 @@ test('a server that cannot be reached is told of, with a way to try again', asyn
     .waitFor();
 });
 
+test.for(['before', 'after'])(
+  'what is swallowed %s the server has it is told of, and can be tried again',
+  async (where) => {
+    const desk = await openDesk();
+    const page = await browse(desk, 'ada');
+    await page.clock.install();
+    await page.goto(`${desk.url}/chat/clerk/talk`);
+    const swallowed = '**/api/v1/chat/clerk';
+    await page.route(swallowed, async (route) => {
+      if (where === 'after') await desk.as('ada')('POST', '/api/v1/chat/clerk', route.request().postDataJSON());
+    });
+    await page.getByLabel('Your message').fill('[["pay", {"to":"Northwind","amount":500}]]');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Thinking…').waitFor();
+    if (where === 'after') await expect.poll(() => desk.waiting('talk').catch(() => [])).toHaveLength(1);
+    await page.clock.fastForward(61_000);
+    await page.getByRole('alert').getByText('The answer broke off').waitFor();
+    await page.unroute(swallowed);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+
+    // So is a decision.
+    await page.route(swallowed, async (route) => {
+      if (where === 'after') await desk.as('ada')('POST', '/api/v1/chat/clerk', route.request().postDataJSON());
+    });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    if (where === 'after') await expect.poll(() => desk.done).toHaveLength(1);
+    await page.clock.fastForward(61_000);
+    await page.unroute(swallowed);
+    if (where === 'before') await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('All done.').waitFor();
+    expect(desk.done).toHaveLength(1);
+    expect((await desk.ai.runs.get('talk')).messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+  },
+);
+
 test('a decision that did not reach the server can be made again when it is back', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);

@@ -1,0 +1,37 @@
+// A fetch that gives up when nothing comes any more. The server gives signs of life as long as an answer goes on, and cuts
+// connections on which nothing moves for a minute: after that, something on the way has swallowed it.
+
+const SILENCE_MS = 60_000;
+
+/** Rejects, or breaks the answer off, with an error that is no abort: whoever asked has not given up. */
+export async function patientFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const silence = new AbortController();
+  const give = () => silence.abort(new Error('Nothing came from the server for a minute.'));
+  let timer = setTimeout(give, SILENCE_MS);
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(give, SILENCE_MS);
+  };
+  const end = () => clearTimeout(timer);
+  const signals = [silence.signal, ...(init.signal ? [init.signal] : [])];
+  try {
+    const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) });
+    if (!response.body) {
+      end();
+      return response;
+    }
+    heard();
+    const { status, statusText, headers } = response;
+    const listening = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        heard();
+        controller.enqueue(chunk);
+      },
+      flush: end,
+    });
+    return new Response(response.body.pipeThrough(listening), { status, statusText, headers });
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
