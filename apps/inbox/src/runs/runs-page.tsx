@@ -52,7 +52,7 @@ export default function RunsPage() {
         </select>
         <select
           aria-label="Agent"
-          className="field md:max-w-48"
+          className="field min-w-0 md:max-w-48"
           value={agent}
           onChange={({ target }) => change('agent', target.value)}
         >

@@ -20,6 +20,7 @@ async function violations(page: Page): Promise<readonly string[]> {
 /** One of everything: waiting, claimed, decided, run to its end. */
 async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readonly (readonly [string, string])[] }> {
   const desk = await openDesk();
+  desk.ai.defineAgent({ name: `clerk-of-${'many-departments-'.repeat(6)}`, description: 'Its name is long.' });
   const decided = await desk.start([['pay', { to: 'Birch', amount: 700 }]]);
   const [old = ''] = await desk.waiting(decided);
   await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(old)}/decide`, {
