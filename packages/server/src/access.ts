@@ -180,6 +180,8 @@ export async function keptPage<T, Kept>(
     kept.push(...found);
     if (page.cursor === null || kept.length >= limit) return { items: kept, cursor: page.cursor };
     from = page.cursor;
+    // SQLite answers at once: without a turn in between, nothing else would happen until thousands were looked at.
+    await new Promise(setImmediate);
   }
   return { items: kept, cursor: from ?? null };
 
