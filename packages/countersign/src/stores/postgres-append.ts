@@ -1,5 +1,5 @@
 // Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
-import { asOneRow, mayTake, NOW, waitsIn, watchedBy } from './postgres-conditions.ts';
+import { asOneRow, digestNow, mayTake, NOW, waitsIn, watchedBy } from './postgres-conditions.ts';
 import {
   type EncodedAppend,
   FIELD_TYPES,
@@ -222,13 +222,8 @@ function allWait({ interrupt }: Tables, { takes, settles }: Shape, { of, settled
     = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
 }
 
-/** Held against the record of this moment, as it would be read: see `recordDigest`. */
 function isUnchanged({ event }: Tables, { takes }: Shape, { of }: Given): string {
-  const lists = `(SELECT string_agg(e.events, E'\\n')
-    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > 0 ORDER BY version) e)`;
-  const lines = `concat_ws(E'\\n', r.hash, r.status, r.outcome, to_json(r.agent)::text,
-    coalesce(to_json(r.started_by)::text, 'null'), ${lists})`;
-  const is = `encode(sha256(convert_to(${lines}, 'UTF8')), 'hex') = ${of('unchanged')}`;
+  const is = `${digestNow(event)} = ${of('unchanged')}`;
   return takes === 'one' ? is : `(${of('unchanged')} IS NULL OR ${is})`;
 }
 

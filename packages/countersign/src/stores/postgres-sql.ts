@@ -2,7 +2,7 @@
 import type { RunQuery } from '../runs/store.ts';
 import type { Dialect, Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
-import { asOneRow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
+import { asOneRow, digestNow, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
@@ -71,7 +71,7 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(
         SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
         WHERE ${asOneRow('length(s.id)')} AND ${waitsIn('$1')}
-      ) AS waiting FROM ${run} WHERE id = $1`),
+      ) AS waiting, $3::text IS NULL OR ${digestNow(event)} = $3::text AS unchanged FROM ${run} r WHERE r.id = $1`),
     dialect: {
       columns: INTERRUPT_FIELDS,
       interrupts: interrupt,

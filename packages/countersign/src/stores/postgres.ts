@@ -377,7 +377,7 @@ class PostgresStore implements Store {
   /** Why an append changed nothing, seen from now: a claim that is lost stays lost, and so does a version. */
   async #refusalOf(append: Append): Promise<Error> {
     const ids = append.settled.map(({ id }) => id);
-    const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);
+    const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids, append.unchanged ?? null]);
     return postgresRefusal(append, row) ?? postgresFailure(new Error('others wrote at the same moment'));
   }
 

@@ -76,6 +76,15 @@ export function unchangedContract(everywhere: Check): void {
     await refused(store.append(creation('new', { unchanged })), 'invalid-options');
   });
 
+  check('a question that does not wait is told of only where the record is the same', async ({ store }) => {
+    await store.append(creation('run', { opened: [interrupt('q', 'run')] }));
+    const unchanged = await digestNow(store, 'run');
+    for (const settled of [[{ id: 'gone', settlement: null }], ['q', 'gone'].map((id) => ({ id, settlement: null }))]) {
+      await leavesNothing(store, addition('run', 1, { unchanged, settled }), 'invariant', ['q']);
+      await leavesNothing(store, addition('run', 1, { unchanged: 'another', settled }), 'stale-version', ['q']);
+    }
+  });
+
   check('of many at once, each is compared with its own run', async ({ store }) => {
     const runs = Array.from({ length: 30 }, (_, index) => `run-${index}`);
     for (const runId of runs) await store.append(creation(runId, { opened: [interrupt(`q-${runId}`, runId)] }));

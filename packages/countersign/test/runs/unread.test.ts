@@ -262,6 +262,20 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
     await close();
   });
 
+  test('a question that a restored backup has never heard of is not there, though the run is as long', async () => {
+    const { store, another, change, close } = await open();
+    const here = bank(store);
+    const card = await here.pause();
+    for (const table of ['event', 'interrupt', 'run']) await change(`DELETE FROM countersign_${table}`);
+    const again = await bank(another()).pause();
+    expect(again).not.toBe(card);
+    expect(await outcome(here.runs.decide(card, 'approve'))).toBe('unknown-interrupt');
+    expect(await outcome(here.runs.decide(again, 'approve'))).toBe('decided');
+    await here.runs.settled();
+    expect(here.paid).toEqual([5]);
+    await close();
+  });
+
   test('of decisions here and there at the same moment one counts, and the call runs once', async () => {
     const { store, another, close } = await open();
     const here = bank(store);
