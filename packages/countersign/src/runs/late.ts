@@ -43,9 +43,9 @@ export function isForgotten(late: LateResult, known: State, recorded: readonly R
   const { callId } = late;
   const started = callOf(known, callId);
   if (started?.phase.at !== 'started') return false;
-  const { since, inside } = started.phase;
   // What has acted is told of by itself.
-  if (late.type === 'call-settled' && inside) return false;
+  if (isOfAgent(late, known)) return false;
+  const { since } = started.phase;
   const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
   const starts = ofCall.filter(({ type }) => type === 'call-started');
   // One that was approved again has another time.
@@ -53,6 +53,14 @@ export function isForgotten(late: LateResult, known: State, recorded: readonly R
   if (late.type === 'call-settled') return false;
   const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? eventsInside(event) : []));
   return isForgotten(late.inside[0] as LateResult, insideState(started), past);
+}
+
+/** It is what an agent came to, at whatever depth, and not a body. */
+function isOfAgent(late: LateResult, known: State): boolean {
+  const started = callOf(known, late.callId);
+  if (started?.phase.at !== 'started') return false;
+  if (late.type === 'call-settled') return started.phase.inside === true;
+  return isOfAgent(late.inside[0] as LateResult, insideState(started));
 }
 
 function nameOf(late: LateResult): string {

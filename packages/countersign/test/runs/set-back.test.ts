@@ -124,16 +124,17 @@ test('what is approved again after a store was set back is not settled by the bo
   warnings.mockRestore();
 });
 
-test('a call inside a sub-agent, whose start the store has forgotten, is told of', async () => {
+test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, is told of once', async (deep) => {
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const body = Promise.withResolvers<void>();
   const begun = vi.fn();
   const model = scriptedModel([
-    { calls: [{ name: 'teller', ref: 't', input: { prompt: 'Pay.' } }] },
+    ...Array.from({ length: deep }, (_, index) => ({
+      calls: [{ name: `teller-${deep - index}`, ref: 't', input: { prompt: 'Pay.' } }],
+    })),
     { calls: [{ name: 'pay', ref: 'p', input: {} }] },
-    'Done.',
-    'Done.',
+    ...Array.from({ length: deep + 1 }, () => 'Done.'),
   ]);
   const ai = countersign({ model, store, retry: false });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, async () => {
@@ -141,7 +142,9 @@ test('a call inside a sub-agent, whose start the store has forgotten, is told of
     await body.promise;
     return 'paid';
   });
-  const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
+  let teller = ai.defineAgent({ name: 'teller-1', description: 'Pays.', tools: [pay] });
+  for (let level = 2; level <= deep; level++)
+    teller = ai.defineAgent({ name: `teller-${level}`, description: 'Pays.', tools: [teller] });
   await ai.defineAgent({ name: 'clerk', tools: [teller] }).start('Pay.', { runId: 'run' });
   await ai.runs.wait('run');
   await ai.runs.settled();
