@@ -141,7 +141,7 @@ export class Runs {
   /**
    * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
    */
-  speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<void> {
+  speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<number> {
     return speak(this.#desk, runId, say, options);
   }
 

@@ -18,8 +18,16 @@ export type SpeakOptions = DriveOptions & { readonly signal?: AbortSignal };
 
 type Runs = { readonly store: Store; readonly drives: Drives };
 
-/** Resolves once it is on record. `say` is called again where somebody else was first. */
-export async function speak(runs: Runs, runId: string, say: (run: Run) => void, options: SpeakOptions): Promise<void> {
+/**
+ * Resolves once it is on record, with how many events were there before it. `say` is called again where somebody else was
+ * first.
+ */
+export async function speak(
+  runs: Runs,
+  runId: string,
+  say: (run: Run) => void,
+  options: SpeakOptions,
+): Promise<number> {
   const { store, drives } = runs;
   await drives.tellTime();
   const changes = changesOf(store, runId, options.signal);
@@ -32,7 +40,7 @@ export async function speak(runs: Runs, runId: string, say: (run: Run) => void, 
       if (loaded.run.status === 'running') await comesToRest(runs, loaded.run, changes, options);
       else {
         const refusal = await says(drives, loaded, say, options);
-        if (!refusal) return;
+        if (!refusal) return loaded.run.version;
         if (refusal === 'claim-lost') await untilChanged(drives, runId, changes, options.signal);
       }
     }

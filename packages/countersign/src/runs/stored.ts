@@ -3,6 +3,8 @@ import { type Resume, VERBS } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { messagesOf } from '../core/history.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
+import type { Limits } from '../core/next.ts';
+import type { State } from '../core/state.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
 import { checkOptions, type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
@@ -14,9 +16,11 @@ import { untilAborted } from '../models/abort.ts';
 import { checkChain } from './chain.ts';
 import type { AgentPort } from './drives.ts';
 import { errorOf } from './outcome.ts';
+import { statusOf } from './projection.ts';
 import { unknownRun } from './run-id.ts';
 import type { Runs } from './runs.ts';
-import { errorIn, stateOfRun } from './view.ts';
+import type { LoadedRun } from './store.ts';
+import { errorIn, stateOf, stateOfRun } from './view.ts';
 
 /** Starts a run of the agent; it is driven in this process. */
 export async function startRun(
@@ -68,15 +72,28 @@ export async function converse(
       return decide();
     });
   }
-  if (say && !said) await runs.speak(runId, say, { ...driving, ...signal });
+  const saidAt = say && !said ? await runs.speak(runId, say, { ...driving, ...signal }) : begun ? 0 : undefined;
   // While this process drives it, there is nothing to read.
   await untilAborted(runs.left(runId), abortSignal);
   const loaded = await runs.waited(runId, signal);
-  const state = stateOfRun(loaded);
-  const error = errorIn(loaded.run);
+  const whole = stateOfRun(loaded);
+  const answered = saidAt === undefined ? undefined : answeredTo(loaded, saidAt, agent.limits);
+  const state = answered ?? whole;
+  const error = answered ? undefined : errorIn(loaded.run);
   if (error) throw errorOf(error, { runId, messages: messagesOf(state) });
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   return new GenerateResponse(state, undefined, await readOutput(state, schema, () => messagesOf(state)));
+}
+
+/**
+ * The conversation when what was said then had been answered, where others have spoken since: theirs are other answers.
+ * Undefined if nobody has, or it was not answered before.
+ */
+function answeredTo({ events }: LoadedRun, saidAt: number, limits: Limits): State | undefined {
+  const [, next] = events.flatMap(({ type }, index) => (type === 'user-spoke' && index >= saidAt ? index : []));
+  if (next === undefined) return undefined;
+  const state = stateOf(events.slice(0, next));
+  return statusOf(state, limits) === 'done' ? state : undefined;
 }
 
 function hasDecisions(resume: Resume): boolean {
