@@ -33,6 +33,8 @@ export class Journal implements Sink {
   #queue: StoredEvent[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  /** A write that has not begun yet. */
+  #soon: Promise<unknown> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #restedAt: State | undefined;
   #holds: boolean;
@@ -117,9 +119,13 @@ export class Journal implements Sink {
     this.#settlements.set(key, settlement);
   }
 
-  /** Resolves once everything queued is on record, whoever holds the claim by then. */
+  /** Resolves once everything queued is on record, whoever holds the claim by then. Who asks at once shares one write. */
   async recorded(): Promise<void> {
-    await this.#inTurn(() => this.#flush('hold'));
+    this.#soon ??= this.#inTurn(() => {
+      this.#soon = undefined;
+      return this.#flush('hold');
+    });
+    await this.#soon;
     this.#throwFailure();
   }
 

@@ -191,3 +191,17 @@ test('a model that fails at once leaves a run that failed, not a start that is r
   expect(appends.map(typesOf)).toEqual([['user-spoke', 'run-failed']]);
   expect(await runs.get('run')).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
 });
+
+test('the bodies of many calls do not wait for the results of one another', async () => {
+  const watching = watched();
+  const calls = Array.from({ length: 30 }, (_, amount) => ({ name: 'pay', input: { amount } }));
+  const { clerk, runs, payments } = bank([{ calls }, 'Done.'], watching.store);
+  const chat = clerk.chat({ runId: 'run' });
+  const { interrupts } = await chat.send('Pay all.');
+  watching.appends.length = 0;
+  expect((await chat.send({ resume: { approve: [...interrupts] } })).text).toBe('Done.');
+  expect(payments).toHaveLength(calls.length);
+  // The decisions with all starts, the results, and the end.
+  expect(watching.appends.length).toBeLessThan(6);
+  expect(await runs.verify('run')).toMatchObject({ ok: true });
+});
