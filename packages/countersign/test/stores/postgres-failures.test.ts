@@ -95,7 +95,8 @@ describe.runIf(postgres)('a server that crashes', () => {
 describe.runIf(postgres)('a connection', () => {
   test('that is cut while an append is under way fails, and is not tried again by itself', async () => {
     const url = await freshDatabase();
-    const pool = poolOn(url, 1);
+    // Nobody else listens to its connections: one that is lost must not end the process.
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
     const store = postgresStore(pool);
     await store.append(creation('run'));
     const lock = new pg.Client(url);
@@ -120,7 +121,9 @@ describe.runIf(postgres)('a connection', () => {
     const its = "FROM pg_stat_activity WHERE application_name = 'lost'";
     await onServer(server.url(), `SELECT pg_terminate_backend(pid) ${its}`);
     await until(async () => (await onServer(server.url(), `SELECT ${its}`)).length === 0);
-    await whenBack(() => store.append(addition('run', 1)));
+    // Until the process has heard of it.
+    await delay(200);
+    await store.append(addition('run', 1));
     await store.close();
   });
 
@@ -467,6 +470,28 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     await failing;
     expect(await onServer(url, 'SELECT version FROM countersign_run')).toEqual([{ version: 2 }]);
     await close();
+  });
+});
+
+describe.runIf(postgres)('a connection of a pool that others use, too', () => {
+  test('is given back with as many listeners as it had', async () => {
+    const pool = poolOn(await freshDatabase(), 1);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const listeners = async () => {
+      const client = await pool.connect();
+      const count = client.listenerCount('error');
+      client.release();
+      return count;
+    };
+    const before = await listeners();
+    for (let times = 0; times < 3; times += 1) {
+      await store.read('run');
+      await expect(store.append(creation('run'))).rejects.toMatchObject({ code: 'run-exists' });
+    }
+    expect(await listeners()).toBe(before);
+    await store.close();
+    await pool.end();
   });
 });
 
