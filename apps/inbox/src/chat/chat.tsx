@@ -6,7 +6,7 @@ import { DefaultChatTransport, type UIMessage } from 'ai';
 import { MessageSquare, RefreshCw } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import { agentsQuery, meQuery } from '../api/queries.ts';
-import { apiUrl } from '../api/request.ts';
+import { apiUrl, Refusal } from '../api/request.ts';
 import { Empty } from '../frame/standing.tsx';
 import { NotedCard } from '../inbox/noted-card.tsx';
 import { Composer } from './composer.tsx';
@@ -71,11 +71,17 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
             role="alert"
             className="mb-4 flex flex-wrap items-center justify-between gap-3 rounded-md bg-danger-soft px-3 py-2 text-danger"
           >
-            <p>The answer broke off. Nothing is lost, and nothing will happen twice.</p>
-            <button type="button" className="button" onClick={() => void chat.sendMessage()}>
-              <RefreshCw aria-hidden="true" className="size-4" />
-              Try again
-            </button>
+            {isFinal(error) ? (
+              <p>{error.message}</p>
+            ) : (
+              <>
+                <p>The answer broke off. Nothing is lost, and nothing will happen twice.</p>
+                <button type="button" className="button" onClick={() => void chat.sendMessage()}>
+                  <RefreshCw aria-hidden="true" className="size-4" />
+                  Try again
+                </button>
+              </>
+            )}
           </div>
         )}
       </div>
@@ -90,7 +96,7 @@ function useTransport(api: string) {
     () =>
       new DefaultChatTransport<UIMessage>({
         api,
-        fetch: patientFetch,
+        fetch: answered,
         headers: { 'x-countersign-channel': 'chat' },
         prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
           body: { ...body, id, trigger, messageId, messages: messages.slice(-1) },
@@ -99,6 +105,18 @@ function useTransport(api: string) {
     [api],
   );
 }
+
+/** Rejects with a {@link Refusal} where the server says why it does not answer. */
+async function answered(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await patientFetch(input, init);
+  if (!response.headers.get('content-type')?.startsWith('application/problem+json')) return response;
+  throw new Refusal(response.status, await response.json());
+}
+
+/** These may be answered the next time; all others are refused again. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 429]);
+
+const isFinal = (error: Error): boolean => error instanceof Refusal && error.status < 500 && !PASSING.has(error.status);
 
 type GreetingProps = { readonly agent: string; readonly onSay: (text: string) => void };
 

@@ -99,6 +99,17 @@ test.for(['before', 'after'])(
   },
 );
 
+test('what the chat is refused is told in the words of the server, and not offered again', async () => {
+  const desk = await openDesk({ maySteer: () => false });
+  const runId = await desk.start([['look', {}]]);
+  const page = await browse(desk, 'bob', `/chat/clerk/${runId}`);
+  await page.getByText('All done.').waitFor();
+  await page.getByLabel('Your message').fill('And now?');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('alert').getByText('You may decide in this chat, but not speak in it.').waitFor();
+  expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+});
+
 test('a decision that did not reach the server can be made again when it is back', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
