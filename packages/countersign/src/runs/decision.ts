@@ -80,10 +80,18 @@ export function decisionPart(
   }
 }
 
-/** As it is now, whatever the caller changes in it later. What it lacks, or should not have, is found when it is read. */
+/**
+ * As it is now, whatever the caller changes in it later. What it inherits counts: it would run, and not be on record. What it
+ * lacks, or should not have, is found when it is read.
+ */
 export function saidNow(decision: DecisionInput): DecisionInput {
-  if (!isObject(decision) || Object.getPrototypeOf(decision) !== Object.prototype) return decision;
-  return Object.fromEntries(Object.entries(decision).map(([key, value]) => [key, copyOf(value)])) as DecisionInput;
+  if (!isObject(decision)) return decision;
+  const said: Record<string, unknown> = decision;
+  const inherited = Object.values(FIELDS)
+    .flat()
+    .filter((key) => key in said);
+  const keys = new Set([...Object.keys(said), ...inherited]);
+  return Object.fromEntries([...keys].map((key) => [key, copyOf(said[key])])) as DecisionInput;
 }
 
 /** Callers without types, and those who pass on what they were sent, may give anything. */

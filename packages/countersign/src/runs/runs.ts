@@ -3,6 +3,7 @@
 import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
 import { newState } from '../core/history.ts';
+import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import type { Context } from '../loop/tool.ts';
@@ -134,8 +135,8 @@ export class Runs {
     const { say: _, ...decides } = options;
     askedDecide('`resume`', decides);
     const id = askedId('runId', runId);
-    const given = { ...options };
-    return this.#turns.take(id, () => decideSeveral(this.#desk, id, resume, given));
+    const [said, given] = [copyOf(resume), { ...options }];
+    return this.#turns.take(id, () => decideSeveral(this.#desk, id, said, given));
   }
 
   /**

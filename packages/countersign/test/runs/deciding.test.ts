@@ -55,6 +55,45 @@ describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadlin
   });
 });
 
+test.each([
+  ['inherited', Object.assign(Object.create({ edit: { amount: 9 } }), { type: 'approve' })],
+  [
+    'of a class',
+    new (class {
+      readonly type = 'approve';
+      get edit() {
+        return { amount: 9 };
+      }
+    })(),
+  ],
+])('an edit that is %s is on record, and runs', async (_how, decision) => {
+  const { clerk, runs, paid } = bank();
+  const { id } = await clerk.start('Pay.');
+  const [card = ''] = (await runs.wait(id)).pending;
+  const recorded = { type: 'approve', edit: { amount: 9 } };
+  expect(await runs.decide(card, decision)).toMatchObject({ decision: recorded });
+  await runs.wait(id, { until: 'end' });
+  expect({ paid, settlement: (await runs.interrupt(card)).settlement }).toMatchObject({
+    paid: [9],
+    settlement: { decision: recorded },
+  });
+});
+
+test('what a resumption decides is what it was when it was given', async () => {
+  const { clerk, runs, paid } = bank();
+  const { id } = await clerk.start('Pay.');
+  const [card = ''] = (await runs.wait(id)).pending;
+  const part = structuredClone(approve((await runs.interrupt(card)).part, { edit: { amount: 9 } }));
+  const deciding = runs.resume(id, { approve: [part] });
+  Object.assign(part.toolRequest, { input: { amount: 10 } });
+  await deciding;
+  await runs.wait(id, { until: 'end' });
+  expect({ paid, settlement: (await runs.interrupt(card)).settlement }).toMatchObject({
+    paid: [9],
+    settlement: { decision: { type: 'approve', edit: { amount: 9 } } },
+  });
+});
+
 test('a decision is what it was when it was made, whatever the caller does with it afterwards', async () => {
   const { runs, paid, clerk } = bank();
   await clerk.start('Pay.', { runId: 'run' });
