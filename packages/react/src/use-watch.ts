@@ -50,6 +50,18 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     }
   }, []);
 
+  const lookBack = useCallback(async () => {
+    const { chat, source } = latest.current;
+    setFetching(true);
+    try {
+      await reload(chat, source, () => !isBusy(latest.current.chat.status));
+    } catch {
+      // Only how an earlier question ended is not shown; the next visit shows it.
+    } finally {
+      setFetching(false);
+    }
+  }, []);
+
   // biome-ignore lint/correctness/useExhaustiveDependencies: another chat has other versions.
   useEffect(() => {
     known.current = nothingKnown();
@@ -63,12 +75,17 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     if (owed && differs(owed, latest.current)) return void catchUp(owed);
     // A little later: whoever has sent something hears first that it failed.
     if (owed && brokeOff(owed, latest.current.chat)) known.current.missed ??= { event: owed, failures: 1 };
-    const { missed } = known.current;
+    const { missed, lookedBack } = known.current;
+    const words = wordsPastQuestions(latest.current.chat);
+    if (wanted && !missed && words !== undefined && words !== lookedBack) {
+      known.current.lookedBack = words;
+      return void lookBack();
+    }
     if (!wanted || !missed) return;
     const again = () => void (known.current.missed === missed && catchUp(missed.event));
     const timer = setTimeout(again, pauseMs(missed.failures - 1));
     return () => clearTimeout(timer);
-  }, [busy, wanted, catchUp]);
+  }, [busy, wanted, catchUp, lookBack]);
 
   useEffect(() => {
     if (!wanted) return;
@@ -122,6 +139,8 @@ type Knowledge = {
   fetched: { readonly event: WatchEvent; failed: boolean } | undefined;
   /** What did not come, or broke off. The same version is not told again, so it is fetched again. */
   missed: { readonly event: WatchEvent; readonly failures: number } | undefined;
+  /** The words after which it was looked up what came of the questions before them. */
+  lookedBack: string | undefined;
 };
 
 const nothingKnown = (): Knowledge => ({
@@ -130,6 +149,7 @@ const nothingKnown = (): Knowledge => ({
   owed: undefined,
   fetched: undefined,
   missed: undefined,
+  lookedBack: undefined,
 });
 
 /** How often what came without a failure, and is not whole, is fetched again. */
@@ -190,13 +210,27 @@ function isNewMessage({ messageId }: WatchEvent, { messages }: ChatLike): boolea
   return messageId !== undefined && messages.findLast(({ role }) => role === 'assistant')?.id !== messageId;
 }
 
+/**
+ * The id of the user's last words, if a question before them is shown as if it waited: the answer to the words does not tell
+ * what came of it, and somebody may have approved it just before them.
+ */
+function wordsPastQuestions({ messages, status }: ChatLike): string | undefined {
+  if (status !== 'ready') return undefined;
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const isOpen = messages.slice(0, Math.max(0, last)).some(({ parts }) => parts.some(isPendingCard));
+  return isOpen ? messages[last]?.id : undefined;
+}
+
+const isPendingCard = ({ type, data }: { readonly type: string; readonly data?: unknown }): boolean =>
+  type === 'data-interrupt' && (data as { readonly status?: unknown } | undefined)?.status === 'pending';
+
 /** Loads the conversation as the server has it; false if that cannot be done, or if it is still going on. */
-async function reload(chat: ChatLike, source: WatchSource): Promise<boolean> {
+async function reload(chat: ChatLike, source: WatchSource, mayShow = () => true): Promise<boolean> {
   if (!chat.setMessages) return false;
   const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);
   if (!response.ok) return false;
   const loaded: { readonly status?: unknown; readonly messages?: readonly ChatMessage[] } = await response.json();
-  if (!Array.isArray(loaded.messages)) return false;
+  if (!Array.isArray(loaded.messages) || !mayShow()) return false;
   chat.setMessages(loaded.messages);
   return loaded.status !== 'running';
 }

@@ -264,6 +264,32 @@ test('a question that the user spoke past does not wait any more', async () => {
   expect(await page.getByLabel('Message').isDisabled()).toBe(false);
 });
 
+test('who speaks past a question that was approved elsewhere just before is shown what came of it', async () => {
+  const first = card();
+  await chat([first], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, messageId: 'assistant-1', pending: ['run:1'] }], false);
+  await button('Say it').click();
+  const words = await site.asked();
+  watch.send([{ status: 'done', version: 9, messageId: 'assistant-2', pending: [] }], false);
+  words.send(wentOn([], 'Fine.', 'assistant-2'));
+  const [said, asked] = conversation([decided(first)]);
+  const load = await site.asked('GET', '/api/chat/chat%2F1');
+  load.json({
+    status: 'done',
+    version: 9,
+    messages: [
+      said,
+      { ...asked, parts: [...(asked?.parts ?? []), { type: 'text', text: 'Paid elsewhere.' }] },
+      { id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'Never mind.' }] },
+      { id: 'assistant-2', role: 'assistant', parts: [{ type: 'text', text: 'Fine.' }] },
+    ],
+  });
+  await page.getByText('Paid elsewhere.').waitFor();
+  await settled();
+  await nothingMore();
+});
+
 test('words that could not be sent do not call a question off', async () => {
   const first = card();
   await chat([first]);
