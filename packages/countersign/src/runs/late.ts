@@ -19,6 +19,14 @@ export function lateResults(events: readonly RunEvent[]): readonly LateResult[] 
   });
 }
 
+/** It is what an agent came to, at whatever depth, and not a body. What has acted inside is told of by itself. */
+export function isOfAgent(late: LateResult, known: State): boolean {
+  const started = callOf(known, late.callId);
+  if (started?.phase.at !== 'started') return false;
+  if (late.type === 'call-settled') return started.phase.inside === true;
+  return isOfAgent(late.inside[0] as LateResult, insideState(started));
+}
+
 /**
  * Whether the run still waits for this result, which is of the try that was on record as `known`. `soon`: whoever goes on
  * inside has its own view of it; only once it rests can something be added.
@@ -43,8 +51,6 @@ export function isForgotten(late: LateResult, known: State, recorded: readonly R
   const { callId } = late;
   const started = callOf(known, callId);
   if (started?.phase.at !== 'started') return false;
-  // What has acted is told of by itself.
-  if (isOfAgent(late, known)) return false;
   const { since } = started.phase;
   const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
   const starts = ofCall.filter(({ type }) => type === 'call-started');
@@ -53,14 +59,6 @@ export function isForgotten(late: LateResult, known: State, recorded: readonly R
   if (late.type === 'call-settled') return false;
   const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? eventsInside(event) : []));
   return isForgotten(late.inside[0] as LateResult, insideState(started), past);
-}
-
-/** It is what an agent came to, at whatever depth, and not a body. */
-function isOfAgent(late: LateResult, known: State): boolean {
-  const started = callOf(known, late.callId);
-  if (started?.phase.at !== 'started') return false;
-  if (late.type === 'call-settled') return started.phase.inside === true;
-  return isOfAgent(late.inside[0] as LateResult, insideState(started));
 }
 
 function nameOf(late: LateResult): string {

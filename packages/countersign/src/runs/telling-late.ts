@@ -7,6 +7,7 @@ import {
   endedLate,
   isAwaited,
   isForgotten,
+  isOfAgent,
   type LateResult,
   lateResults,
   timesToldLate,
@@ -71,7 +72,7 @@ export class TellingLate<Agent> {
   }
 
   async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
-    for (const result of lateResults(events))
+    for (const result of lateResults(events).filter((result) => !isOfAgent(result, known)))
       await this.#tellOne({ agent, runId, known, result }).catch((error) => warnOfUntold(runId, result, error));
   }
 

@@ -124,9 +124,8 @@ test('what is approved again after a store was set back is not settled by the bo
   warnings.mockRestore();
 });
 
-test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, is told of once', async (deep) => {
-  const { store, remember, setBack } = twoTimes();
-  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+/** A payment so many sub-agents deep, that is approved after the store has remembered. Its body ends when it is told to. */
+async function deepPaymentOn({ store, remember }: ReturnType<typeof twoTimes>, deep: number) {
   const body = Promise.withResolvers<void>();
   const begun = vi.fn();
   const model = scriptedModel([
@@ -152,12 +151,35 @@ test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, 
   await remember();
   await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
   await vi.waitFor(() => expect(begun).toHaveBeenCalled());
-  setBack();
+  return { ai, card, body };
+}
+
+test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, is told of once', async (deep) => {
+  const times = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const { ai, card, body } = await deepPaymentOn(times, deep);
+  times.setBack();
   body.resolve();
   await ai.runs.settled();
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
     expect.stringMatching(/forgotten that call .* of run run/),
   ]);
   expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([card?.id]);
+  warnings.mockRestore();
+});
+
+test.each([
+  ['is gone from the store', async () => undefined, /does not know run run any more/],
+  ['cannot be read', () => Promise.reject(new Error('It is on fire.')), /could not be recorded: It is on fire/],
+])('a call three sub-agents deep of a run that %s is told of once', async (_how, read, says) => {
+  const times = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const changes: Partial<Store> = {};
+  const { ai, body } = await deepPaymentOn({ ...times, store: changedStore(times.store, changes) }, 3);
+  times.setBack();
+  changes.read = read;
+  body.resolve();
+  await ai.runs.settled();
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([expect.stringMatching(says)]);
   warnings.mockRestore();
 });
