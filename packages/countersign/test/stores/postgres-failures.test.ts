@@ -420,7 +420,7 @@ async function taken() {
     await store.close();
     await pool.end();
   };
-  return { url, store, client: await pool.connect(), close };
+  return { url, store, pool, client: await pool.connect(), close };
 }
 
 describe.runIf(postgres)('a pool that others use, too', () => {
@@ -459,6 +459,36 @@ describe.runIf(postgres)('a pool that others use, too', () => {
     await store.append(addition('run', 1));
     expect(await onServer(url, 'SELECT version FROM countersign_run')).toEqual([{ version: 2 }]);
     await close();
+  });
+
+  test('gives nobody the connection back whose BEGIN was not awaited', async () => {
+    const { store, pool, client, close } = await taken();
+    const before = await client.query('SELECT pg_backend_pid() AS pid');
+    void client.query('BEGIN');
+    client.release();
+    await expect(store.append(addition('run', 1))).rejects.toMatchObject({ code: 'store-failed' });
+    const { rows } = await pool.query('SELECT pg_backend_pid() AS pid');
+    expect(rows).not.toEqual(before.rows);
+    await close();
+  });
+
+  test('prepares its statements again after somebody has taken them from a connection', async () => {
+    const url = await freshDatabase();
+    const pool = poolOn(url, 1);
+    const store = postgresStore(pool);
+    await store.append(creation('run'));
+    const prepared = async () => {
+      await store.read('run');
+      const text = "SELECT count(*)::int AS count FROM pg_prepared_statements WHERE name LIKE 'countersign%'";
+      return (await pool.query(text)).rows[0].count;
+    };
+    expect(await prepared()).toBeGreaterThan(0);
+    await pool.query('DEALLOCATE ALL');
+    // What is asked first finds out.
+    await prepared();
+    expect(await prepared()).toBeGreaterThan(0);
+    await store.close();
+    await pool.end();
   });
 
   test('gives the next one another connection than that of a transaction that fails meanwhile', async () => {

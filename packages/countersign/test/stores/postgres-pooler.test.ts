@@ -20,6 +20,23 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     pooler.close();
   });
 
+  test('costs no connection for each statement, once another has prepared the same', async () => {
+    const url = await freshDatabase();
+    const pooler = await startPooler(url, 1);
+    const pools = [poolOn(pooler.url), poolOn(pooler.url)] as const;
+    const [first, second] = [postgresStore(pools[0]), postgresStore(pools[1])];
+    await first.append(creation('run'));
+    await first.read('run');
+    await second.read('run');
+    let connected = 0;
+    pools[1].on('connect', () => (connected += 1));
+    for (let reads = 0; reads < 5; reads += 1) expect((await second.read('run'))?.run.version).toBe(1);
+    expect(connected).toBeLessThanOrEqual(1);
+    await Promise.all([first.close(), second.close()]);
+    await Promise.all(pools.map((pool) => pool.end()));
+    pooler.close();
+  });
+
   test('lets several prepare the search at once, and leaves no lock behind', async () => {
     const url = await freshDatabase();
     const pooler = await startPooler(url, 5);

@@ -34,6 +34,28 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
+  test('is given up as soon as its pool says, of a pool with a limit of its own', async () => {
+    const network = await startNetwork(await freshDatabase());
+    const pool = poolOn(network.url, 1);
+    pool.options.query_timeout = 1_000;
+    const store = postgresStore({ pool });
+    await store.append(creation('run'));
+    network.lose();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const failed = vi.fn();
+    const failure = store.append(addition('run', 1)).catch(failed);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(failed).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    vi.useRealTimers();
+    await failure;
+    expect(failed).toHaveBeenCalledWith(expect.objectContaining({ code: 'store-failed', retryable: true }));
+    await store.append(addition('run', 1));
+    await store.close();
+    await pool.end();
+    network.close();
+  });
+
   test('is not listened to any more', async () => {
     const url = await freshDatabase();
     const network = await startNetwork(url);
