@@ -290,7 +290,10 @@ export class Drives {
         if (rest !== 'more') return false;
       }
     } catch (error) {
-      return this.#stopped(agent, run, journal, context, error);
+      const stopped = this.#stopped(agent, run, journal, context, error);
+      // What has come to an end is told first.
+      if (journal.lost.aborted && journal.hasBegun) this.#late.lost(journal.runId, journal.own);
+      return stopped;
     } finally {
       this.#renewals.delete(renewed);
       run.close();

@@ -47,8 +47,8 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
  * replica that was behind. Then somebody may let it run again, or has done so already, and only this process knows that it has
  * run.
  */
-export function isForgotten(late: LateResult, known: State, recorded: readonly RunEvent[]): boolean {
-  const { callId } = late;
+export function isForgotten(path: CallPath, known: State, recorded: readonly RunEvent[]): boolean {
+  const [callId, ...inside] = path;
   const started = callOf(known, callId);
   if (started?.phase.at !== 'started') return false;
   const { since } = started.phase;
@@ -56,27 +56,42 @@ export function isForgotten(late: LateResult, known: State, recorded: readonly R
   const starts = ofCall.filter(({ type }) => type === 'call-started');
   // One that was approved again has another time.
   if (starts.length < (started.starts ?? 0) || !starts.some(({ at }) => at === since)) return true;
-  if (late.type === 'call-settled') return false;
   const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? eventsInside(event) : []));
-  return isForgotten(late.inside[0] as LateResult, insideState(started), past);
+  return isPath(inside) && isForgotten(inside, insideState(started), past);
 }
 
-function nameOf(late: LateResult): string {
-  const { callId, path } = leafOf(late, []);
-  return [...path, callId].join(', ');
+/** A call, after those it is inside of. */
+export type CallPath = readonly [string, ...string[]];
+
+function isPath(ids: readonly string[]): ids is CallPath {
+  return ids.length > 0;
+}
+
+export function pathOf(late: LateResult): CallPath {
+  return late.type === 'call-settled' ? [late.callId] : [late.callId, ...pathOf(late.inside[0] as LateResult)];
+}
+
+/** Those whose bodies may have acted, and have no result, also inside of agents. */
+export function underWay({ turn }: State): readonly CallPath[] {
+  return (turn?.calls ?? []).flatMap((call): readonly CallPath[] => {
+    if (call.phase.at !== 'started') return [];
+    const { inside, commits, committed } = call.phase;
+    if (inside) return underWay(insideState(call)).map((path) => [call.id, ...path]);
+    return commits && !committed ? [] : [[call.id]];
+  });
 }
 
 /** `isGone`: nothing of the run is known any more. It may have been deleted, too. */
-export function warnOfForgotten(runId: string, late: LateResult, isGone = false): void {
-  const call = nameOf(late);
+export function warnOfForgotten(runId: string, path: CallPath, isGone = false): void {
+  const call = path.join(', ');
   const message = isGone
-    ? `The store does not know run ${runId} any more, as after a backup was restored or the run was deleted. Its call ${call} has ended, which cannot be recorded. Look at what it did.`
-    : `The store has forgotten that call ${call} of run ${runId} was started, as after a backup was restored. It has ended, which cannot be recorded. Look at what it did before it is approved again, or whether it has acted twice.`;
+    ? `The store does not know run ${runId} any more, as after a backup was restored or the run was deleted. Its call ${call} has run here, which cannot be recorded. Look at what it did.`
+    : `The store has forgotten that call ${call} of run ${runId} was started, as after a backup was restored. It has run here, which cannot be recorded. Look at what it did before it is approved again, or whether it has acted twice.`;
   warn(message, 'store-failed');
 }
 
 export function warnOfUntold(runId: string, late: LateResult, error: unknown): void {
-  const message = `Call ${nameOf(late)} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
+  const message = `Call ${pathOf(late).join(', ')} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
   warn(message, 'store-failed');
 }
 

@@ -4,13 +4,16 @@ import type { State } from '../core/state.ts';
 import type { Run } from '../loop/run.ts';
 import { type Journal, PATIENCE_MS } from './journal.ts';
 import {
+  type CallPath,
   endedLate,
   isAwaited,
   isForgotten,
   isOfAgent,
   type LateResult,
   lateResults,
+  pathOf,
   timesToldLate,
+  underWay,
   warnOfForgotten,
   warnOfUntold,
 } from './late.ts';
@@ -52,6 +55,7 @@ const MOST_RESTS = 50;
 export class TellingLate<Agent> {
   readonly #options: TellingLateOptions<Agent>;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #warned = new WeakMap<State, Set<string>>();
 
   constructor(options: TellingLateOptions<Agent>) {
     this.#options = options;
@@ -69,6 +73,42 @@ export class TellingLate<Agent> {
     const telling = this.#tellAll(agent, runId, known, events).finally(() => this.#underWay.delete(telling));
     this.#underWay.add(telling);
     return telling;
+  }
+
+  /**
+   * The run was lost while these bodies were under way, and they may stop without a result. Others find them in doubt, unless
+   * the store has forgotten that they were started.
+   */
+  lost(runId: string, known: State): void {
+    const paths = underWay(known);
+    if (paths.length === 0) return;
+    const looking = this.#look(runId, known, paths).finally(() => this.#underWay.delete(looking));
+    this.#underWay.add(looking);
+  }
+
+  async #look(runId: string, known: State, paths: readonly CallPath[]): Promise<void> {
+    const { store, sleep, isStopping } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        const loaded = await store.read(runId);
+        for (const path of paths)
+          if (!loaded || isForgotten(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
+        return;
+      } catch (error) {
+        // A body that comes to its end tells of itself.
+        if (tries >= MOST_TRIES || isStopping() || !isAway(error)) return;
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  /** Once of each: a body that was told of when its run was lost may come to its end. */
+  #warn(runId: string, known: State, path: CallPath, isGone: boolean): void {
+    const warned = this.#warned.get(known) ?? new Set<string>();
+    this.#warned.set(known, warned);
+    const call = path.join('.');
+    if (!warned.has(call)) warnOfForgotten(runId, path, isGone);
+    warned.add(call);
   }
 
   async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
@@ -100,8 +140,8 @@ export class TellingLate<Agent> {
     const { store, isStopping, open, goOn } = this.#options;
     const { agent, runId, known, result } = late;
     const loaded = await store.read(runId);
-    if (!loaded || isForgotten(result, known, loaded.events)) {
-      warnOfForgotten(runId, result, !loaded);
+    if (!loaded || isForgotten(pathOf(result), known, loaded.events)) {
+      this.#warn(runId, known, pathOf(result), !loaded);
       return 'told';
     }
     const state = trustedState(loaded);

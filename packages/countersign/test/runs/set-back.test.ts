@@ -1,5 +1,5 @@
 // A store that is set back while a process works: a backup is restored, or a replica that was behind takes over.
-import { type Append, countersign, memoryStore, type Store } from 'countersign';
+import { type Append, countersign, memoryStore, type Store, type ToolContext } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -85,6 +85,39 @@ async function clerkOn(store: Store) {
     await vi.waitFor(() => expect(bodies).toHaveLength(begun));
   };
   return { ai, agent, bodies, approve };
+}
+
+test.each([
+  ['between two steps', (step: Step) => step('deposit', () => 'paid').then(() => step('rest', () => 'paid'))],
+  ['when it is told to', (_: Step, signal: AbortSignal) => aborted(signal)],
+])('a call that stops %s, since the store has forgotten its start, is told of once', async (_when, acts) => {
+  const { store, remember, setBack } = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }, 'Done.']);
+  const ai = countersign({ model, store, retry: false, leaseMs: 90 });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, async (_input, { step, signal }) => {
+    setBack();
+    await acts(step, signal);
+    return 'paid';
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  await ai.runs.wait('run');
+  await ai.runs.settled();
+  const [card] = (await ai.runs.interrupts()).items;
+  await remember();
+  await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+  await vi.waitFor(() => expect(warnings).toHaveBeenCalled());
+  await ai.runs.settled();
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([
+    expect.stringMatching(/forgotten that call .* of run run was started/),
+  ]);
+  warnings.mockRestore();
+});
+
+type Step = ToolContext['step'];
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
 test('a call of a run that the store has forgotten altogether is told of', async () => {
