@@ -7,6 +7,7 @@ import type { Run } from '../loop/run.ts';
 import type { Sink } from '../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from './chain.ts';
 import type { JournalOptions } from './journal-options.ts';
+import { Lease, type Moment } from './lease.ts';
 import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { Written } from './paused.ts';
 import { project, statusOf } from './projection.ts';
@@ -40,7 +41,7 @@ export class Journal implements Sink {
   #holds: boolean;
   /** What still comes, such as from a body that ran on after an end, is recorded, but the claim is not taken again. */
   #gaveUp: boolean;
-  #heldUntil: number;
+  readonly #lease: Lease;
   readonly #renewing = atMost(MOST_RENEWALS);
   readonly #settlements = new Map<string, Json>();
   readonly #lost = new AbortController();
@@ -57,7 +58,7 @@ export class Journal implements Sink {
     this.#holds = options.claim === 'hold';
     this.#hasBegun = this.#holds;
     this.#gaveUp = options.claim === 'none';
-    this.#heldUntil = options.clock() + options.leaseMs;
+    this.#lease = new Lease(options.leaseMs, options.clock);
     // Not everybody asks.
     this.#begun.promise.catch(() => undefined);
   }
@@ -155,7 +156,7 @@ export class Journal implements Sink {
 
   isHeld(): boolean {
     // Asleep for longer than the claim lasts: somebody else may have taken the run since.
-    if (this.#holds && this.#options.clock() >= this.#heldUntil) this.#fail(claimLapsed(this.#options.run.id));
+    if (this.#holds && this.#lease.isOver) this.#fail(claimLapsed(this.#options.run.id));
     return !this.#failure;
   }
 
@@ -216,14 +217,14 @@ export class Journal implements Sink {
 
   /** Keeps the claim while something long runs. */
   async renew(): Promise<void> {
-    const { store, run, token, leaseMs, clock } = this.#options;
+    const { store, run, token, leaseMs } = this.#options;
     if (!this.holds) return;
-    const asked = clock();
+    const asked = this.#lease.now();
     try {
       const renewed = await this.#renewing(() => store.renew(run.id, token, leaseMs));
       if (renewed === false) this.#fail(claimLapsed(run.id));
       if (!renewed) return;
-      this.#heldUntil = asked + leaseMs;
+      this.#lease.lastsFrom(asked);
       await this.look();
     } catch {
       // A store that is away may be back before the claim lapses; the next write tells.
@@ -254,7 +255,7 @@ export class Journal implements Sink {
       const after = this.#after(events);
       const append = this.#appendOf(events, after, how);
       // Had an earlier try been written, this one would be refused: the claim lasts from here.
-      const asked = clock();
+      const asked = this.#lease.now();
       try {
         const writing = store.append(append);
         this.written.send(append);
@@ -325,7 +326,7 @@ export class Journal implements Sink {
     }
   }
 
-  #appended(append: Append, after: State, claimed: boolean, asked: number): void {
+  #appended(append: Append, after: State, claimed: boolean, asked: Moment): void {
     const { events, hash, claim } = append;
     this.#durable = after;
     this.#own = after;
@@ -339,7 +340,7 @@ export class Journal implements Sink {
     this.#onStale = 'absorb';
     this.#holds = claimed;
     this.#gaveUp ||= claim?.how === 'release' || claim?.how === 'pass';
-    this.#heldUntil = asked + this.#options.leaseMs;
+    this.#lease.lastsFrom(asked);
     this.#options.onAppended(append);
   }
 
@@ -366,7 +367,7 @@ export class Journal implements Sink {
   async #wasOurs(append: Append, after: State): Promise<boolean | 'nobody knows'> {
     try {
       if (!(await this.#wasWritten(append))) return false;
-      const asked = this.#options.clock();
+      const asked = this.#lease.now();
       const { runId, claim } = append;
       const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';
       const claimed = wants && (await this.#options.store.renew(runId, claim.token, claim.leaseMs));

@@ -1,0 +1,69 @@
+// How long a claim lasts, whatever becomes of the clocks.
+import { setTimeout as delay } from 'node:timers/promises';
+import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Lease } from '../../src/runs/lease.ts';
+import { changedStore } from '../changed-store.ts';
+
+describe('a lease', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  function leased() {
+    const clock = { now: 1_000_000 };
+    return { clock, lease: new Lease(1_000, () => clock.now) };
+  }
+
+  test('lasts for its time from when it was asked for', () => {
+    const { clock, lease } = leased();
+    const asked = lease.now();
+    clock.now += 600;
+    vi.advanceTimersByTime(600);
+    lease.lastsFrom(asked);
+    clock.now += 399;
+    vi.advanceTimersByTime(399);
+    expect(lease.isOver).toBe(false);
+    clock.now += 1;
+    expect(lease.isOver).toBe(true);
+  });
+
+  test('is over when its time has passed, also where the clock of the store was set back', () => {
+    const { clock, lease } = leased();
+    clock.now -= 5_000;
+    vi.advanceTimersByTime(999);
+    expect(lease.isOver).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(lease.isOver).toBe(true);
+  });
+
+  test('is over when the clock says so, also where the computer has slept', () => {
+    const { clock, lease } = leased();
+    clock.now += 1_000;
+    expect(lease.isOver).toBe(true);
+  });
+});
+
+test('no body begins after its claim has lapsed, though the time of the store was set back meanwhile', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const kept = memoryStore({ now: clock });
+  const store = changedStore(kept, {
+    append: async (append) => {
+      const appended = await kept.append(append);
+      if (append.events.some(({ type }) => type === 'call-started')) {
+        await delay(120);
+        now -= 500;
+      }
+      return appended;
+    },
+  });
+  const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }]);
+  const ai = countersign({ model, store, clock, leaseMs: 100, retry: false });
+  const paid = vi.fn(() => 'paid');
+  const pay = ai.defineTool({ name: 'pay', description: '' }, paid);
+  vi.spyOn(kept, 'renew').mockImplementation(() => new Promise(() => undefined));
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  await ai.runs.rested('run');
+  expect(paid).not.toHaveBeenCalled();
+});
