@@ -5,6 +5,7 @@ import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
 import { readJson } from './body.ts';
 import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-options.ts';
+import { soonOrInStream } from './in-stream.ts';
 import { checkChatId, readPost } from './post.ts';
 import { problemResponse } from './problem.ts';
 import { brokeOff, UI_STREAM } from './responses.ts';
@@ -94,7 +95,13 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
         chats.type === 'stored'
           ? new StoredChat({ ...chats.options, ...policies }, post.chatId, person)
           : new SealedChat({ ...chats.options, mayDecide: policies.mayDecide }, post.chatId, person);
-      return sseResponse(await chat.take(post, signal), { ...uiStream, onLeft });
+      const chunks = await soonOrInStream(chat.take(post, signal), {
+        patienceMs: stream.keepAliveMs,
+        errorText: chats.options.errorText,
+        signal,
+        onFault: (error) => onFault(error, request),
+      });
+      return sseResponse(chunks, { ...uiStream, onLeft });
     }),
   };
 }

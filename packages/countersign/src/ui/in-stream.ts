@@ -1,0 +1,43 @@
+// What takes long to be taken, such as words that wait until a tool of another tab is done, is waited for in the stream:
+// without a sign of life, somebody on the way would give the post up, and the words with it.
+import { problemOf } from './problem.ts';
+import type { ChatChunk } from './ui-message.ts';
+
+type Chunks = AsyncGenerator<ChatChunk>;
+
+export type InStreamOptions = {
+  /** For how long an answer without a status is waited for. */
+  readonly patienceMs: number;
+  readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
+  /** Aborted when whoever asked has left. */
+  readonly signal: AbortSignal;
+  /** Hears of what is no mistake of whoever asks. */
+  readonly onFault: (error: unknown) => void;
+};
+
+/** Rejects if it is refused soon enough for a status of its own; later, the stream says so. */
+export async function soonOrInStream(taking: Promise<Chunks>, options: InStreamOptions): Promise<Chunks> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, options.patienceMs, undefined);
+  });
+  try {
+    return (await Promise.race([taking, patience])) ?? inStream(taking, options);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function* inStream(taking: Promise<Chunks>, { errorText, signal, onFault }: InStreamOptions): Chunks {
+  let chunks: Chunks;
+  try {
+    chunks = await taking;
+  } catch (error) {
+    if (signal.aborted) return;
+    const { status, code, detail: message } = problemOf(error);
+    if (status >= 500) onFault(error);
+    yield { type: 'error', errorText: status >= 500 ? errorText({ code, message }) : message };
+    return;
+  }
+  yield* chunks;
+}

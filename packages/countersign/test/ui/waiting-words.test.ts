@@ -1,0 +1,100 @@
+// Words that wait until somebody else's turn is over: the post gives signs of life meanwhile, and they are said.
+import { UsageError } from 'countersign';
+import { describe, expect, test, vi } from 'vitest';
+import { soonOrInStream } from '../../src/ui/in-stream.ts';
+import { eventually } from '../eventually.ts';
+import { post, serveChat } from './server.ts';
+
+const said = (id: string, text: string) => ({
+  id: 'chat',
+  trigger: 'submit-message',
+  messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }],
+});
+
+test('what is said while a tool runs for long is answered, and the stream lives meanwhile', async () => {
+  const paid = Promise.withResolvers<void>();
+  const { url, ai, ledger } = await serveChat({
+    script: [{ calls: [{ name: 'transfer', input: { to: 'bob', amount: 5 } }] }, 'Paid.', 'Hello.'],
+    route: { authorize: () => ({ id: 'ada' }), keepAliveMs: 50 },
+    whilePaying: () => paid.promise,
+  });
+  const first = post(url, said('m1', 'Pay.'));
+  await eventually(() => expect(ledger).toHaveLength(1));
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(said('m2', 'Hello?')),
+  });
+  expect(response.status).toBe(200);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toContain(': keep-alive');
+  expect((await ai.runs.get('chat')).status).toBe('running');
+  paid.resolve();
+  let rest = '';
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done) break;
+    rest += value;
+  }
+  expect(rest).toContain('Hello.');
+  expect(rest).toContain('[DONE]');
+  await first;
+  const users = (await ai.runs.get('chat')).messages.filter(({ role }) => role === 'user');
+  expect(users.map(({ content }) => content)).toEqual([[{ text: 'Pay.' }], [{ text: 'Hello?' }]]);
+  expect(ledger).toHaveLength(1);
+});
+
+test('whoever leaves meanwhile has said nothing, and that is no fault', async () => {
+  const onFault = vi.fn();
+  const paid = Promise.withResolvers<void>();
+  const { url, ai, ledger } = await serveChat({
+    script: [{ calls: [{ name: 'transfer', input: { to: 'bob', amount: 5 } }] }, 'Paid.'],
+    route: { authorize: () => ({ id: 'ada' }), keepAliveMs: 50, onFault },
+    whilePaying: () => paid.promise,
+  });
+  const first = post(url, said('m1', 'Pay.'));
+  await eventually(() => expect(ledger).toHaveLength(1));
+  const leaving = new AbortController();
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(said('m2', 'Hello?')),
+    signal: leaving.signal,
+  });
+  expect(response.status).toBe(200);
+  leaving.abort();
+  await response.text().catch(() => undefined);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  paid.resolve();
+  await first;
+  await ai.runs.settled();
+  const users = (await ai.runs.get('chat')).messages.filter(({ role }) => role === 'user');
+  expect(users.map(({ content }) => content)).toEqual([[{ text: 'Pay.' }]]);
+  expect(onFault).not.toHaveBeenCalled();
+});
+
+describe('what is refused', () => {
+  const refused = () => new UsageError('not-allowed', { status: 403 }, 'ada may not speak here.');
+  const options = () => ({
+    patienceMs: 20,
+    errorText: ({ code }: { readonly code: string }) => `No: ${code}`,
+    signal: new AbortController().signal,
+    onFault: vi.fn(),
+  });
+  const late = (error: Error) => new Promise<never>((_, reject) => setTimeout(() => reject(error), 60));
+
+  test('at once has a status of its own', async () => {
+    await expect(soonOrInStream(Promise.reject(refused()), options())).rejects.toThrow('ada may not speak here.');
+  });
+
+  test.each([
+    ['by a rule, in its words', refused(), 'ada may not speak here.', 0],
+    ['by a fault, without saying more than anybody may know', new Error('password=1234'), 'No: invariant', 1],
+  ])('later is told in the stream, %s', async (_how, error, text, faults) => {
+    const given = options();
+    const chunks = [];
+    for await (const chunk of await soonOrInStream(late(error), given)) chunks.push(chunk);
+    expect(chunks).toEqual([{ type: 'error', errorText: text }]);
+    expect(given.onFault).toHaveBeenCalledTimes(faults);
+  });
+});
