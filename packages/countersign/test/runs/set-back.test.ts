@@ -1,5 +1,13 @@
 // A store that is set back while a process works: a backup is restored, or a replica that was behind takes over.
-import { type Append, countersign, memoryStore, type Store, type ToolContext } from 'countersign';
+import {
+  type Append,
+  type Countersign,
+  countersign,
+  memoryStore,
+  type Store,
+  type Tool,
+  type ToolContext,
+} from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -33,6 +41,16 @@ function twoTimes() {
   };
 }
 
+/** A run whose call was approved after the store was as it will be again. Gives the id of the question. */
+async function approvedAfter(remember: () => Promise<void>, ai: Countersign, pay: Tool): Promise<string> {
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  await ai.runs.wait('run');
+  await ai.runs.settled();
+  const [card] = (await ai.runs.interrupts()).items;
+  await remember();
+  return (await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' })).interruptId;
+}
+
 test('a call that has run, whose start the store has forgotten, is told of', async () => {
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
@@ -45,12 +63,7 @@ test('a call that has run, whose start the store has forgotten, is told of', asy
     await mayEnd.promise;
     return 'paid';
   });
-  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-  await ai.runs.wait('run');
-  await ai.runs.settled();
-  const [card] = (await ai.runs.interrupts()).items;
-  await remember();
-  await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+  const asked = await approvedAfter(remember, ai, pay);
   await running.promise;
   setBack();
   mayEnd.resolve();
@@ -63,7 +76,7 @@ test('a call that has run, whose start the store has forgotten, is told of', asy
     ],
   ]);
   // It is asked again, and nothing runs by itself.
-  expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([card?.id]);
+  expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([asked]);
   warnings.mockRestore();
 });
 
@@ -100,12 +113,7 @@ test.each([
     await acts(step, signal);
     return 'paid';
   });
-  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
-  await ai.runs.wait('run');
-  await ai.runs.settled();
-  const [card] = (await ai.runs.interrupts()).items;
-  await remember();
-  await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
+  await approvedAfter(remember, ai, pay);
   await vi.waitFor(() => expect(warnings).toHaveBeenCalled());
   await ai.runs.settled();
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
