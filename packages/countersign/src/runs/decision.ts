@@ -91,7 +91,9 @@ export function saidNow(decision: DecisionInput): DecisionInput {
     .flat()
     .filter((key) => key in said);
   const keys = new Set([...Object.keys(said), ...inherited]);
-  return Object.fromEntries([...keys].map((key) => [key, copyOf(said[key])])) as DecisionInput;
+  // What is undefined is refused, and a copy would be null.
+  const copied = (value: unknown): unknown => (value === undefined ? undefined : copyOf(value));
+  return Object.fromEntries([...keys].map((key) => [key, copied(said[key])])) as DecisionInput;
 }
 
 /** Callers without types, and those who pass on what they were sent, may give anything. */
