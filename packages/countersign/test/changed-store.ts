@@ -10,3 +10,14 @@ export function changedStore(store: Store, changes: Partial<Store>): Store {
     },
   });
 }
+
+/** The same store, which does something more before it tells that a start is on record. */
+export function afterStarts(store: Store, act: () => Promise<void> | void): Store {
+  return changedStore(store, {
+    append: async (append) => {
+      const appended = await store.append(append);
+      if (append.events.some(({ type }) => type === 'call-started')) await act();
+      return appended;
+    },
+  });
+}

@@ -16,6 +16,17 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | unde
   });
 }
 
+/** Resolves with the work, or with undefined once that has taken so long: it goes on, and is no longer waited for. */
+export async function forAtMost<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(late.resolve, ms, undefined);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Throws if it is something else, such as the controller: nobody could stop what is to be stopped by it. */
 export function checkSignal(field: string, signal: unknown): void {
   if (signal === undefined || (isObject(signal) && typeof signal.aborted === 'boolean')) return;

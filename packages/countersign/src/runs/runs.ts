@@ -141,6 +141,7 @@ export class Runs {
 
   /**
    * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
+   * Resolves once it is on record, with how many events were there before it.
    */
   speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<number> {
     return speak(this.#desk, runId, say, options);

@@ -1,5 +1,6 @@
 // What takes long to be taken, such as words that wait until a tool of another tab is done, is waited for in the stream:
 // without a sign of life, somebody on the way would give the post up, and the words with it.
+import { forAtMost } from '../models/abort.ts';
 import { problemOf } from './problem.ts';
 import type { ChatChunk } from './ui-message.ts';
 
@@ -17,15 +18,7 @@ export type InStreamOptions = {
 
 /** Rejects if it is refused soon enough for a status of its own; later, the stream says so. */
 export async function soonOrInStream(taking: Promise<Chunks>, options: InStreamOptions): Promise<Chunks> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, options.patienceMs, undefined);
-  });
-  try {
-    return (await Promise.race([taking, patience])) ?? inStream(taking, options);
-  } finally {
-    clearTimeout(timer);
-  }
+  return (await forAtMost(options.patienceMs, taking)) ?? inStream(taking, options);
 }
 
 async function* inStream(taking: Promise<Chunks>, { errorText, signal, onFault }: InStreamOptions): Chunks {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
-import { changedStore } from '../changed-store.ts';
+import { afterStarts, changedStore } from '../changed-store.ts';
 
 type Body = (signal: AbortSignal) => Promise<string>;
 
@@ -148,13 +148,9 @@ test('a process that has lost a run which nobody else drives tells so, and does 
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
-  const store = changedStore(kept, {
-    append: async (append) => {
-      const appended = await kept.append(append);
-      // The process was stopped before it heard that the start is on record.
-      if (append.events.some(({ type }) => type === 'call-started')) now += 2 * 60_000;
-      return appended;
-    },
+  // The process was stopped before it heard that the start is on record.
+  const store = afterStarts(kept, () => {
+    now += 2 * 60_000;
   });
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }]);
   const ai = countersign({ model, store, clock, leaseMs: 60_000, retry: false });

@@ -4,7 +4,7 @@ import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Lease } from '../../src/runs/lease.ts';
-import { changedStore } from '../changed-store.ts';
+import { afterStarts } from '../changed-store.ts';
 
 describe('a lease', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
@@ -48,15 +48,9 @@ test('no body begins after its claim has lapsed, though the time of the store wa
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
-  const store = changedStore(kept, {
-    append: async (append) => {
-      const appended = await kept.append(append);
-      if (append.events.some(({ type }) => type === 'call-started')) {
-        await delay(120);
-        now -= 500;
-      }
-      return appended;
-    },
+  const store = afterStarts(kept, async () => {
+    await delay(120);
+    now -= 500;
   });
   const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }]);
   const ai = countersign({ model, store, clock, leaseMs: 100, retry: false });
