@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { run, tool } from './run.mjs';
+import { STRAYS_FILE } from './strays.mjs';
 
 const script = (name) => [process.execPath, join(import.meta.dirname, name)];
 const biome = tool('@biomejs/biome', 'biome');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const vitestReport = join(scratch, 'vitest.json');
+const strays = join(scratch, 'strays.json');
+process.env[STRAYS_FILE] = strays;
 const MOST_NAMED = 20;
+const NO_REPORT = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
 
 const CHECKS = [
   ['Lockfile', script('check-lock.mjs')],
@@ -22,7 +26,14 @@ const CHECKS = [
   ['Chromium and PostgreSQL', script('prepare-tests.mjs')],
   [
     'Tests',
-    [...tool('vitest'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${vitestReport}`],
+    [
+      ...tool('vitest'),
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${vitestReport}`,
+      `--reporter=${join(import.meta.dirname, 'strays.mjs')}`,
+    ],
     countTests,
   ],
   ['Published packages', script('check-package.mjs')],
@@ -57,18 +68,20 @@ function countOne(code) {
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
 }
 
-// A test file that cannot be loaded fails without a failed test, and so does a run that finds no tests: each counts as one.
+// A test file that cannot be loaded fails without a failed test, and so do an error that belongs to no test and a run that
+// finds no tests: each counts as one.
 function countTests(code) {
-  const report = readReport();
+  const report = readOr(vitestReport, NO_REPORT);
   const broken = report.testResults.filter(
     (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
   );
-  const failed = report.numFailedTests + broken.length;
+  const stray = readOr(strays, [`vitest wrote no report, and ended with ${code}`]);
+  const failed = report.numFailedTests + broken.length + stray.length;
   return {
     passed: report.numPassedTests,
     failed: code !== 0 ? Math.max(failed, 1) : failed,
     skipped: report.numPendingTests + report.numTodoTests,
-    failures: namesOf(report),
+    failures: [...namesOf(report), ...stray.slice(0, MOST_NAMED).map(inShort)],
   };
 }
 
@@ -86,14 +99,14 @@ function namesOf(report) {
 
 function inShort(message) {
   const line = stripVTControlCharacters(message ?? '').replace(/\s+/g, ' ');
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
 }
 
-function readReport() {
+// Without a report, vitest stopped before it could write one, and its exit code says so.
+function readOr(file, otherwise) {
   try {
-    return JSON.parse(readFileSync(vitestReport, 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    // No report: vitest stopped before it could write one, and its exit code says so.
-    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
+    return otherwise;
   }
 }
