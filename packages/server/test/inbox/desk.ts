@@ -191,6 +191,8 @@ export async function browse(desk: Desk, person: string, path = '/', look: Look 
     if (!request.url().startsWith(desk.url)) faults.push(`request to ${request.url()}`);
   });
   onTestFinished(async () => {
+    // What a test still keeps from the page fails with it, and nobody would catch that.
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
     expect(faults).toEqual([]);
   });
