@@ -275,6 +275,7 @@ test('no more streams than allowed are open', async () => {
   for (let open = 0; open < 3; open++) await follow(server, token, '/api/v1/changes');
   const { status, body, headers } = await ask('GET', '/api/v1/changes');
   expect([status, body.code]).toEqual([503, 'too-many-streams']);
+  expect(body.detail).toBe('Too many streams are open. Try again later.');
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
 });

@@ -14,5 +14,12 @@ test.each([
 ] as const)('%s: %s', (_, error, status) => {
   const problem = problemOf(error);
   expect(problem.status).toBe(status);
-  if (status >= 500) expect(problem.detail).toBe('Something went wrong on the server.');
+  if (status >= 500) expect(problem.detail).not.toMatch(/file|answer|hunter2/);
+  if (status >= 500 && status !== 503) expect(problem.detail).toBe('Something went wrong on the server.');
+});
+
+test('what is not available now says what is away, and what to do', () => {
+  expect(problemOf(store(true)).detail).toMatch(/^The store is away. Try again later/);
+  const full = new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
+  expect(problemOf(full)).toMatchObject({ status: 503, detail: full.message });
 });

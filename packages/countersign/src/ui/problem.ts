@@ -49,9 +49,15 @@ export function problemOf(error: unknown): HttpProblem {
     title: TITLES[status] ?? 'Error',
     status,
     code,
-    // What is no error of ours may say things that are nobody's business.
-    detail: known && status < 500 ? known.message : 'Something went wrong on the server.',
+    detail: detailOf(known, status),
   };
+}
+
+/** What is no error of ours, and what a store or a provider says, may be nobody's business. */
+function detailOf(known: CountersignError | undefined, status: number): string {
+  if (known && (status < 500 || (status === 503 && known instanceof UsageError))) return known.message;
+  if (status === 503) return 'The store is away. Try again later: a decision that is sent twice is recorded once.';
+  return 'Something went wrong on the server.';
 }
 
 function statusOf(error: CountersignError | undefined): number {
