@@ -1,14 +1,27 @@
 // A page that breaks says so, and the rest of the app goes on.
 import { Component, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
 import { Trouble } from './standing.tsx';
+
+type Children = { readonly children: ReactNode };
+
+export function ErrorBoundary({ children }: Children) {
+  const [place] = useLocation();
+  return <Boundary place={place}>{children}</Boundary>;
+}
 
 type State = { readonly error: Error | undefined };
 
-export class ErrorBoundary extends Component<{ readonly children: ReactNode }, State> {
+class Boundary extends Component<Children & { readonly place: string }, State> {
   override state: State = { error: undefined };
 
   static getDerivedStateFromError(error: unknown): State {
     return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  /** Another page is not the one that broke. */
+  override componentDidUpdate({ place }: { readonly place: string }) {
+    if (this.state.error && place !== this.props.place) this.setState({ error: undefined });
   }
 
   override render() {

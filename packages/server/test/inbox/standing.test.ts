@@ -63,6 +63,19 @@ test('a server that cannot be reached is told of, with a way to try again', asyn
     .waitFor();
 });
 
+test('a page that did not arrive leaves the other pages as they are', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada');
+  await page.route('**/assets/dashboard-page-*.js', (route) => route.abort());
+  await page.getByRole('link', { name: 'Dashboard' }).click();
+  await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
+  await page.getByRole('link', { name: /^Inbox/ }).click();
+  await list(page)
+    .getByRole('link', { name: /Pay 500/ })
+    .waitFor();
+});
+
 test.for(['before', 'after'])(
   'what is swallowed %s the server has it is told of, and can be tried again',
   async (where) => {
