@@ -121,7 +121,7 @@ function Call({
 }) {
   return (
     <div className="row rounded-md border border-line bg-surface">
-      <p className="border-b border-line px-3 py-1.5 text-xs text-muted">
+      <p className="border-b border-line px-3 py-1.5 text-xs text-muted wrap-anywhere">
         {title}{' '}
         <code className="font-mono text-ink">
           <VisibleText text={name} />

@@ -273,3 +273,18 @@ test('the name of a tool that the model made up hides nothing in the chat', asyn
   await line.waitFor();
   expect(await line.textContent()).toBe('Tried pay⟦U+202E⟧)005(');
 });
+
+test('a name of a tool that is too long for a line is shown to its end in the conversation', async () => {
+  const desk = await openDesk();
+  const made = `made${'Up'.repeat(60)}`;
+  const runId = await desk.start([
+    [made, {}],
+    ['pay', { to: 'Northwind', amount: 500 }],
+  ]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id), { viewport: PHONE });
+  const name = card(page).locator('code').getByText(made).first();
+  await name.waitFor();
+  const box = await name.boundingBox();
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+});
