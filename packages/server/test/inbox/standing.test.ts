@@ -63,6 +63,18 @@ test('a server that cannot be reached is told of, with a way to try again', asyn
     .waitFor();
 });
 
+test('an app that did not arrive whole says what to do, and is there when it is loaded again', async () => {
+  const desk = await openDesk();
+  const page = await browse(desk, '');
+  await page.route('**/assets/index-*.js', (route) => route.abort());
+  await page.goto(desk.url);
+  await page.getByText('If nothing else appears here, load the page again.').waitFor();
+  await page.unroute('**/assets/index-*.js');
+  await page.reload();
+  await page.getByRole('heading').first().waitFor();
+  expect(await page.getByText('If nothing else appears').count()).toBe(0);
+});
+
 test('a page that did not arrive leaves the other pages as they are', async () => {
   const desk = await openDesk();
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
