@@ -84,7 +84,11 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     if (!wanted || !missed) return;
     const again = () => void (known.current.missed === missed && catchUp(missed.event));
     const timer = setTimeout(again, pauseMs(missed.failures - 1));
-    return () => clearTimeout(timer);
+    window.addEventListener('online', again);
+    return () => {
+      clearTimeout(timer);
+      window.removeEventListener('online', again);
+    };
   }, [busy, wanted, catchUp, lookBack]);
 
   useEffect(() => {
@@ -108,8 +112,11 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
 
     begin();
     document.addEventListener('visibilitychange', begin);
+    // After hours without a network the next try is half a minute away.
+    window.addEventListener('online', begin);
     return () => {
       document.removeEventListener('visibilitychange', begin);
+      window.removeEventListener('online', begin);
       controller?.abort();
     };
   }, [wanted, api, chatId, catchUp]);

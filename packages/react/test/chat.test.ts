@@ -499,6 +499,19 @@ test('nobody is watched for while the tab is hidden', async () => {
   await page.getByText('Paid meanwhile.').waitFor();
 });
 
+test('when the network is back, it is watched at once, however long the pause would be', async () => {
+  // Time stands still, so that no pause ends.
+  await withClock();
+  await chat([card()], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.cut();
+  await watch.closed;
+  await page.evaluate(() => window.dispatchEvent(new Event('online')));
+  (await site.asked('GET', '/watch')).send([{ status: 'done', version: 7, pending: [] }], false);
+  (await site.asked('GET', '/stream')).send(wentOn([decided(card())], 'Paid meanwhile.'));
+  await page.getByText('Paid meanwhile.').waitFor();
+});
+
 test('what an event tells during a stream, and the stream does not bring, is fetched after it', async () => {
   const { first, watch, asked } = await approvedWhileWatched();
   watch.send([{ status: 'waiting', version: 7, pending: ['run:2'] }], false);
