@@ -60,6 +60,24 @@ test('whoever comes second on a run is next, and nobody waits for another run', 
   expect(done).toEqual(['other', 'two']);
 });
 
+test('whoever comes third waits for the second, also after the first has ended', async () => {
+  const turns = new Turns();
+  const second = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const one = turns.take('run', async () => done.push('one'));
+  const two = turns.take('run', async () => {
+    await second.promise;
+    done.push('two');
+  });
+  await one;
+  const three = turns.take('run', async () => done.push('three'));
+  await new Promise(setImmediate);
+  expect(done).toEqual(['one']);
+  second.resolve();
+  await Promise.all([two, three]);
+  expect(done).toEqual(['one', 'two', 'three']);
+});
+
 test('what fails ends its turn, too', async () => {
   const turns = new Turns();
   const one = turns.take('run', () => Promise.reject(new Error('no')));

@@ -1,0 +1,71 @@
+// Claims are renewed as long as they are needed, however often there was nothing to renew in between.
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { atMost, Renewals } from '../../src/runs/renewals.ts';
+
+const renewable = () => ({ renew: vi.fn(async () => undefined) });
+
+describe('renewals', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('go on for a run that comes after there was nothing to renew for long', () => {
+    const renewals = new Renewals(300);
+    renewals.delete(renewals.add(renewable()));
+    vi.advanceTimersByTime(1_000);
+    const later = renewable();
+    renewals.add(later);
+    vi.advanceTimersByTime(300);
+    expect(later.renew).toHaveBeenCalledTimes(3);
+  });
+
+  test('are made several times while a claim lasts, but not without a pause', () => {
+    const [long, short] = [renewable(), renewable()];
+    new Renewals(300).add(long);
+    new Renewals(1).add(short);
+    vi.advanceTimersByTime(299);
+    expect(long.renew).toHaveBeenCalledTimes(2);
+    expect(short.renew).toHaveBeenCalledTimes(29);
+  });
+
+  test('end with their run, and leave no timer behind after the last', () => {
+    const renewals = new Renewals(300);
+    const [one, two] = [renewable(), renewable()];
+    const first = renewals.add(one);
+    const second = renewals.add(two);
+    renewals.delete(first);
+    vi.advanceTimersByTime(100);
+    expect(one.renew).not.toHaveBeenCalled();
+    expect(two.renew).toHaveBeenCalledTimes(1);
+    renewals.delete(second);
+    vi.advanceTimersByTime(100);
+    expect(two.renew).toHaveBeenCalledTimes(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test('a process is kept alive exactly as long as there is something to renew', () => {
+  const timing = vi.spyOn(globalThis, 'setInterval');
+  const renewals = new Renewals(60_000);
+  const one = renewals.add(renewable());
+  const timer = timing.mock.results[0]?.value as NodeJS.Timeout;
+  try {
+    renewals.delete(one);
+    expect(timer.hasRef()).toBe(false);
+    const two = renewals.add(renewable());
+    const three = renewals.add(renewable());
+    expect(timing).toHaveBeenCalledTimes(1);
+    expect(timer.hasRef()).toBe(true);
+    renewals.delete(two);
+    expect(timer.hasRef()).toBe(true);
+    renewals.delete(three);
+    expect(timer.hasRef()).toBe(false);
+  } finally {
+    clearInterval(timer);
+  }
+});
+
+test('what failed makes room for the next', async () => {
+  const renewing = atMost(1);
+  await expect(renewing(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
+  expect(await renewing(async () => true)).toBe(true);
+});
