@@ -1,12 +1,13 @@
 // What a process that drives a run does when another comes in between: it stops what it may not finish, and leaves
 // nothing undone that nobody else would do.
 import { setTimeout as delay } from 'node:timers/promises';
-import { countersign, memoryStore, type Store, z } from 'countersign';
+import { countersign, memoryStore, type Runs, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
 
-type Body = (signal: AbortSignal) => Promise<string>;
+type Step = <T extends string>(name: string, work: () => T) => Promise<T>;
+type Body = (signal: AbortSignal, step: Step) => Promise<string>;
 
 function bank(store: Store, body: Body, { needsApproval = true, leaseMs = 60_000 } = {}) {
   const model = scriptedModel(({ messages }) =>
@@ -14,8 +15,8 @@ function bank(store: Store, body: Body, { needsApproval = true, leaseMs = 60_000
   );
   const ai = countersign({ model, store, leaseMs, retry: false });
   const inputSchema = z.object({ amount: z.number() });
-  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (_input, { signal }) =>
-    body(signal),
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (_input, ctx) =>
+    body(ctx.signal, ctx.step),
   );
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
 }
@@ -69,6 +70,66 @@ test('one renewal that gets no answer does not keep the next from keeping the cl
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
 
+/** The same, with a body that begins a step once it may. */
+function stepping(renew: (kept: Store) => Store['renew'], leaseMs: number) {
+  const kept = memoryStore();
+  const [begins, stepped] = [Promise.withResolvers<void>(), vi.fn(() => 'stepped')];
+  const store = changedStore(kept, { renew: renew(kept) });
+  const body: Body = async (_signal, step) => {
+    await begins.promise;
+    return step('second', stepped);
+  };
+  return { ...bank(store, body, { needsApproval: false, leaseMs }), begin: () => begins.resolve(), stepped };
+}
+
+test('a claim that was renewed lasts: what follows begins', async () => {
+  let renewed = 0;
+  const { clerk, runs, begin, stepped } = stepping(
+    (kept) =>
+      async (...given) => {
+        const isRenewed = await kept.renew(...given);
+        renewed += 1;
+        return isRenewed;
+      },
+    1_500,
+  );
+  await clerk.start('Pay.', { runId: 'run' });
+  await vi.waitFor(() => expect(renewed).toBeGreaterThan(4), { timeout: 20_000 });
+  begin();
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+  expect(stepped).toHaveBeenCalledTimes(1);
+});
+
+test('a renewal that is left since others are under way keeps no claim: nothing more begins', async () => {
+  const { clerk, runs, begin, stepped } = stepping(() => () => new Promise(() => undefined), 60);
+  await clerk.start('Pay.', { runId: 'run' });
+  await delay(200);
+  begin();
+  await runs.settled();
+  expect(stepped).not.toHaveBeenCalled();
+});
+
+test('a claim lasts from when its renewal was asked for, not from the answer', async () => {
+  const leaseMs = 150;
+  const answered = Promise.withResolvers<void>();
+  const { clerk, runs, begin, stepped } = stepping(
+    (kept) =>
+      async (...given) => {
+        const isRenewed = await kept.renew(...given);
+        await delay(2 * leaseMs);
+        answered.resolve();
+        return isRenewed;
+      },
+    leaseMs,
+  );
+  await clerk.start('Pay.', { runId: 'run' });
+  await answered.promise;
+  await new Promise(setImmediate);
+  begin();
+  await runs.settled();
+  expect(stepped).not.toHaveBeenCalled();
+});
+
 test('a claim is renewed while something is being written that takes long', async () => {
   const kept = memoryStore();
   let renewed = 0;
@@ -90,30 +151,39 @@ test('a claim is renewed while something is being written that takes long', asyn
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
 
-test('what is decided in the moment in which a process gives a run up is done by that process', async () => {
-  const kept = memoryStore();
-  const paid: string[] = [];
-  const pays = async (): Promise<string> => {
-    paid.push('paid');
-    return 'paid';
-  };
-  const other = bank(kept, pays);
-  await other.clerk.start('Pay.', { runId: 'run' });
-  const [asked = ''] = (await other.runs.wait('run')).pending;
-  let decided = false;
-  const store = changedStore(kept, {
-    release: async (runId, token) => {
-      if (!decided) await other.runs.decide(asked, 'approve');
-      decided = true;
-      await kept.release(runId, token);
-    },
-  });
-  const { runs } = bank(store, pays);
-  await runs.drive('run');
-  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
-  expect({ decided, paid }).toEqual({ decided: true, paid: ['paid'] });
-  expect((await runs.interrupts({ settled: true })).items).toHaveLength(1);
-});
+test.each([
+  ['by its id', (runs: Runs, asked: string) => runs.decide(asked, 'approve')],
+  [
+    'as a whole',
+    async (runs: Runs, asked: string) => runs.resume('run', { approve: (await runs.interrupt(asked)).part }),
+  ],
+])(
+  'what is decided (%s) in the moment in which a process gives a run up is done by that process',
+  async (_how, decide) => {
+    const kept = memoryStore();
+    const paid: string[] = [];
+    const pays = async (): Promise<string> => {
+      paid.push('paid');
+      return 'paid';
+    };
+    const other = bank(kept, pays);
+    await other.clerk.start('Pay.', { runId: 'run' });
+    const [asked = ''] = (await other.runs.wait('run')).pending;
+    let decided = false;
+    const store = changedStore(kept, {
+      release: async (runId, token) => {
+        if (!decided) await decide(other.runs, asked);
+        decided = true;
+        await kept.release(runId, token);
+      },
+    });
+    const { runs } = bank(store, pays);
+    await runs.drive('run');
+    expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+    expect({ decided, paid }).toEqual({ decided: true, paid: ['paid'] });
+    expect((await runs.interrupts({ settled: true })).items).toHaveLength(1);
+  },
+);
 
 test.each([
   ['driven', { status: 'done', text: 'Theirs.' }],

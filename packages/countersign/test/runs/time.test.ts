@@ -86,6 +86,14 @@ describe('a process that was stopped while it asked for the time', () => {
     await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     expect(paid).toEqual([]);
   });
+
+  test('takes none after it as a whole, either', async () => {
+    const { runs, card, paid, pass } = await stoppedOnce('after', 'reject');
+    pass(25 * MINUTE);
+    const { part } = await runs.interrupt(card.id);
+    await expect(runs.resume('run', { approve: part })).rejects.toMatchObject({ code: 'already-decided' });
+    expect(paid).toEqual([]);
+  });
 });
 
 test.each(['reject', 'approve'] as const)(

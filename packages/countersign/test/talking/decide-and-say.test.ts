@@ -95,6 +95,17 @@ describe.each(BOTH)('stored: %s', (stored) => {
   });
 });
 
+test('where another process has decided the rest, one may speak although this one has not heard of it', async () => {
+  const { ai, chat, paid } = clerkWith(true, 'refuse', ['a', 'b']);
+  const [a] = (await chat.send('pay all')).interrupts;
+  const [, b = ''] = (await ai.runs.get('t')).pending;
+  const other = countersign({ store: ai.runs.store, retry: false });
+  other.defineAgent({ name: 'clerk', model: scriptedModel([]) });
+  await other.runs.decide(b, 'reject', { drive: false });
+  const { text } = await chat.send({ prompt: 'and then stop', resume: { approve: one(a) } });
+  expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
+});
+
 test('it is on record who decided and that the rest was withdrawn', async () => {
   const { ai, chat } = clerkWith(true, 'cancel', ['a', 'b']);
   const [a] = (await chat.send('pay all')).interrupts;
