@@ -1,0 +1,79 @@
+// The numbers are looked for the more seldom the longer that takes, and a look is shared by those who ask for the same.
+import type { Runs, Stats } from 'countersign';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { SharedStats } from './shared-stats.ts';
+
+type Pause = { readonly ms: number; readonly signal: AbortSignal; readonly ref: boolean; end(): void };
+const pauses = vi.hoisted((): Pause[] => []);
+
+vi.mock('node:timers/promises', () => ({
+  setTimeout: (ms: number, _value: unknown, options: Pick<Pause, 'ref' | 'signal'>) =>
+    new Promise<void>((resolve, reject) => {
+      pauses.push({ ms, ...options, end: resolve });
+      options.signal.addEventListener('abort', () => reject(options.signal.reason));
+    }),
+}));
+
+beforeEach(() => void pauses.splice(0));
+
+/** Looks that each take `ms`. */
+function looking(ms: number, fails = false) {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const asked: unknown[] = [];
+  const stats = async (query: unknown): Promise<Stats> => {
+    const number = asked.push(query);
+    await undefined;
+    now += ms;
+    if (fails) throw new Error(`Look ${number} fails.`);
+    return { waiting: number } as Stats;
+  };
+  const closing = new AbortController();
+  return { shared: new SharedStats({ stats } as unknown as Runs, closing.signal), asked, closing };
+}
+
+const turn = () => new Promise(setImmediate);
+
+test.each([
+  [100, 400],
+  [60_000, 10_000],
+])('after a look of %d ms the same is not looked for again for %d ms', async (tookMs, pauseMs) => {
+  const { shared, asked } = looking(tookMs);
+  expect(await shared.of({ days: 7 })).toEqual({ waiting: 1 });
+  const [one, two] = [shared.of({ days: 7 }), shared.of({ days: 7 })];
+  await turn();
+  expect(asked).toHaveLength(1);
+  expect(pauses).toMatchObject([{ ms: pauseMs, ref: false }]);
+  pauses[0]?.end();
+  expect(await Promise.all([one, two])).toEqual([{ waiting: 2 }, { waiting: 2 }]);
+  await turn();
+  pauses[1]?.end();
+  await turn();
+  expect(await shared.of({ days: 7 })).toEqual({ waiting: 3 });
+});
+
+test('whoever asks for other days, or of other runs, neither waits nor gets the numbers of others', async () => {
+  const { shared, asked } = looking(100);
+  const queries = [{ days: 7 }, { days: 30 }, { days: 7, startedBy: 'ann' }, { days: 7, startedBy: 'bob' }];
+  await Promise.all(queries.map((query) => shared.of(query)));
+  expect(asked).toEqual(queries);
+});
+
+test('a look that fails is told to those who shared it, and the next is no sooner', async () => {
+  const { shared, asked } = looking(100, true);
+  await expect(shared.of({ days: 7 })).rejects.toThrow('Look 1 fails.');
+  const next = shared.of({ days: 7 });
+  await turn();
+  expect(asked).toHaveLength(1);
+  pauses[0]?.end();
+  await expect(next).rejects.toThrow('Look 2 fails.');
+});
+
+test('a server that stops keeps nobody waiting', async () => {
+  const { shared, closing } = looking(100);
+  await shared.of({ days: 7 });
+  const next = shared.of({ days: 7 });
+  await turn();
+  closing.abort(new Error('closed'));
+  expect(await next).toEqual({ waiting: 2 });
+});
