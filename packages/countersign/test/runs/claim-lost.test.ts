@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore, type Runs, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
 
 type Step = <T extends string>(name: string, work: () => T) => Promise<T>;
@@ -70,64 +70,53 @@ test('one renewal that gets no answer does not keep the next from keeping the cl
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
 
-/** The same, with a body that begins a step once it may. */
-function stepping(renew: (kept: Store) => Store['renew'], leaseMs: number) {
-  const kept = memoryStore();
-  const [begins, stepped] = [Promise.withResolvers<void>(), vi.fn(() => 'stepped')];
-  const store = changedStore(kept, { renew: renew(kept) });
-  const body: Body = async (_signal, step) => {
-    await begins.promise;
-    return step('second', stepped);
-  };
-  return { ...bank(store, body, { needsApproval: false, leaseMs }), begin: () => begins.resolve(), stepped };
-}
+describe('a claim of a minute', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
+  afterEach(() => void vi.useRealTimers());
 
-test('a claim that was renewed lasts: what follows begins', async () => {
-  let renewed = 0;
-  const { clerk, runs, begin, stepped } = stepping(
-    (kept) =>
-      async (...given) => {
-        const isRenewed = await kept.renew(...given);
-        renewed += 1;
-        return isRenewed;
-      },
-    1_500,
-  );
-  await clerk.start('Pay.', { runId: 'run' });
-  await vi.waitFor(() => expect(renewed).toBeGreaterThan(4), { timeout: 20_000 });
-  begin();
-  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
-  expect(stepped).toHaveBeenCalledTimes(1);
-});
+  /** A body that waits for so many times a third of the claim, and then begins a step: true if that was done. */
+  async function steps(thirds: number, renew: (kept: Store) => Store['renew'], before = () => {}): Promise<boolean> {
+    const kept = memoryStore();
+    const [begun, begins] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const stepped = vi.fn(() => 'stepped');
+    const body: Body = async (_signal, step) => {
+      begun.resolve();
+      await begins.promise;
+      return step('second', stepped);
+    };
+    const store = changedStore(kept, { renew: renew(kept) });
+    const { clerk, runs } = bank(store, body, { needsApproval: false });
+    await clerk.start('Pay.', { runId: 'run' });
+    await begun.promise;
+    for (let third = 0; third < thirds; third += 1) {
+      vi.advanceTimersByTime(20_000);
+      await new Promise(setImmediate);
+    }
+    before();
+    await new Promise(setImmediate);
+    begins.resolve();
+    await runs.settled();
+    return stepped.mock.calls.length > 0;
+  }
 
-test('a renewal that is left since others are under way keeps no claim: nothing more begins', async () => {
-  const { clerk, runs, begin, stepped } = stepping(() => () => new Promise(() => undefined), 60);
-  await clerk.start('Pay.', { runId: 'run' });
-  await delay(200);
-  begin();
-  await runs.settled();
-  expect(stepped).not.toHaveBeenCalled();
-});
+  test('lasts for longer once it was renewed', async () => {
+    expect(await steps(5, (kept) => kept.renew.bind(kept))).toBe(true);
+  });
 
-test('a claim lasts from when its renewal was asked for, not from the answer', async () => {
-  const leaseMs = 150;
-  const answered = Promise.withResolvers<void>();
-  const { clerk, runs, begin, stepped } = stepping(
-    (kept) =>
-      async (...given) => {
-        const isRenewed = await kept.renew(...given);
-        await delay(2 * leaseMs);
-        answered.resolve();
-        return isRenewed;
-      },
-    leaseMs,
-  );
-  await clerk.start('Pay.', { runId: 'run' });
-  await answered.promise;
-  await new Promise(setImmediate);
-  begin();
-  await runs.settled();
-  expect(stepped).not.toHaveBeenCalled();
+  test('does not where a renewal was left, since those before got no answer', async () => {
+    expect(await steps(4, () => () => new Promise(() => undefined))).toBe(false);
+  });
+
+  test('lasts from when its renewal was asked for, not from the answer', async () => {
+    const answer = Promise.withResolvers<boolean>();
+    expect(
+      await steps(
+        6,
+        () => () => answer.promise,
+        () => answer.resolve(true),
+      ),
+    ).toBe(false);
+  });
 });
 
 test('a claim is renewed while something is being written that takes long', async () => {
@@ -151,13 +140,33 @@ test('a claim is renewed while something is being written that takes long', asyn
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
 
-test.each([
+const WAYS = [
   ['by its id', (runs: Runs, asked: string) => runs.decide(asked, 'approve')],
   [
     'as a whole',
     async (runs: Runs, asked: string) => runs.resume('run', { approve: (await runs.interrupt(asked)).part }),
   ],
-])(
+] as const;
+
+test.each(WAYS)('who decides (%s) while another holds the run begins nothing in it', async (_how, decide) => {
+  const store = memoryStore();
+  const pays = vi.fn(async () => 'paid');
+  const { clerk, runs } = bank(store, pays);
+  await clerk.start('Pay.', { runId: 'run' });
+  const [asked = ''] = (await runs.wait('run')).pending;
+  await runs.settled();
+  expect(await store.claim('run', 'theirs', 60_000)).toBeDefined();
+  await decide(runs, asked);
+  await runs.settled();
+  expect(pays).not.toHaveBeenCalled();
+  expect(await store.read('run')).toMatchObject({ run: { status: 'running' } });
+  await store.release('run', 'theirs');
+  await runs.drive('run');
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+  expect(pays).toHaveBeenCalledTimes(1);
+});
+
+test.each(WAYS)(
   'what is decided (%s) in the moment in which a process gives a run up is done by that process',
   async (_how, decide) => {
     const kept = memoryStore();

@@ -184,6 +184,53 @@ describe('two chats decide one question at once', () => {
   });
 });
 
+describe('who only decides', () => {
+  test.each(['by its id', 'as a whole'])(
+    'and is not the first is told so, and nothing else is on record (%s)',
+    async (how) => {
+      const kept = memoryStore();
+      const first: (() => Promise<unknown>)[] = [];
+      const store = changedStore(kept, {
+        append: async (append) => {
+          await first.pop()?.();
+          return kept.append(append);
+        },
+      });
+      const { clerk, runs, paid } = bank({ store });
+      await clerk.start('Pay.', { runId: 'run' });
+      const [card = ''] = (await runs.wait('run')).pending;
+      const { part } = await runs.interrupt(card);
+      first.push(() => bank({ store: kept }).runs.decide(card, 'reject', { by: 'bob', drive: false }));
+      const deciding =
+        how === 'as a whole'
+          ? runs.resume('run', { approve: part }, { drive: false })
+          : runs.decide(card, 'approve', { drive: false });
+      await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
+      expect((await runs.interrupt(card)).settlement).toMatchObject({ by: 'bob', decision: { type: 'reject' } });
+      await runs.drive('run');
+      await runs.wait('run', { until: 'end' });
+      expect(paid).toEqual([]);
+    },
+  );
+
+  test('is told what the store says that does not take it', async () => {
+    const kept = memoryStore();
+    const broken = { is: false };
+    const store = changedStore(kept, {
+      append: async (append) => {
+        if (broken.is) throw new Error('The disk is full.');
+        return kept.append(append);
+      },
+    });
+    const { clerk, runs } = bank({ store });
+    await clerk.start('Pay.', { runId: 'run' });
+    const [card = ''] = (await runs.wait('run')).pending;
+    broken.is = true;
+    await expect(runs.decide(card, 'approve', { drive: false })).rejects.toThrow('The disk is full.');
+    expect((await runs.interrupt(card)).settlement).toBeNull();
+  });
+});
+
 describe('a card that was changed in the store, with its digest', () => {
   const amountOf = (record: InterruptRecord, amount: number): InterruptRecord => {
     const card = JSON.parse(JSON.stringify(record.card).replace('"amount":5', `"amount":${amount}`));
