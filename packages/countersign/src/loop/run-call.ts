@@ -86,6 +86,8 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     // Whoever looks it up has a reading of their own, and cannot change what runs.
     const looked = tool?.verify && input?.ok ? await validInput(tool, call) : undefined;
     if (tool?.verify && input?.ok && looked?.ok) {
+      // Before the look-up: what it does not find may happen while it looks.
+      const settled = hasSettled(tool, call, driver);
       const verified = await tool.verify(looked.value, { idempotencyKey: call.id, context: driver.context });
       // A look-up that found nothing and wraps that all the same has not found the call.
       if (isObject(verified) && verified.output !== undefined) {
@@ -94,8 +96,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
       }
       const isNothing = verified === undefined || verified === null;
       found = isNothing ? FOUND_NOTHING : ' A look-up gave something that is neither { output } nor undefined.';
-      if (isNothing && hasSettled(tool, call, driver) && (await mayRun(tool)))
-        return runBody(run, driver, tool, call, input.value);
+      if (isNothing && settled && (await mayRun(tool))) return runBody(run, driver, tool, call, input.value);
     }
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
