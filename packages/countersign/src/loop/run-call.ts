@@ -2,7 +2,7 @@
 import { type Call, callOf, interruptId, isOver } from '../core/call.ts';
 import { pendingParts } from '../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed, readableError } from '../core/errors.ts';
-import { event, type InterruptKind, type Result } from '../core/event.ts';
+import { event, type InterruptKind, type Result, type RunEvent } from '../core/event.ts';
 import { askedAgain } from '../core/inside.ts';
 import { copyOf, isObject, type Json, type JsonCheck, sameJson, toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
@@ -174,9 +174,10 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
     ...(recordsInside(run, tool) && { inside: true as const }),
     ...(tool.commits && { commits: true as const }),
   };
-  run.record(event({ type: 'call-started', callId: due.id, ...said }));
+  const start = event({ type: 'call-started', callId: due.id, ...said });
+  run.record(start);
   // Nobody may act on a start that is not on record, or after an end that is.
-  if (run.isStored && (!(await run.isDurable()) || run.state.ended || !run.mayAct())) return;
+  if (run.isStored && (!(await isStarted(run, driver, tool, start)) || run.state.ended || !run.mayAct())) return;
   // What others decided meanwhile comes with it.
   const call = (run.isStored && callOf(run.state, due.id)) || due;
   // Before the body, which may change what it is given.
@@ -195,6 +196,29 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
     if (asked) return pauseInBody(run, driver, tool, call, given, asked);
     threw(run, driver, tool, call, error);
+  }
+}
+
+/** How long a start may take to be on record, and how often it is told. */
+const START_MS = 1_000;
+const MOST_STARTS = 3;
+
+/**
+ * True once the start is on record. `settlesWithin` counts from it: where the store was away for a while, it is told anew, so
+ * that it is no older than the body.
+ */
+async function isStarted(
+  run: Run,
+  { clock = () => 0 }: Driver,
+  { settlesWithin }: ToolDefinition,
+  start: RunEvent & { type: 'call-started' },
+): Promise<boolean> {
+  for (let starts = 1; ; starts++) {
+    const at = clock();
+    if (!(await run.isDurable())) return false;
+    if (settlesWithin === undefined || starts === MOST_STARTS || clock() - at <= START_MS) return true;
+    if (isOver(run.state, start.callId) || run.state.ended || !run.mayAct()) return false;
+    run.record(start);
   }
 }
 
