@@ -33,13 +33,16 @@ export function endedRun(runId: string): ConflictError {
   return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
 }
 
-/** Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. */
+/**
+ * Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. What somebody decided
+ * right before it may still be on its way into the record.
+ */
 export function refuseExpired(interruptId: string, { interrupt: { expiresAt } }: PendingCard, now: number): void {
   if (expiresAt === undefined || expiresAt > now) return;
   throw new ConflictError(
     'already-decided',
     { interruptId, expiresAt },
-    `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}.`,
+    `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}. Reload the run: it tells what was decided.`,
   );
 }
 
