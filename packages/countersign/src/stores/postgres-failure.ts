@@ -36,6 +36,14 @@ export function isOfPrepared(error: unknown): boolean {
   return code === '26000' || code === '0A000' || code === '42P05';
 }
 
+/**
+ * The connection is not used again: it was lost, has something else prepared, or leads to a standby. The address may lead
+ * elsewhere by now.
+ */
+export function endsConnection(error: unknown): boolean {
+  return !hasAnswered(error) || isOfPrepared(error) || errorCode(error) === READ_ONLY;
+}
+
 /** The statement lost against another at a stricter isolation level than the default, and has done nothing. */
 export function isSerializationFailure(error: unknown): boolean {
   return errorCode(error) === '40001';
@@ -82,7 +90,8 @@ function isSqlState(code: string | undefined): code is string {
 function adviceOn(code: string | undefined, retryable: boolean): string {
   if (code === READ_ONLY) return 'It is a standby, or its user may only read: use the address of the primary.';
   if (code === CANCELLED) return 'It took longer than its statement_timeout allows: try again, or raise that.';
-  if (code === 'ERR_INVALID_URL') return 'Correct the address: signs like / ? # in a password are %2F %3F %23 there.';
+  if (code === 'ERR_INVALID_URL')
+    return 'Correct the address: it has one host, and signs like / ? # in a password are %2F %3F %23 there.';
   switch (code?.slice(0, 2)) {
     case '28':
       return 'Correct the user or the password in the address.';

@@ -5,7 +5,7 @@ import type { Pool, PoolClient } from 'pg';
 import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
-import { errorCode, hasAnswered, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
+import { endsConnection, errorCode, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
 /** What `query` resolves with. */
@@ -155,7 +155,7 @@ async function askShared(connect: () => Promise<SharedClient>, asked: Asked): Pr
       if (!isTakenBack) return result;
     } catch (error) {
       client.off('error', ignore);
-      client.release(!hasAnswered(error) || isOfPrepared(error));
+      client.release(endsConnection(error));
       // Given back before the server had said how it stands: nothing is done in a transaction that has failed.
       if (errorCode(error) !== FAILED_TRANSACTION) throw error;
       continue;
@@ -322,7 +322,7 @@ class Connections {
         isDone = true;
         this.#ended();
         if (error) {
-          client.release(!hasAnswered(error) || isOfPrepared(error));
+          client.release(endsConnection(error));
           reject(error);
         } else {
           this.#keep(client);

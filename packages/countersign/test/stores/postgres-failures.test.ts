@@ -127,6 +127,26 @@ describe.runIf(postgres)('a connection', () => {
     await store.close();
   });
 
+  test.each(['own', 'shared'])('that leads to a standby is not kept (%s pool)', async (whose) => {
+    const name = `standby_${whose}`;
+    await onServer(server.url(), `CREATE DATABASE ${name}`);
+    const url = server.url(name);
+    const first = postgresStore(url);
+    await first.migrate();
+    await first.close();
+    await onServer(server.url(), `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    const store = postgresStore(whose === 'shared' ? pool : { url, poolMax: 1 });
+    const refused = { code: 'store-failed', retryable: true, message: expect.stringMatching(/It is a standby, or/) };
+    await store.now();
+    // Whoever connects from now on reaches the primary. What was connected before does not.
+    await onServer(server.url(), `ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await expect(store.append(creation('run'))).rejects.toMatchObject(refused);
+    await store.append(creation('run'));
+    await store.close();
+    await pool.end();
+  });
+
   test('that is the only one serves all who wait for it, one after the other', async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 1 });
     await store.append(creation('run'));
@@ -195,6 +215,11 @@ test('a password with signs that an address cannot have is told how to be writte
     .catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(/%2F/) });
   expect(inspect(failure, { depth: 9 })).not.toContain('secret');
+});
+
+test('an address with several hosts is told to have one', async () => {
+  const migrating = postgresStore('postgres://ann@127.0.0.1:1,127.0.0.1:2/runs').migrate();
+  await expect(migrating).rejects.toThrow(/Correct the address: it has one host/);
 });
 
 test('a server that takes no writes may be a standby, which is told', () => {
