@@ -385,7 +385,9 @@ async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client' | '
   try {
     return (await import('pg')).default;
   } catch (error) {
-    const message = 'The Postgres store needs the package `pg` to connect to an address: npm install pg.';
+    // It may be there and not load, as in a bundle that has it inside.
+    const said = error instanceof Error ? error.message : String(error);
+    const message = `The Postgres store needs the package \`pg\` to connect to an address, and it cannot be loaded (${said}). Install it with npm install pg, and leave it out of bundles.`;
     throw new ProviderError('store-failed', {}, message, { cause: error, retryable: false });
   }
 }

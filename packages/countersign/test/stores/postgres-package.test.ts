@@ -1,0 +1,19 @@
+// The package `pg` that cannot be loaded: what it said itself is told, since it may be installed all the same.
+import { postgresStore } from 'countersign/postgres';
+import { expect, test, vi } from 'vitest';
+
+vi.mock('pg', () => ({
+  get default(): never {
+    throw new Error('Dynamic require of "events" is not supported');
+  },
+}));
+
+test('a `pg` that does not load, as in a bundle, is not said to be missing', async () => {
+  const store = postgresStore('postgres://127.0.0.1:1/runs');
+  await expect(store.countRuns()).rejects.toMatchObject({
+    code: 'store-failed',
+    retryable: false,
+    message: expect.stringMatching(/cannot be loaded \(Dynamic require of "events" is not supported\).*out of bundles/),
+  });
+  await store.close();
+});
