@@ -276,9 +276,9 @@ export class Runs {
     return viewOf(await this.waited(runId, options));
   }
 
-  /** As `wait`, but gives the run and its events. */
-  async waited(runId: string, options: WaitOptions = {}): Promise<LoadedRun> {
-    return untilRests(this.#store, this.#drives, askedId('runId', runId), askedWait(options));
+  /** As `wait`, but gives the run and its events. With `driving`, it is driven here where nobody else does. */
+  async waited(runId: string, options: WaitOptions = {}, driving?: { readonly context?: Context }): Promise<LoadedRun> {
+    return untilRests(this.#store, this.#drives, askedId('runId', runId), askedWait(options), driving);
   }
 
   /** Whether the record of a run is what was recorded, by the hash chain over its events. */

@@ -68,14 +68,15 @@ export async function converse(
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
       // It may be about to be asked.
-      await runs.wait(runId, signal);
+      await runs.waited(runId, signal, driving);
       return decide();
     });
   }
   const saidAt = say && !said ? await runs.speak(runId, say, { ...driving, ...signal }) : begun ? 0 : undefined;
   // While this process drives it, there is nothing to read.
   await untilAborted(runs.left(runId), abortSignal);
-  const loaded = await runs.waited(runId, signal);
+  // Its claim may have lapsed, or be that of a process that died: there may be no worker.
+  const loaded = await runs.waited(runId, signal, driving);
   const whole = stateOfRun(loaded);
   const answered = saidAt === undefined ? undefined : answeredTo(loaded, saidAt, agent.limits);
   const state = answered ?? whole;

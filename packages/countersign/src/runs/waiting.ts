@@ -1,7 +1,7 @@
 // Waiting until a run rests: while it runs, only what is new is read; then everything, once.
 import { untilAborted } from '../models/abort.ts';
 import { changesOf } from './changes.ts';
-import type { Drives } from './drives.ts';
+import type { DriveOptions, Drives } from './drives.ts';
 import { unknownRun } from './run-id.ts';
 import type { WaitOptions } from './run-options.ts';
 import type { LoadedRun, Store } from './store.ts';
@@ -9,11 +9,13 @@ import type { LoadedRun, Store } from './store.ts';
 /** How a run stands when it does not go on by itself. */
 export const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
+/** With `driving`, a run that nobody drives, such as after a crash, is driven here. */
 export async function untilRests(
   store: Store,
   drives: Drives,
   runId: string,
   { until = 'pause', signal }: WaitOptions,
+  driving?: Pick<DriveOptions, 'context'>,
 ): Promise<LoadedRun> {
   const changes = changesOf(store, runId, signal);
   try {
@@ -25,6 +27,9 @@ export async function untilRests(
       const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
       if (rests && after === 0) return loaded;
       signal?.throwIfAborted();
+      // Only where nothing has happened since the last look: whoever drives it writes, or keeps its claim.
+      const isLeft = driving && status === 'running' && version === after && !drives.driven(runId);
+      if (isLeft && !drives.isStopping) await untilAborted(drives.take(runId, driving.context), signal);
       if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
       after = rests ? 0 : version;
     }

@@ -3,7 +3,7 @@ import { countersign, type ModelRequest, memoryStore, type Runs, type Store, z }
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
-import { changedStore } from '../changed-store.ts';
+import { afterStarts, changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
 type Reply = (request: ModelRequest) => ScriptStep | Promise<ScriptStep>;
@@ -161,6 +161,39 @@ test('what is said waits for a process that died no longer than its claim lasts'
   now += 60_000;
   expect((await speaking).text).toBe('Heard: a b');
   expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
+});
+
+test('who decides in a conversation waits for a process that died no longer than its claim lasts', async () => {
+  let now = 1_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const twoToPay: Reply = (request) => {
+    if (request.messages.some(({ role }) => role === 'tool')) return echo(request);
+    return { calls: ['p', 'q'].map((ref) => ({ name: 'pay', ref, input: {} })) };
+  };
+  const dead = talk(twoToPay, { store, clock, body: () => new Promise(() => undefined) });
+  const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
+  await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
+  await eventually(() => expect(dead.paid).toEqual(['pay']));
+  const { clerk, runs, paid } = talk(twoToPay, { store, clock });
+  const deciding = clerk.generate({ runId: 'talk', resume: { approve: interrupts.slice(1) } });
+  await eventually(async () => expect((await runs.get('talk')).pending).toEqual([]));
+  now += 60_000;
+  expect((await deciding).interrupts).toMatchObject([{ metadata: { interruptKind: 'unknown-outcome' } }]);
+  expect(paid).toEqual(['pay']);
+});
+
+test('who decides in a conversation is answered, also where their own claim lapsed on the way', async () => {
+  let now = 1_000;
+  const clock = () => now;
+  const store = afterStarts(memoryStore({ now: clock }), () => {
+    now += 60_000;
+  });
+  const { clerk, paid } = talk(paysFirst, { store, clock });
+  const { interrupts } = await clerk.generate({ runId: 'talk', prompt: 'a' });
+  const response = await clerk.generate({ runId: 'talk', resume: { approve: interrupts } });
+  expect(response.interrupts).toMatchObject([{ metadata: { interruptKind: 'unknown-outcome' } }]);
+  expect(paid).toEqual([]);
 });
 
 test('one who speaks does not take the run from its own process, whose claim lapsed while the store was away', async () => {
