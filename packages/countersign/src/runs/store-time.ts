@@ -23,12 +23,13 @@ export class StoreTime {
     this.#told = { time: at, at, steadyAt: performance.now(), tookMs: 0 };
   }
 
+  /** In whole milliseconds, also where the clock is finer: a store takes no others. */
   readonly now = (): number => {
     const ranMs = this.#clock() - this.#told.at;
     const passedMs = performance.now() - this.#told.steadyAt;
     // Time does not go back: the clock was set. One that is ahead may be right, since the steady one stops with a computer
     // that sleeps.
-    return this.#told.time + (passedMs - ranMs > OFF_MS ? Math.round(passedMs) : ranMs);
+    return Math.floor(this.#told.time + (passedMs - ranMs > OFF_MS ? passedMs : ranMs));
   };
 
   /** The store was asked lately, and nobody has set the clock since. */

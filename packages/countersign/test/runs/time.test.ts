@@ -288,3 +288,15 @@ test('in the millisecond in which another may take the run, nothing more is begu
   );
   expect(await booked).toEqual(['flight by first', 'hotel by second']);
 });
+
+test('a clock that counts parts of milliseconds will do', async () => {
+  const clock = () => performance.timeOrigin + performance.now() + 0.3;
+  const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Paid.']);
+  const ai = countersign({ model, store: memoryStore(), clock });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, expiresIn: 60_000 }, () => 'paid');
+  const { interrupts } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).generate({ runId: 'r', prompt: 'a' });
+  expect(interrupts).toHaveLength(1);
+  const [card] = (await ai.runs.interrupts()).items;
+  await ai.runs.decide(card?.id ?? '', 'approve');
+  expect(await ai.runs.wait('r')).toMatchObject({ status: 'done', text: 'Paid.' });
+});
