@@ -386,8 +386,7 @@ async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client' | '
     return (await import('pg')).default;
   } catch (error) {
     // It may be there and not load, as in a bundle that has it inside.
-    const said = error instanceof Error ? error.message : String(error);
-    const message = `The Postgres store needs the package \`pg\` to connect to an address, and it cannot be loaded (${said}). Install it with npm install pg, and leave it out of bundles.`;
+    const message = `The Postgres store needs the package \`pg\` to connect to an address, and it cannot be loaded (${messageOf(error)}). Install it with npm install pg, and leave it out of bundles.`;
     throw new ProviderError('store-failed', {}, message, { cause: error, retryable: false });
   }
 }
