@@ -9,7 +9,7 @@ test('a search that could not be prepared, since the store was away, is prepared
   const log = vi.fn();
   await prepareSearch(store, log, new AbortController().signal, 5);
   expect(prepare).toHaveBeenCalledTimes(1);
-  await vi.waitFor(() => expect(prepare).toHaveBeenCalledTimes(3));
+  await vi.waitFor(() => expect(prepare).toHaveBeenCalledTimes(3), { timeout: 30_000 });
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(prepare).toHaveBeenCalledTimes(3);
   expect(log.mock.calls).toEqual([['warn', 'search-not-prepared', { error: away }]]);

@@ -5,6 +5,7 @@ import { countersign, memoryStore, type Runs, type Store, z } from 'countersign'
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 
 type Step = <T extends string>(name: string, work: () => T) => Promise<T>;
 type Body = (signal: AbortSignal, step: Step) => Promise<string>;
@@ -32,7 +33,7 @@ test('a body is told to stop once its claim turns out to be lost', async () => {
       told.resolve();
       return 'paid';
     },
-    { needsApproval: false, leaseMs: 60 },
+    { needsApproval: false, leaseMs: 600 },
   );
   await clerk.start('Pay.', { runId: 'run' });
   await told.promise;
@@ -55,9 +56,9 @@ async function renewing(answers: (asked: number) => boolean, leaseMs: number) {
 }
 
 test('renewals that get no answer do not pile up', async () => {
-  const { asked, done, runs } = await renewing(() => false, 60);
-  await vi.waitFor(() => expect(asked).toHaveLength(2));
-  await delay(200);
+  const { asked, done, runs } = await renewing(() => false, 600);
+  await eventually(() => expect(asked).toHaveLength(2));
+  await delay(700);
   expect(asked).toHaveLength(2);
   done.resolve('paid');
   await runs.settled();
@@ -65,7 +66,7 @@ test('renewals that get no answer do not pile up', async () => {
 
 test('one renewal that gets no answer does not keep the next from keeping the claim', async () => {
   const { asked, done, runs } = await renewing((number) => number > 1, 600);
-  await vi.waitFor(() => expect(asked.length).toBeGreaterThan(4), { timeout: 5_000 });
+  await eventually(() => expect(asked.length).toBeGreaterThan(4));
   done.resolve('paid');
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
@@ -135,7 +136,7 @@ test('a claim is renewed while something is being written that takes long', asyn
   });
   const { clerk, runs } = bank(store, async () => 'paid', { needsApproval: false, leaseMs: 600 });
   await clerk.start('Pay.', { runId: 'run' });
-  await vi.waitFor(() => expect(renewed).toBeGreaterThan(4), { timeout: 5_000 });
+  await eventually(() => expect(renewed).toBeGreaterThan(4));
   written.resolve();
   expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });

@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts';
 
 const LEASE_MS = 60_000;
 /** Whoever renews a claim that is this short soon sees what others recorded. */
-const SHORT_LEASE_MS = 30;
+const SHORT_LEASE_MS = 300;
 
 /**
  * Processes on one store, each with a tool `pay` of its own. The first one's is what `first` makes of it. With `beside`, a

@@ -11,6 +11,7 @@ import {
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
 
 /** A store that can be set back to what it had when `remember` was called. */
 function twoTimes() {
@@ -68,7 +69,7 @@ test('a call that has run, whose start the store has forgotten, is told of', asy
   setBack();
   mayEnd.resolve();
   await ai.runs.settled();
-  await vi.waitFor(() => expect(warnings).toHaveBeenCalled());
+  await eventually(() => expect(warnings).toHaveBeenCalled());
   expect(warnings.mock.calls).toEqual([
     [
       expect.stringMatching(/forgotten that call .* of run run was started.*before it is approved again/),
@@ -95,7 +96,7 @@ async function clerkOn(store: Store) {
   const approve = async (begun: number) => {
     const [card] = (await ai.runs.interrupts()).items;
     await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
-    await vi.waitFor(() => expect(bodies).toHaveLength(begun));
+    await eventually(() => expect(bodies).toHaveLength(begun));
   };
   return { ai, agent, bodies, approve };
 }
@@ -107,14 +108,14 @@ test.each([
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }, 'Done.']);
-  const ai = countersign({ model, store, retry: false, leaseMs: 90 });
+  const ai = countersign({ model, store, retry: false, leaseMs: 600 });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, async (_input, { step, signal }) => {
     setBack();
     await acts(step, signal);
     return 'paid';
   });
   await approvedAfter(remember, ai, pay);
-  await vi.waitFor(() => expect(warnings).toHaveBeenCalled());
+  await eventually(() => expect(warnings).toHaveBeenCalled());
   await ai.runs.settled();
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
     expect.stringMatching(/forgotten that call .* of run run was started/),
@@ -154,7 +155,7 @@ test('what is approved again after a store was set back is not settled by the bo
   setBack();
   await approve(2);
   bodies[0]?.resolve();
-  await vi.waitFor(() => expect(warnings).toHaveBeenCalled());
+  await eventually(() => expect(warnings).toHaveBeenCalled());
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
     expect.stringMatching(/forgotten that call .* of run run/),
   ]);
@@ -191,7 +192,7 @@ async function deepPaymentOn({ store, remember }: ReturnType<typeof twoTimes>, d
   const [card] = (await ai.runs.interrupts()).items;
   await remember();
   await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' });
-  await vi.waitFor(() => expect(begun).toHaveBeenCalled());
+  await eventually(() => expect(begun).toHaveBeenCalled());
   return { ai, card, body };
 }
 

@@ -171,7 +171,7 @@ describe('in the process that has paused the run', () => {
       },
     });
     const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, calls(5), 'Paid.']);
-    const ai = countersign({ model, store: watched, leaseMs: 60 });
+    const ai = countersign({ model, store: watched, leaseMs: 600 });
     const look = ai.defineTool({ name: 'look', description: '' }, async () => {
       await expect.poll(() => renewed).toBeGreaterThan(0);
       return 'seen';
