@@ -1,0 +1,77 @@
+// A stored run in which a payment is about to begin, with journals of its own: for tests of what lies below the door.
+import { countersign, memoryStore, type Store } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { event, type RunEvent } from '../../src/core/event.ts';
+import { Run } from '../../src/loop/run.ts';
+import { Journal } from '../../src/runs/journal.ts';
+import type { JournalOptions } from '../../src/runs/journal-options.ts';
+import { trustedState } from '../../src/runs/view.ts';
+import { changedStore } from '../changed-store.ts';
+
+export const LEASE_MS = 60_000;
+
+/** A run with a payment that was approved and not begun, and a question beside it. Nobody has the claim. */
+export async function approved() {
+  const time = { now: 1_800_000_000_000 };
+  const clock = () => time.now;
+  const kept = memoryStore({ now: clock });
+  const calls = [
+    { name: 'pay', ref: 'p', input: {} },
+    { name: 'ask', ref: 'a', input: {} },
+  ];
+  const ai = countersign({ model: scriptedModel([{ calls }]), store: kept, clock, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+  const ask = ai.defineInterrupt({ name: 'ask', description: '' });
+  await ai.defineAgent({ name: 'clerk', tools: [pay, ask] }).start('Pay.', { runId: 'run' });
+  await ai.runs.rested('run');
+  const [card] = (await ai.runs.interrupts({ tool: 'pay' })).items;
+  await ai.runs.decide(card?.id ?? '', 'approve', { drive: false });
+  const callId = trustedState(await loaded(kept)).turn?.calls[0]?.id ?? '';
+  /** So many pauses at most: who waits for ever is told so. */
+  let pauses = 0;
+  const sleep = async (ms: number): Promise<void> => {
+    if (++pauses > 100) throw new Error('It waits for ever.');
+    time.now += ms;
+  };
+  /** On record as it is now. */
+  const open = async (
+    claim: JournalOptions['claim'],
+    changes: Partial<Store> = {},
+    more: Partial<JournalOptions> = {},
+  ) => {
+    const token = 'ours';
+    const found = claim === 'hold' ? await kept.claim('run', token, LEASE_MS) : await loaded(kept);
+    if (!found) throw new Error('Somebody has the claim.');
+    const state = trustedState(found);
+    const journal = new Journal({
+      store: changedStore(kept, changes),
+      run: found.run,
+      state,
+      token,
+      leaseMs: LEASE_MS,
+      limits: { maxTurns: 8 },
+      clock,
+      sleep,
+      onStale: 'absorb',
+      claim,
+      onAppended: () => undefined,
+      ...more,
+    });
+    const run = new Run(state, { sink: journal });
+    journal.attach(run);
+    return { journal, run };
+  };
+  const types = async () => (await loaded(kept)).events.map(({ type }) => type);
+  const facts = {
+    started: event({ type: 'call-started', callId }),
+    step: (step: string): RunEvent => event({ type: 'step-done', callId, step, output: true }),
+    settled: event({ type: 'call-settled', callId, result: { type: 'output', output: 'paid' } }),
+  } as const;
+  return { kept, time, clock, sleep, runs: ai.runs, open, types, callId, ...facts };
+}
+
+export async function loaded(store: Store) {
+  const found = await store.read('run');
+  if (!found) throw new Error('There is no run.');
+  return found;
+}

@@ -1,0 +1,190 @@
+// The journal of a run by itself: what it writes, and what it makes of answers that are lost and of what others wrote.
+import type { ProviderError, Store } from 'countersign';
+import { describe, expect, test, vi } from 'vitest';
+import { away } from '../talking/flaky-store.ts';
+import { approved, LEASE_MS, loaded } from './approved.ts';
+
+/** The first append is written, and its answer is lost; `then` comes before it is tried again. */
+function losing(kept: Store, then: () => Promise<unknown> = async () => undefined): Partial<Store> {
+  let isFirst = true;
+  return {
+    append: async (append) => {
+      const appended = await kept.append(append);
+      if (!isFirst) return appended;
+      isFirst = false;
+      await then();
+      throw away();
+    },
+  };
+}
+
+describe('an append whose answer is lost', () => {
+  test('and that gave up the claim is known as written, also where another has the run by then', async () => {
+    const { kept, open, started, types } = await approved();
+    const { journal, run } = await open(
+      'enter',
+      losing(kept, () => kept.claim('run', 'theirs', LEASE_MS)),
+    );
+    run.record(started);
+    expect(await journal.finish()).toBe('done');
+    expect((await types()).filter((type) => type === 'call-started')).toHaveLength(1);
+  });
+
+  test('and that did not get the claim, since another has it, is no failure', async () => {
+    const { kept, open, started } = await approved();
+    await kept.claim('run', 'theirs', LEASE_MS);
+    const { journal, run } = await open('take', losing(kept));
+    run.record(started);
+    await journal.recorded();
+    expect(journal.holds).toBe(false);
+    expect(journal.hasBegun).toBe(true);
+  });
+
+  test('is not waited for any longer where nobody can tell whether it was written', async () => {
+    const { kept, open, started } = await approved();
+    const read = () => Promise.reject<never>(away());
+    const { journal, run } = await open('take', { ...losing(kept), read });
+    run.record(started);
+    await expect(journal.recorded()).rejects.toMatchObject({ code: 'stale-version' });
+  });
+});
+
+test.each(['hold', 'enter'] as const)(
+  'after the claim was given up (%s) what still comes does not take it again',
+  async (claim) => {
+    const { kept, open, started, step, types } = await approved();
+    const { journal, run } = await open(claim);
+    run.record(started);
+    expect(await journal.finish()).toBe('done');
+    run.record(step('one'));
+    await journal.recorded();
+    expect((await types()).at(-1)).toBe('step-done');
+    expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+  },
+);
+
+test.each(['hold', 'enter'] as const)(
+  'after the claim was given up (%s) it is not said to be held, also where others wrote meanwhile',
+  async (claim) => {
+    const { open, started, step } = await approved();
+    const { journal, run } = await open(claim);
+    run.record(started);
+    await journal.finish();
+    const other = await open('none');
+    other.run.record(step('theirs'));
+    await other.journal.recorded();
+    run.record(step('one'));
+    expect(await journal.finish()).toBe('done');
+  },
+);
+
+describe('after somebody has ended the run', () => {
+  test('the claim is given up although nothing is left to be written', async () => {
+    const { kept, runs, open, started } = await approved();
+    const { journal, run } = await open('hold');
+    await runs.cancel('run');
+    run.record(started);
+    while ((await journal.finish()) === 'more');
+    expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+  });
+
+  test('what waits to be written and was not begun is dropped', async () => {
+    const { runs, open, started, types } = await approved();
+    const { journal, run } = await open('hold');
+    await runs.cancel('run');
+    run.record(started);
+    await journal.look();
+    expect(journal.unwritten).toEqual([]);
+    expect(run.state.ended).toBeDefined();
+    await journal.recorded();
+    expect((await types()).at(-1)).toBe('run-ended');
+  });
+});
+
+test('a look at a store that is away does not keep the next write from being made', async () => {
+  const { kept, open, started, types } = await approved();
+  const read = vi.fn(kept.read.bind(kept)).mockRejectedValueOnce(away());
+  const { journal, run } = await open('hold', { read });
+  await journal.look();
+  expect(read).toHaveBeenCalledTimes(1);
+  run.record(started);
+  await journal.flushed();
+  expect((await types()).at(-1)).toBe('call-started');
+});
+
+test('once the claim is lost nothing is written, nothing renewed, and what still comes is told as late', async () => {
+  const { kept, open, started, settled } = await approved();
+  const append = vi.fn(kept.append.bind(kept));
+  const renew = vi.fn(async () => false);
+  const { journal, run } = await open('hold', { append, renew });
+  const late = vi.fn();
+  run.onLate = late;
+  run.record(started);
+  await journal.renew();
+  expect(journal.holds).toBe(false);
+  await journal.renew();
+  expect(renew).toHaveBeenCalledTimes(1);
+  await expect(journal.recorded()).rejects.toMatchObject({ code: 'claim-lost' });
+  expect(append).not.toHaveBeenCalled();
+  run.record(settled);
+  expect(late).toHaveBeenCalledWith([settled]);
+});
+
+describe('what others are said to have written', () => {
+  test('is refused where there are not as many events as the record says', async () => {
+    const { kept, open, started } = await approved();
+    // Somebody has changed the number in the row.
+    const changed: Partial<Store> = {
+      append: (append) => kept.append({ ...append, expectedVersion: append.expectedVersion - 1 }),
+      read: async (...given) => {
+        const found = await kept.read(...given);
+        return found && { ...found, run: { ...found.run, version: found.run.version + 1 } };
+      },
+    };
+    const { journal, run } = await open('hold', changed);
+    run.record(started);
+    await expect(journal.recorded()).rejects.toMatchObject({ code: 'tampered-run' });
+  });
+
+  test('is less than what this process has written: the store was set back', async () => {
+    const { kept, open, started, step } = await approved();
+    const changes: Partial<Store> = {};
+    const { journal, run } = await open('hold', changes);
+    const before = await loaded(kept);
+    run.record(started);
+    await journal.recorded();
+    changes.read = async () => ({ ...before, events: [] });
+    changes.append = (append) => kept.append({ ...append, expectedVersion: append.expectedVersion - 1 });
+    run.record(step('one'));
+    const error = await journal.recorded().then(
+      () => undefined,
+      (error: unknown) => error as ProviderError,
+    );
+    expect(error).toMatchObject({ code: 'store-failed', retryable: false });
+    expect(error?.message).toMatch(/at version \d+, but had said that it was at \d+/);
+  });
+
+  test.each([true, false])('is not in what this process remembers of a run that waits: %s', async (isWritten) => {
+    const { kept, open, started, step, settled } = await approved();
+    const found = await loaded(kept);
+    const paused = { run: found.run, lists: JSON.stringify(found.events) };
+    const { journal, run } = await open('enter', { append: unchanged(kept) }, { paused });
+    run.record(started);
+    await journal.recorded();
+    if (isWritten) {
+      const other = await open('none');
+      other.run.record(step('theirs'));
+      await other.journal.recorded();
+    }
+    run.record(settled);
+    await journal.recorded();
+    expect(await loaded(kept)).toMatchObject({ run: { status: 'waiting' } });
+    expect(journal.written.paused === undefined).toBe(isWritten);
+  });
+});
+
+/** Appends without looking at what was there before: it was not written in one piece. */
+const unchanged =
+  (store: Store): Store['append'] =>
+  ({ unchanged: _digest, ...append }) =>
+    store.append(append);
