@@ -1,0 +1,71 @@
+// What a process does about bodies that were under way when their run was lost: it tells, and warns where it cannot.
+import type { Store } from 'countersign';
+import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
+import { event } from '../../src/core/event.ts';
+import { fold } from '../../src/core/state.ts';
+import { TellingLate } from '../../src/runs/telling-late.ts';
+import { trustedState } from '../../src/runs/view.ts';
+import { changedStore } from '../changed-store.ts';
+import { away } from '../talking/flaky-store.ts';
+import { approved, loaded } from './approved.ts';
+
+let warnings: MockInstance<typeof process.emitWarning>;
+beforeEach(() => {
+  warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+});
+const warned = () => warnings.mock.calls.map(([text]) => String(text));
+
+/** A run whose payment was begun by a process that has lost it since. */
+async function lost(changes: Partial<Store>, isStopping = false) {
+  const { kept, clock, sleep, open, types, started, settled, callId } = await approved();
+  const before = trustedState(await loaded(kept));
+  const { run, journal } = await open('hold');
+  run.record(started);
+  await journal.finish();
+  const late = await open('none');
+  const telling = new TellingLate<string>({
+    store: changedStore(kept, changes),
+    clock,
+    sleep,
+    isStopping: () => isStopping,
+    open: () => late,
+    goOn: async () => undefined,
+  });
+  const told = () => Promise.all(telling.underWay);
+  return { kept, telling, told, types, before, known: journal.own, settled, callId };
+}
+
+/** Away for so many times, and then it answers. */
+function awayFor(times: number, read: Store['read']): Store['read'] {
+  let left = times;
+  return async (...given) => {
+    if (left-- > 0) throw away();
+    return read(...given);
+  };
+}
+
+test('a result is on record although the process stops, once a store that was away is back soon', async () => {
+  const changes: Partial<Store> = {};
+  const { kept, telling, types, known, settled } = await lost(changes, true);
+  changes.read = awayFor(3, kept.read.bind(kept));
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect((await types()).at(-1)).toBe('call-settled');
+  expect(warned()).toEqual([]);
+});
+
+test.each([0, 2])('a body of a run that is gone is told of once, the store being away for %d times', async (times) => {
+  const { telling, told, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
+  telling.lost('run', known);
+  await told();
+  expect(warned()).toEqual([expect.stringMatching(/does not know run run any more/)]);
+  // It comes to its end all the same.
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect(warned()).toHaveLength(1);
+});
+
+test('what an agent came to is not told of: the bodies inside of it are', async () => {
+  const { telling, before, settled, callId } = await lost({ read: async () => undefined });
+  const known = fold(before, event({ type: 'call-started', callId, inside: true }));
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect(warned()).toEqual([]);
+});
