@@ -1,0 +1,61 @@
+// Taking up a run that nobody drives: its context is looked up first, and whoever stops meanwhile hands it over.
+import { expect, test, vi } from 'vitest';
+import { Renewals } from '../../src/runs/renewals.ts';
+import { leave, TakingUp } from '../../src/runs/taking-up.ts';
+import { approved, LEASE_MS } from './approved.ts';
+
+async function takingUp(contextFor: () => Promise<object>, isStopping = false) {
+  const { kept, clock, open } = await approved();
+  const go = vi.fn();
+  const opened = await open('none');
+  const drives = { clock, isStopping, tellTime: async () => undefined, open: () => opened, go };
+  const renewals = new Renewals(LEASE_MS);
+  const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
+  const agents = new Map([['clerk', 'clerk']]);
+  const newId = () => 'ours';
+  const taking = new TakingUp(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
+  const isFree = async () => (await kept.claim('run', 'theirs', LEASE_MS)) !== undefined;
+  return { taking, go, added, deleted, isFree };
+}
+
+test('a process that stops looks no context up, and drives nothing', async () => {
+  const contextFor = vi.fn(async () => ({}));
+  const { taking, go } = await takingUp(contextFor, true);
+  expect(await taking.take('run', undefined, false)).toBe(false);
+  expect(contextFor).not.toHaveBeenCalled();
+  expect(go).not.toHaveBeenCalled();
+});
+
+test('who waits for everything waits for a run that is being taken up', async () => {
+  const context = Promise.withResolvers<object>();
+  const { taking, go } = await takingUp(() => context.promise);
+  const taken = taking.take('run', undefined, false);
+  expect(taking.underWay).toHaveLength(1);
+  context.resolve({});
+  expect(await taken).toBe(true);
+  expect(go).toHaveBeenCalledTimes(1);
+  expect(taking.underWay).toEqual([]);
+});
+
+test.each([
+  ['is there', async () => ({}), true],
+  ['cannot be had', () => Promise.reject<object>(new Error('no')), false],
+])('the claim is kept for the look-up of a context only: it %s', async (_how, contextFor, isTaken) => {
+  const { taking, added, deleted, isFree } = await takingUp(contextFor);
+  const taken = await taking.take('run', undefined, false).catch(() => false);
+  expect(taken).toBe(isTaken);
+  expect(deleted.mock.calls).toEqual(added.mock.results.map(({ value }) => [value]));
+  expect(added).toHaveBeenCalledTimes(1);
+  expect(await isFree()).toBe(!isTaken);
+});
+
+test('who leaves a run in which others have just written leaves nothing unwritten, and the claim to others', async () => {
+  const { kept, open, started, types, runs } = await approved();
+  const { run, journal } = await open('hold');
+  const [question] = (await runs.interrupts({ tool: 'ask' })).items;
+  await runs.decide(question?.id ?? '', { type: 'respond', output: 'yes' }, { drive: false });
+  run.record(started);
+  await leave(run, journal);
+  expect((await types()).slice(-2)).toEqual(['call-settled', 'call-started']);
+  expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+});
