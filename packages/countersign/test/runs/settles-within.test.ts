@@ -2,7 +2,7 @@
 import { countersign, memoryStore, ProviderError, type Store, type ToolConfig } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
-import { changedStore } from '../changed-store.ts';
+import { afterStarts, changedStore } from '../changed-store.ts';
 
 const LEASE_MS = 1_000;
 const SETTLES_MS = 10_000;
@@ -70,4 +70,54 @@ test('it counts from when the body runs, also where the store was away while the
   await world.two.runs.settled();
   expect(world.began).toEqual(['one']);
   expect((await world.two.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+});
+
+test.each([
+  ['is told anew', { settlesWithin: SETTLES_MS, verify: () => undefined }, 1_001, 3],
+  ['is told once, where it was soon on record', { settlesWithin: SETTLES_MS, verify: () => undefined }, 1_000, 1],
+  ['is told once, where nothing counts from it', {}, 1_001, 1],
+])('a start that takes long each time %s, and the body runs', async (_how, config, takesMs, starts) => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  let told = 0;
+  const store = afterStarts(memoryStore({ now: clock }), () => {
+    if (++told > 5) throw new Error('It is told for ever.');
+    now += takesMs;
+  });
+  const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Done.']);
+  const ai = countersign({ model, store, clock, leaseMs: 60_000, retry: false });
+  let paid = 0;
+  const pay = ai.defineTool({ name: 'pay', description: '', ...config }, () => {
+    paid += 1;
+    return 'paid';
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  expect(await ai.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+  const recorded = await ai.runs.recorded('run');
+  expect(recorded.filter(({ type }) => type === 'call-started')).toHaveLength(starts);
+  expect(paid).toBe(1);
+});
+
+test('a start that is to be told anew is not, once somebody has cancelled the run', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const kept = memoryStore({ now: clock });
+  const other = countersign({ store: kept, clock });
+  other.defineAgent({ name: 'clerk', model: scriptedModel([]) });
+  let starts = 0;
+  const store = afterStarts(kept, async () => {
+    starts += 1;
+    now += 2_000;
+    // Seen with the next write.
+    await other.runs.cancel('run');
+  });
+  const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Done.']);
+  const ai = countersign({ model, store, clock, leaseMs: 60_000, retry: false });
+  const paid: string[] = [];
+  const config = { settlesWithin: SETTLES_MS, verify: () => undefined };
+  const pay = ai.defineTool({ name: 'pay', description: '', ...config }, () => paid.push('paid'));
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  await ai.runs.settled();
+  expect({ starts, paid }).toEqual({ starts: 1, paid: [] });
+  expect(await ai.runs.get('run')).toMatchObject({ status: 'cancelled' });
 });
