@@ -1,0 +1,134 @@
+// What becomes of one call: what its card tells, how often its input is read, and whose mistakes are told to whom.
+import { ConflictError, countersign, type Message, memoryStore, type Tool, tool, UsageError, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  AMOUNT,
+  calls,
+  failureOf,
+  messagesOf,
+  only,
+  outputs,
+  payTool,
+  results,
+  scripted,
+  travelled,
+} from './support.ts';
+
+test('a card tells of earlier calls of its own tool that may have acted, beside what its gate shows', async () => {
+  const needsApproval = () => ({ message: 'Sure?' });
+  const fails = tool({ name: 'fails', description: '', needsApproval }, () => {
+    throw new Error('time-out');
+  });
+  const other = tool({ name: 'other', description: '', needsApproval }, () => 'done');
+  const tools = [fails, other];
+  const { ai } = scripted([
+    calls({ name: 'fails', ref: 'f1' }),
+    calls({ name: 'fails', ref: 'f2' }, { name: 'other' }),
+  ]);
+  const paused = await ai.generate({ prompt: 'go', tools });
+  const messages = travelled(paused.messages);
+  const next = await ai.generate({ tools, messages, resume: { approve: paused.interrupts } });
+  expect(next.interrupts.map(({ metadata }) => metadata?.interrupt)).toEqual([
+    { message: 'Sure?', mayHaveActed: [{ ref: 'f1', message: expect.stringContaining('time-out') }] },
+    { message: 'Sure?' },
+  ]);
+});
+
+test.each([true, false])(
+  'an input that does not fit is told to the model also in stored runs (gated: %s)',
+  async (gated) => {
+    const model = scriptedModel([{ calls: [{ name: 'pay', input: { amount: 'much' } }] }, 'Sorry.']);
+    const ai = countersign({ model, store: memoryStore(), retry: false });
+    const paid = vi.fn(() => 'paid');
+    const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: AMOUNT, needsApproval: gated }, paid);
+    await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+    expect(await ai.runs.rested('run')).toMatchObject({ status: 'done', text: 'Sorry.' });
+    expect(outputs((await ai.runs.get('run')).messages)).toEqual([expect.stringContaining('does not fit its schema')]);
+    expect(paid).not.toHaveBeenCalled();
+  },
+);
+
+test('the input of a call that nobody is asked about is read once', async () => {
+  const read = vi.fn((amount: number) => amount > 0);
+  const inputSchema = z.object({ amount: z.number().refine(read) });
+  const pay = tool({ name: 'pay', description: '', inputSchema }, () => 'paid');
+  const { ai } = scripted([calls({ name: 'pay', input: { amount: 5 } }), 'done']);
+  await ai.generate({ prompt: 'go', tools: [pay] });
+  expect(read).toHaveBeenCalledTimes(1);
+});
+
+test('a tool with a gate that let it pass, and that throws, may have acted', async () => {
+  const fails = tool({ name: 'fails', description: '', needsApproval: () => false }, () => {
+    throw new Error('time-out');
+  });
+  const { ai } = scripted([calls({ name: 'fails' }), 'done']);
+  const done = await ai.generate({ prompt: 'go', tools: [fails] });
+  expect(only(results(done.messages)).metadata).toMatchObject({ outcome: 'error', mayHaveActed: true });
+});
+
+test('what a tool returns beside its schema reaches neither the model nor the record', async () => {
+  const outputSchema = z.object({ paid: z.number(), currency: z.string().default('EUR') });
+  const pay = tool({ name: 'pay', description: '', outputSchema }, () => ({ paid: 5, token: 'secret' }) as never);
+  const { ai } = scripted([calls({ name: 'pay' }), 'done']);
+  const done = await ai.generate({ prompt: 'go', tools: [pay] });
+  expect(outputs(done.messages)).toEqual([{ paid: 5, currency: 'EUR' }]);
+});
+
+test('a sub-agent that stopped in the middle and is gone is told as unknown, where there is no store', async () => {
+  const { ai } = scripted([calls({ name: 'helper', input: { prompt: 'help' } }), 'done']);
+  const output = { schema: z.object({ n: z.number() }) };
+  const helper = ai.defineAgent({ name: 'helper', description: '', model: scriptedModel(['nope']), output });
+  const failure = await failureOf(ai.generate({ prompt: 'go', tools: [helper] }));
+  const done = await ai.generate({ messages: travelled(messagesOf(failure)), tools: [payTool([])] });
+  expect(done.finishReason).toBe('stop');
+  expect(outputs(done.messages)).toEqual([expect.stringContaining('There is no tool helper')]);
+});
+
+describe('a body that fails with an error of a conversation of its own', () => {
+  /** Asks inside, and does something else with what was decided there. */
+  function asks(resumedWith: () => never): Tool {
+    const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
+    return tool({ name: 'asks', description: '' }, async (_input, { interrupt, resumed }) => {
+      if (resumed !== undefined) resumedWith();
+      interrupt(await inside.ai.generate({ prompt: 'x', tools: [payTool([])] }));
+    });
+  }
+
+  async function decided(error: Error) {
+    const { ai } = scripted([calls({ name: 'asks' }), 'done']);
+    const asking = asks(() => {
+      throw error;
+    });
+    const paused = await ai.generate({ prompt: 'go', tools: [asking] });
+    const messages = travelled(paused.messages);
+    const deciding = ai.generate({ tools: [asking], messages, resume: { approve: paused.interrupts } });
+    const goOn = (messages: readonly Message[]) => ai.generate({ tools: [asking], messages });
+    return { deciding, goOn };
+  }
+
+  test.each(['invalid-resume', 'already-decided'] as const)('%s: its question still waits', async (code) => {
+    const { deciding, goOn } = await decided(new ConflictError(code, {}, 'No.'));
+    const failure = await failureOf(deciding);
+    expect(failure).toMatchObject({ code });
+    expect((await goOn(travelled(messagesOf(failure)))).interrupts).toHaveLength(1);
+  });
+
+  test('anything else is told to the model', async () => {
+    const { deciding } = await decided(new UsageError('invalid-options', {}, 'No.'));
+    const done = await deciding;
+    expect(outputs(done.messages)).toEqual([expect.stringContaining('The tool asks failed: No.')]);
+  });
+
+  test('that nobody has decided on, is told to the model', async () => {
+    const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
+    const talks = tool({ name: 'talks', description: '' }, async () => {
+      const { messages } = await inside.ai.generate({ prompt: 'x', tools: [payTool([])] });
+      throw new UsageError('invalid-resume', { messages }, 'No.');
+    });
+    const { ai } = scripted([calls({ name: 'talks' }), 'done']);
+    const done = await ai.generate({ prompt: 'go', tools: [talks] });
+    expect(outputs(done.messages)).toEqual([expect.stringContaining('The tool talks failed: No.')]);
+    expect(only(done.messages.slice(-1)).role).toBe('model');
+  });
+});
