@@ -85,6 +85,77 @@ test('a sub-agent that stopped in the middle and is gone is told as unknown, whe
   expect(outputs(done.messages)).toEqual([expect.stringContaining('There is no tool helper')]);
 });
 
+test('what a gate says of its card counts before what the tool says, and times are whole', async () => {
+  const clock = () => 1_000_000;
+  const store = memoryStore({ now: clock });
+  const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'pay' }] }]), store, clock });
+  const asks = { risk: 'low', labels: ['money'], expiresIn: 10.5, remindAfter: 5.5 } as const;
+  const config = { name: 'pay', description: '', ...asks, needsApproval: () => ({ risk: 'high' as const }) };
+  await ai.defineAgent({ name: 'clerk', tools: [ai.defineTool(config, () => 'paid')] }).start('Pay.', { runId: 'run' });
+  await ai.runs.rested('run');
+  const card = only((await ai.runs.interrupts()).items);
+  expect(card).toMatchObject({ risk: 'high', labels: ['money'], expiresAt: 1_000_011, remindAt: 1_000_006 });
+});
+
+test('the gate and the body are told of what the model said beside the call', async () => {
+  const seen: unknown[] = [];
+  const needsApproval = (_input: unknown, { metadata }: { readonly metadata: object }) => {
+    seen.push(metadata);
+    return false;
+  };
+  const act = tool({ name: 'act', description: '', needsApproval }, (_input, { metadata }) => {
+    seen.push(metadata);
+  });
+  const { ai } = scripted([calls({ name: 'act', metadata: { signature: 'abc' } }), 'done']);
+  await ai.generate({ prompt: 'go', tools: [act] });
+  expect(seen).toEqual([expect.objectContaining({ signature: 'abc' }), expect.objectContaining({ signature: 'abc' })]);
+});
+
+test('what a body makes of its input before it asks is neither shown nor run', async () => {
+  const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'pay' }] }, 'Done.']), store: memoryStore() });
+  const paid: number[] = [];
+  const inputSchema = z.object({ amount: z.number().default(5) });
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema }, (input, { interrupt, resumed }) => {
+    if (resumed !== undefined) return paid.push(input.amount);
+    input.amount = 500;
+    return interrupt('Sure?');
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  await ai.runs.rested('run');
+  const card = only((await ai.runs.interrupts()).items);
+  expect(card.input).toEqual({ amount: 5 });
+  await ai.runs.decide(card.id, { type: 'restart', resumed: 'yes' });
+  await ai.runs.settled();
+  expect(paid).toEqual([5]);
+});
+
+test('messages that a body shows with its question are not taken for a conversation that waits', async () => {
+  const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
+  const shows = tool({ name: 'shows', description: '' }, async (_input, { interrupt }) => {
+    const { messages } = await inside.ai.generate({ prompt: 'x', tools: [payTool([])] });
+    interrupt({ messages });
+  });
+  const { ai } = scripted([calls({ name: 'shows' })]);
+  const paused = await ai.generate({ prompt: 'go', tools: [shows] });
+  const { toolRequest, metadata } = only(paused.interrupts);
+  expect(toolRequest.name).toBe('shows');
+  expect(metadata?.interrupt).toHaveProperty('messages');
+});
+
+test('a gate that takes long is told when it need not go on', async () => {
+  const leaving = new AbortController();
+  const told = vi.fn();
+  const needsApproval = async (_input: unknown, { signal }: { readonly signal: AbortSignal }) => {
+    signal.addEventListener('abort', told);
+    leaving.abort();
+    return true;
+  };
+  const act = tool({ name: 'act', description: '', needsApproval }, () => undefined);
+  const { ai } = scripted([calls({ name: 'act' })]);
+  await ai.generate({ prompt: 'go', tools: [act], abortSignal: leaving.signal }).catch(() => undefined);
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
 describe('a body that fails with an error of a conversation of its own', () => {
   /** Asks inside, and does something else with what was decided there. */
   function asks(resumedWith: () => never): Tool {

@@ -253,6 +253,49 @@ test('a result settles the doubt also where its process has seen that it was rai
   ]);
 });
 
+test('a result is on record as late also where its process has seen that a person settled the doubt', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const [looks, wakes, looked] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const returns = Promise.withResolvers<string>();
+  // It falls asleep before it looks at what others recorded, and is not told afterwards that its claim is lost.
+  const sleepy = changedStore(store, {
+    read: async (runId, options) => {
+      if (!options?.after) return store.read(runId, options);
+      looks?.resolve();
+      await wakes?.promise;
+      setImmediate(() => looked?.resolve());
+      return store.read(runId, options);
+    },
+    renew: async (...claim) => (now > 1_800_000_000_000 ? new Promise(() => undefined) : store.renew(...claim)),
+  });
+  const open = (own: Store, leaseMs: number) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
+    );
+    const ai = countersign({ model, store: own, clock, leaseMs, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '' }, () => returns.promise);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const one = open(sleepy, SHORT_LEASE_MS);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await looks?.promise;
+  now += LEASE_MS;
+  const two = open(store, LEASE_MS);
+  await two.runs.drive('run');
+  const { pending } = await two.runs.wait('run');
+  await two.runs.decide(pending[0] ?? '', { type: 'respond', output: 'mine' });
+  await two.runs.settled();
+  wakes?.resolve();
+  await looked?.promise;
+  returns.resolve('theirs');
+  const late = async () =>
+    (await two.runs.recorded('run')).flatMap((event) => (event.type === 'call-ended-late' ? [event.result] : []));
+  await eventually(async () => expect(await late()).toEqual([{ type: 'output', output: 'theirs' }]));
+  expect(await two.runs.get('run')).toMatchObject({ status: 'done' });
+});
+
 describe('a result that comes after its doubt was settled', () => {
   /** The first process is stuck in its body; the second one takes over, and a person is asked. */
   async function inDoubt(beside: readonly { readonly name: string }[] = []) {
