@@ -1,0 +1,145 @@
+// What a body is given to reach its run with: it is on record before more is done, and of no use once the run is lost.
+import { countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test, vi } from 'vitest';
+import { eventually } from '../eventually.ts';
+
+const LEASE_MS = 60_000;
+
+/** A store, and as many processes on it as are opened; the time passes when told to. */
+function processes() {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const open = (body: (ctx: ToolContext) => Promise<string>, config: Partial<ToolConfig> = {}, leaseMs = LEASE_MS) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: {} }] },
+    );
+    const ai = countersign({ model, store, clock, leaseMs, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', ...config }, (_input, ctx) => body(ctx) as never);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+  const lapse = () => (now += 2 * LEASE_MS);
+  const types = async () => ((await store.read('run'))?.events ?? []).map(({ type }) => type);
+  return { open, lapse, types };
+}
+
+test.each([
+  ['a commit point', 'call-committed', ({ commitPoint }: ToolContext) => commitPoint()],
+  ['a step', 'step-done', ({ step }: ToolContext) => step('one', () => 'done')],
+])('%s is on record before the body goes on', async (_what, type, acts) => {
+  const { open, types } = processes();
+  const seen: string[][] = [];
+  const body = async (ctx: ToolContext) => {
+    await acts(ctx);
+    seen.push(await types());
+    return 'paid';
+  };
+  const { clerk, runs } = open(body, { commits: true });
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  expect(seen.map((recorded) => recorded.at(-1))).toEqual([type]);
+});
+
+test('a step that nobody waited for, and that ends after its call, is not recorded and harms nobody', async () => {
+  const [begun, ends, ended] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const calls = [{ name: 'hasty' }, { name: 'slow' }];
+  const ai = countersign({ model: scriptedModel([{ calls }, 'Done.']), store: memoryStore(), retry: false });
+  const hasty = ai.defineTool({ name: 'hasty', description: '' }, async (_input, { step }) => {
+    void step('left', async () => {
+      begun?.resolve();
+      await ends?.promise;
+      setImmediate(() => ended?.resolve());
+      return 'left';
+    });
+    await begun?.promise;
+    return 'hasty';
+  });
+  const slow = ai.defineTool({ name: 'slow', description: '' }, async () => {
+    await ended?.promise;
+    return 'slow';
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [hasty, slow] }).start('Go.', { runId: 'run' });
+  const recorded = async () => (await ai.runs.recorded('run')).map(({ type }) => type);
+  await eventually(async () => expect(await recorded()).toContain('call-settled'));
+  ends?.resolve();
+  expect(await ai.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+  expect(await recorded()).not.toContain('step-done');
+});
+
+test.each(['step', 'commitPoint'] as const)('after a cancel, a body gets no further by %s', async (by) => {
+  const { open } = processes();
+  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const acted = vi.fn(() => 'acted');
+  const ended = vi.fn();
+  const body = async ({ step, commitPoint }: ToolContext) => {
+    begun.resolve();
+    await goesOn.promise;
+    try {
+      if (by === 'step') await step('act', acted);
+      else await commitPoint().then(acted);
+    } finally {
+      ended();
+    }
+    return 'paid';
+  };
+  const { clerk, runs } = open(body, { commits: true });
+  await clerk.start('Pay.', { runId: 'run' });
+  await begun.promise;
+  await runs.cancel('run');
+  await runs.settled();
+  goesOn.resolve();
+  await eventually(() => expect(ended).toHaveBeenCalled());
+  expect(acted).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['between two steps', LEASE_MS, ({ step }: ToolContext) => step('second', () => 'acted')],
+  // Its claim is so short that it is soon renewed, in vain.
+  ['when it is told to', 30, ({ signal }: ToolContext) => aborted(signal)],
+])('a body that stops %s, since its run was lost, does not say how it ended', async (_when, leaseMs, stops) => {
+  const { open, lapse, types } = processes();
+  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ended = vi.fn();
+  const body = async (ctx: ToolContext) => {
+    begun.resolve();
+    await goesOn.promise;
+    return stops(ctx).finally(ended);
+  };
+  const one = open(body, {}, leaseMs);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await begun.promise;
+  lapse();
+  const two = open(async () => 'paid');
+  await two.runs.drive('run');
+  expect(await two.runs.wait('run')).toMatchObject({ status: 'waiting' });
+  await two.runs.settled();
+  goesOn.resolve();
+  await eventually(() => expect(ended).toHaveBeenCalled());
+  await new Promise(setImmediate);
+  await one.runs.settled();
+  expect(await types()).not.toContain('call-settled');
+  expect(await types()).not.toContain('step-done');
+  expect((await two.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+});
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
+test('a schema that does not take what it makes is no hindrance where the gate lets its call pass', async () => {
+  const model = scriptedModel([{ calls: [{ name: 'pay', input: { amount: '5' } }] }, 'Done.']);
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const inputSchema = z.object({ amount: z.string().transform(Number) });
+  const paid: number[] = [];
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: () => false }, ({ amount }) => {
+    paid.push(amount);
+    return 'paid';
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  expect(await ai.runs.rested('run')).toMatchObject({ status: 'done' });
+  expect(paid).toEqual([5]);
+});
