@@ -156,6 +156,15 @@ test('a gate that takes long is told when it need not go on', async () => {
   expect(told).toHaveBeenCalledTimes(1);
 });
 
+test('a body that misspells how long its question waits is told so', async () => {
+  const asks = tool({ name: 'asks', description: '' }, (_input, { interrupt }) =>
+    interrupt('Sure?', { expiresin: 5 } as never),
+  );
+  const { ai } = scripted([calls({ name: 'asks' }), 'done']);
+  const done = await ai.generate({ prompt: 'go', tools: [asks] });
+  expect(outputs(done.messages)).toEqual([expect.stringContaining('expiresin')]);
+});
+
 describe('a body that fails with an error of a conversation of its own', () => {
   /** Asks inside, and does something else with what was decided there. */
   function asks(resumedWith: () => never): Tool {
