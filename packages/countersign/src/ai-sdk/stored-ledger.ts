@@ -1,12 +1,14 @@
 // The ledger in a store: each call is a run of its own, so it is decided once, and runs at most once.
-import { ConflictError } from '../core/errors.ts';
+import { ConflictError, messageOf, ProviderError } from '../core/errors.ts';
 import { type Decision, isByDeadline, type Result } from '../core/event.ts';
 import { sameJson } from '../core/json.ts';
 import { interruptKey } from '../runs/card.ts';
 import { shortHash } from '../runs/chain.ts';
 import type { DecisionInput } from '../runs/decision.ts';
+import { PATIENCE_MS } from '../runs/journal.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { StoredEvent } from '../runs/store.ts';
+import { isAway } from '../runs/store-errors.ts';
 import {
   type AskedCall,
   type ClaimedCall,
@@ -110,6 +112,35 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
   const settledAgain = (claimed: ClaimedCall, found: OnRecord | undefined, before: OnRecord) =>
     found && found.standing.at !== before.standing.at ? settled(claimed, found) : (found ?? before);
 
+  async function runOnce(call: AskedCall, body: Body): Promise<unknown> {
+    let found = await read(call.id);
+    if (!found) throw new Refused(`Nothing shows that ${call.tool} was asked for in this chat. It was not run.`);
+    if (!isSame(found.call, call) && !isSame(found.edited, call))
+      throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
+    vouch(call);
+    if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
+    if (found.standing.at === 'waiting') {
+      await decide(found.standing, call.id, 'approve');
+      found = (await read(call.id)) ?? found;
+    }
+    if (found.standing.at === 'approved') found = (await drive(call.id, body)) ?? found;
+    const { standing } = found;
+    switch (standing.at) {
+      case 'settled':
+        if (standing.result.type === 'output') return standing.result.output;
+        if (standing.result.type === 'error') throw new Failed(standing.result.text);
+        throw new Refused(denialIn(standing) ?? standing.result.text);
+      case 'stuck':
+        throw new Refused(standing.text);
+      case 'begun':
+      case 'waiting':
+        throw new Refused(`The call of ${call.tool} still waits for a decision. It was not run.`);
+      case 'approved':
+        if (standing.isStarted) throw new Refused(noResult(call.tool));
+        throw new Refused(`The call of ${call.tool} is approved and has no result yet. Send the message again.`);
+    }
+  }
+
   return {
     async ask(call) {
       const runId = runIdOf(call.id);
@@ -137,30 +168,25 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     },
 
     async run(call, body) {
-      let found = await read(call.id);
-      if (!found) throw new Refused(`Nothing shows that ${call.tool} was asked for in this chat. It was not run.`);
-      if (!isSame(found.call, call) && !isSame(found.edited, call))
-        throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
-      vouch(call);
-      if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
-      if (found.standing.at === 'waiting') {
-        await decide(found.standing, call.id, 'approve');
-        found = (await read(call.id)) ?? found;
-      }
-      if (found.standing.at === 'approved') found = (await drive(call.id, body)) ?? found;
-      const { standing } = found;
-      switch (standing.at) {
-        case 'settled':
-          if (standing.result.type === 'output') return standing.result.output;
-          if (standing.result.type === 'error') throw new Failed(standing.result.text);
-          throw new Refused(denialIn(standing) ?? standing.result.text);
-        case 'stuck':
-          throw new Refused(standing.text);
-        case 'begun':
-        case 'waiting':
-          throw new Refused(`The call of ${call.tool} still waits for a decision. It was not run.`);
-        case 'approved':
-          throw new Refused(`The call of ${call.tool} is approved and has no result yet. Send the message again.`);
+      let isBegun = false;
+      let patience: AbortSignal | undefined;
+      const begin: Body = (input) => {
+        isBegun = true;
+        // However long it takes.
+        patience = undefined;
+        return body(input);
+      };
+      for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+        try {
+          return await runOnce(call, begin);
+        } catch (error) {
+          // What is thrown here the model takes for how the call ended, and it cannot be asked to look again.
+          patience ??= AbortSignal.timeout(PATIENCE_MS);
+          if (isAway(error) && !patience.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+          else if (isBegun && error instanceof ProviderError)
+            throw new Refused(`${noResult(call.tool)} ${messageOf(error)}`, { cause: error });
+          else throw error;
+        }
       }
     },
   };
@@ -168,6 +194,9 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
 
 /** How long another may be driving the run before we look whether it is gone. */
 const LOOK_AGAIN_MS = 1_000;
+
+const noResult = (tool: string): string =>
+  `The call of ${tool} was started, and nobody knows how it ended: it may have taken effect.`;
 
 const MADE_UP = 'The client gave a result in place of a decision. The tool was not run.';
 

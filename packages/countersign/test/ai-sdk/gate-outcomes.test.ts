@@ -1,7 +1,7 @@
 // How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
 
 import { generateText, streamText } from 'ai';
-import { type DecisionInput, memoryStore, NotPerformed } from 'countersign';
+import { type DecisionInput, memoryStore, NotPerformed, ProviderError } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -217,5 +217,35 @@ test('a call that runs is not withdrawn because a client says that it is over', 
   mayEnd.resolve('paid');
   expect(((await received)[0] as any).parts).toMatchObject([{ state: 'output-available', output: 'paid' }]);
   expect(await running).toMatchObject([{ output: 'paid' }]);
+  expect(pay).toHaveBeenCalledOnce();
+});
+
+/** A store that fails with `retryable` when it is read for the first time after the tool has run. */
+function failingOnce(retryable: boolean) {
+  const memory = memoryStore();
+  const pay = vi.fn(() => 'paid');
+  let fails = 1;
+  const store = changedStore(memory, {
+    read: async (...given) => {
+      if (pay.mock.calls.length > 0 && fails-- > 0)
+        throw new ProviderError('store-failed', {}, 'The store is away.', { retryable });
+      return memory.read(...given);
+    },
+  });
+  return { pay, ...talk({ pay }, (tools) => gate(tools, { ...who, store })) };
+}
+
+test('a store that is away for a moment after a call has run does not hide its result', async () => {
+  const { pay, ask, resume } = failingOnce(true);
+  expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
+  expect(pay).toHaveBeenCalledOnce();
+});
+
+test('a store that breaks after a call has begun is told as a call that may have taken effect', async () => {
+  const { pay, ask, resume } = failingOnce(false);
+  const asked = await ask();
+  const told = { message: expect.stringMatching(/may have taken effect\..* The store is away\./) };
+  expect(await resume(asked, true)).toMatchObject([{ type: 'tool-error', error: told }]);
+  expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
   expect(pay).toHaveBeenCalledOnce();
 });
