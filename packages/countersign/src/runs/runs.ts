@@ -48,7 +48,7 @@ import { type Stats, type StatsOptions, statsQuery } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
 import { Turns } from './turns.ts';
 import { interruptView, type RunInterrupt, type RunView, viewOf } from './view.ts';
-import { ENDED, untilRests } from './waiting.ts';
+import { ENDED, takeLeft, untilRests } from './waiting.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 /** The runs of a store; `ai.runs`. */
@@ -237,8 +237,15 @@ export class Runs {
     }
   }
 
-  /** The run with its events after `after`: now, and whenever something may have changed, until `signal`. */
-  async *follow(runId: string, options: FollowOptions = {}): AsyncGenerator<LoadedRun> {
+  /**
+   * The run with its events after `after`: now, and whenever something may have changed, until `signal`. With `driving`, it
+   * is driven here where nobody else does.
+   */
+  async *follow(
+    runId: string,
+    options: FollowOptions = {},
+    driving?: { readonly context?: Context },
+  ): AsyncGenerator<LoadedRun> {
     const { after = 0, signal } = askedFollow(options);
     let seen = askedAfter(after);
     const changes = changesOf(this.#store, askedId('runId', runId), signal);
@@ -251,6 +258,7 @@ export class Runs {
           throw tamperedRun(runId, `Of its ${version} events, ${loaded.events.length} came after the first ${seen}.`);
         seen += loaded.events.length;
         yield loaded;
+        if (driving) await takeLeft(this.#drives, loaded, driving, signal);
         await changes.next();
       }
     } finally {

@@ -27,13 +27,25 @@ export async function untilRests(
       const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
       if (rests && after === 0) return loaded;
       signal?.throwIfAborted();
-      // Only where nothing has happened since the last look: whoever drives it writes, or keeps its claim.
-      const isLeft = driving && status === 'running' && version === after && !drives.driven(runId);
-      if (isLeft && !drives.isStopping) await untilAborted(drives.take(runId, driving.context), signal);
+      if (driving) await takeLeft(drives, loaded, driving, signal);
       if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
       after = rests ? 0 : version;
     }
   } finally {
     changes.stop();
   }
+}
+
+/**
+ * Drives a run that runs and that nobody drives. Only where nothing has happened since the last look: whoever drives it
+ * writes, or keeps its claim.
+ */
+export async function takeLeft(
+  drives: Drives,
+  { run: { id, status }, events }: LoadedRun,
+  { context }: Pick<DriveOptions, 'context'>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (status !== 'running' || events.length > 0 || drives.driven(id) || drives.isStopping) return;
+  await untilAborted(drives.take(id, context), signal);
 }

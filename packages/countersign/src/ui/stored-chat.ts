@@ -7,7 +7,7 @@ import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { Agent } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
-import type { ToolDefinition } from '../loop/tool.ts';
+import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { pendingCards, runIdOf } from '../runs/card.ts';
 import type { LiveChunk } from '../runs/live.ts';
 import type { Runs } from '../runs/runs.ts';
@@ -66,7 +66,10 @@ export class StoredChat {
     const { live, stop } = this.#listen();
     try {
       const problems = await this.#take(post, signal);
-      return this.#stream(live, stop, { known: post.known, problems, signal });
+      const { context } = this.#person;
+      // Whoever drove it may have died, and there may be no worker.
+      const driving = context ? { context } : {};
+      return this.#stream(live, stop, { known: post.known, problems, signal, driving });
     } catch (error) {
       stop();
       throw error;
@@ -212,12 +215,12 @@ export class StoredChat {
   async *#stream(
     live: Mailbox<News>,
     stop: () => void,
-    { known, problems, signal }: StreamOptions,
+    { known, problems, signal, driving }: StreamOptions,
   ): AsyncGenerator<ChatChunk> {
     const { writer: how, errorText } = this.#options;
     const done = new AbortController();
     const until = AbortSignal.any([signal, done.signal]);
-    const following = this.#follow(live, until);
+    const following = this.#follow(live, until, driving);
     // Nobody reads any more: what comes is waited for in vain.
     const close = () => live.close();
     signal.addEventListener('abort', close, { once: true });
@@ -274,9 +277,9 @@ export class StoredChat {
   }
 
   /** Brings the record into the mailbox, as it grows. */
-  async #follow(mailbox: Mailbox<News>, signal: AbortSignal): Promise<void> {
+  async #follow(mailbox: Mailbox<News>, signal: AbortSignal, driving: StreamOptions['driving']): Promise<void> {
     try {
-      for await (const loaded of this.#options.runs.follow(this.#chatId, { signal }))
+      for await (const loaded of this.#options.runs.follow(this.#chatId, { signal }, driving))
         mailbox.post({ type: 'loaded', loaded });
     } catch (error) {
       mailbox.post({ type: 'failed', error });
@@ -321,6 +324,8 @@ type StreamOptions = {
   readonly known?: ChatMessage | undefined;
   readonly problems?: ReadonlyMap<string, readonly Problem[]>;
   readonly signal: AbortSignal;
+  /** For who said or decided something: a run that nobody drives is driven here. */
+  readonly driving?: { readonly context?: Context };
 };
 
 /** Decisions that can be mended and made again. */

@@ -2,7 +2,8 @@
 import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { afterStarts } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
 const STUCK = new Promise<never>(() => undefined);
@@ -44,4 +45,55 @@ test('what is posted again after somebody else spoke is not said again', async (
   await say('m1', 'a');
   const said = (await runs.get('chat')).messages.filter(({ role }) => role === 'user');
   expect(said.map(({ content }) => content)).toEqual([[{ text: 'a' }], [{ text: 'b' }]]);
+});
+
+/** A chat whose model asks to pay once; `body` is what paying does. */
+function openPaying(store: Store, clock: () => number, body: () => Promise<string>) {
+  const model = scriptedModel(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', ref: 'p', input: {} }] },
+  );
+  const ai = countersign({ model, store, clock, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: 'Pays.', needsApproval: true }, body);
+  const route = chatRoute(ai.defineAgent({ name: 'clerk', tools: [pay] }), { demo: true, client: 7 });
+  const post = async (content: object) => {
+    const body = JSON.stringify({ id: 'chat', trigger: 'submit-message', ...content });
+    const headers = { 'content-type': 'application/json' };
+    return route.POST(new Request('http://localhost/api/chat', { method: 'POST', headers, body }));
+  };
+  const ask = async () => {
+    const messages = [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'pay' }] }];
+    await (await post({ messages })).text();
+    const [card] = (await ai.runs.interrupts({ runId: 'chat' })).items;
+    const part = { type: 'tool-pay', toolCallId: 'p', state: 'approval-responded', input: {} };
+    const parts = [{ ...part, approval: { id: card?.id, approved: true } }];
+    return { messages: [...messages, { id: 'chat.1', role: 'assistant', parts }] };
+  };
+  return { ask, post };
+}
+
+test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid = vi.fn(() => STUCK);
+  const dead = openPaying(store, clock, paid);
+  const decided = await dead.ask();
+  void dead.post(decided);
+  await eventually(() => expect(paid).toHaveBeenCalledOnce());
+  now += 120_000;
+  const again = await openPaying(store, clock, paid).post(decided);
+  expect(await again.text()).toContain('unknown-outcome');
+  expect(paid).toHaveBeenCalledOnce();
+});
+
+test('whoever decides gets an answer where the own claim lapsed on the way', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const store = afterStarts(memoryStore({ now: clock }), () => {
+    now += 120_000;
+  });
+  const paid = vi.fn(async () => 'paid');
+  const { ask, post } = openPaying(store, clock, paid);
+  expect(await (await post(await ask())).text()).toContain('unknown-outcome');
+  expect(paid).not.toHaveBeenCalled();
 });
