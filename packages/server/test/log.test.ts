@@ -1,6 +1,6 @@
 import type { LogEntry } from '@countersign/server';
 import { countersign, memoryStore } from 'countersign';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { redacted } from '../src/watching/log.ts';
 import { begin, defineTeller, obedientModel, startServer } from './server.ts';
 
@@ -38,6 +38,8 @@ test('every request is a line that says who did what and how long it took, not w
 });
 
 test('what goes wrong here is in the log with its reason, in the chat and in streams as well', async () => {
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  onTestFinished(() => printed.mockRestore());
   const real = memoryStore();
   const broken = { now: false };
   const store = new Proxy(real, {
@@ -59,7 +61,8 @@ test('what goes wrong here is in the log with its reason, in the chat and in str
     fetch(`${server.url}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
   const streams = await Promise.all([open(`/runs/${id}/events?follow=1`), open(`/chat/teller/${id}/watch`)]);
   // Both have told what there is.
-  await Promise.all(streams.map(async (stream) => expect((await stream.body?.getReader().read())?.done).toBe(false)));
+  const readers = streams.flatMap(({ body }) => (body ? [body.getReader()] : []));
+  for (const reader of readers) expect((await reader.read()).done).toBe(false);
   broken.now = true;
   // Somebody elsewhere decides: those who follow look, and cannot.
   const [interruptId = ''] = (await real.listInterrupts({ limit: 1 })).items.map((item) => item.id);
@@ -78,7 +81,14 @@ test('what goes wrong here is in the log with its reason, in the chat and in str
     'stream /api/v1/runs/:runId/events',
   ]);
   expect(failures().every(({ requestId }) => typeof requestId === 'string')).toBe(true);
+  // Who follows notices that this was not the end, and nobody prints it beside the log.
+  for (const reader of readers) await expect(readToEnd(reader)).rejects.toThrow('terminated');
+  expect(printed).not.toHaveBeenCalled();
 });
+
+async function readToEnd(reader: ReadableStreamDefaultReader): Promise<void> {
+  while (!(await reader.read()).done);
+}
 
 test('inputs are logged when asked for, and secrets still are not', async () => {
   const { entries, token } = await logged(true);

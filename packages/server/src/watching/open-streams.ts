@@ -16,6 +16,8 @@ export type Holding = {
   readonly stillKnown: StillKnown | undefined;
   /** Told why a stream broke off, if it was for something here. */
   readonly failed: (error: unknown) => void;
+  /** Cuts the connection that carries it, where that is known: quietly, so that nobody prints each one. */
+  readonly cut?: () => void;
 };
 
 type OpenStream = { readonly stillKnown: StillKnown | undefined; readonly end: () => void };
@@ -30,7 +32,7 @@ export class OpenStreams {
   }
 
   /** The same answer, held until it ends. Throws `too-many-streams`. */
-  hold(response: Response, { stillKnown, failed }: Holding): Response {
+  hold(response: Response, { stillKnown, failed, cut }: Holding): Response {
     const { body, status, headers } = response;
     if (!body || !(headers.get('content-type') ?? '').startsWith('text/event-stream')) return response;
     const { most, measures } = this.#options;
@@ -38,7 +40,7 @@ export class OpenStreams {
       void body.cancel().catch(() => undefined);
       throw new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
     }
-    const { stream, end } = tapped(body, () => this.#ended(held), failed);
+    const { stream, end } = tapped(body, () => this.#ended(held), failed, cut);
     const held: OpenStream = { stillKnown, end };
     this.#open.add(held);
     measures.stream(1);
@@ -73,6 +75,7 @@ function tapped(
   body: ReadableStream<Uint8Array>,
   ended: () => void,
   failed: (error: unknown) => void,
+  cut: (() => void) | undefined,
 ): { readonly stream: ReadableStream<Uint8Array>; readonly end: () => void } {
   const reader = body.getReader();
   let hasLeft = false;
@@ -88,6 +91,11 @@ function tapped(
         } catch (error) {
           ended();
           failed(error);
+          // What is cut cannot be told that this is the end: the client notices that it broke off.
+          if (cut) {
+            cut();
+            return controller.close();
+          }
           // Whoever carries the stream may print why it broke off, or send it.
           controller.error(new Error('The stream broke off.'));
         }

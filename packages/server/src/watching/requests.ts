@@ -21,6 +21,7 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
       context.res = streams.hold(context.res, {
         stillKnown: context.get('stillKnown'),
         failed: (error) => log('error', 'stream', { ...about, error }),
+        ...cutOf(context),
       });
     } catch (error) {
       context.res = problemResponse(error);
@@ -36,6 +37,12 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
       ...(context.error && status >= 500 && { error: context.error }),
     });
   };
+}
+
+/** On a socket of Node, what carries the answer is known. */
+function cutOf(context: Context): { readonly cut?: () => void } {
+  const { outgoing } = (context.env ?? {}) as { outgoing?: { destroy(): unknown } };
+  return outgoing ? { cut: () => void outgoing.destroy() } : {};
 }
 
 /** The pattern, never the path: paths hold ids, and addresses hold secrets. */
