@@ -7,6 +7,7 @@ import { isObject } from '../core/json.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
 import { endsConnection, errorCode, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
+import { hearGivenUp } from './postgres-settings.ts';
 
 /** What `query` resolves with. */
 export type PostgresResult = { readonly rows: readonly any[] };
@@ -223,7 +224,9 @@ export function hearLosses(pool: PostgresPool): void {
   if (heard.has(pool)) return;
   heard.add(pool);
   const { on } = pool as { readonly on?: unknown };
-  if (typeof on === 'function') on.call(pool, 'error', ignore);
+  if (typeof on !== 'function') return;
+  on.call(pool, 'error', ignore);
+  on.call(pool, 'connect', hearGivenUp);
 }
 
 const heard = new WeakSet<PostgresPool>();

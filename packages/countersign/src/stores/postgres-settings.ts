@@ -56,3 +56,22 @@ function warnOfCommits(): void {
   const message = `The database has ${COMMIT} = off: if its server crashes, decisions and starts that were acknowledged can be lost, and calls can run twice. ${inAddress(COMMIT, 'on')}`;
   warn(message, 'store-failed');
 }
+
+/** A connection of `pg` as far as it tells what the server says beside its answers. */
+type Telling = { on?(event: 'notice', listener: (notice: { readonly routine?: string | undefined }) => void): unknown };
+
+const GIVEN_UP =
+  'PostgreSQL was told not to wait for its synchronous standby any longer. What was just recorded counts, and its calls run, but the standby may not have it: let it catch up before you fail over to it. Otherwise decisions and starts that were acknowledged are lost, and calls can run twice.';
+
+const GIVEN_UP_EVERY_MS = 60_000;
+let givenUpAt = Number.NEGATIVE_INFINITY;
+
+/** Somebody has cancelled a commit that waited for the standby: the server says so beside its answer, which is a success. */
+export function hearGivenUp(client: Telling): void {
+  client.on?.('notice', ({ routine }) => {
+    // The words depend on the language of the server.
+    if (routine !== 'SyncRepWaitForLSN' || performance.now() - givenUpAt < GIVEN_UP_EVERY_MS) return;
+    givenUpAt = performance.now();
+    warn(GIVEN_UP, 'store-failed');
+  });
+}

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { ProviderError } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../src/runs/store.ts';
 import { postgresFailure } from '../../src/stores/postgres-failure.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
@@ -612,6 +612,42 @@ describe.runIf(postgres)('tables', () => {
     expect(await clerk.due(10)).toEqual(await owner.due(10));
     await Promise.all([owner.close(), clerk.close()]);
   });
+});
+
+describe.runIf(postgres)('a commit that waits for a synchronous standby', () => {
+  test.each(['own', 'shared'])('and is cancelled counts, and is told of (%s pool)', async (kind) => {
+    const told: string[] = [];
+    const hear = ({ name, message }: Error): unknown => name === 'CountersignWarning' && told.push(message);
+    process.on('warning', hear);
+    const url = await freshDatabase();
+    const pool = poolOn(url);
+    // A minute passes between the two.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    vi.advanceTimersByTime(kind === 'own' ? 0 : 120_000);
+    onTestFinished(async () => {
+      vi.useRealTimers();
+      process.off('warning', hear);
+      await waitFor('');
+      await store.close();
+      await pool.end();
+    });
+    const store = kind === 'own' ? postgresStore(url) : postgresStore({ pool });
+    await store.migrate();
+    await waitFor('nobody');
+    const appended = store.append(creation('run'));
+    const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    await until(async () => (await onServer(server.url(), cancel)).length > 0);
+    await appended;
+    await new Promise(setImmediate);
+    expect(told).toEqual([expect.stringContaining('let it catch up before you fail over')]);
+  });
+
+  async function waitFor(standby: string): Promise<void> {
+    await onServer(server.url(), `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+    await onServer(server.url(), 'SELECT pg_reload_conf()');
+    const shown = async () => (await onServer(server.url(), 'SHOW synchronous_standby_names'))[0];
+    await until(async () => (await shown())?.synchronous_standby_names === standby);
+  }
 });
 
 /** Appends three events and a question at a time until told to stop. Returns the version that was acknowledged last. */
