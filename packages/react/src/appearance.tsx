@@ -35,7 +35,7 @@ export const ENGLISH = {
   removed: 'removed:',
   wholeValue: 'value',
   sending: 'Sending…',
-  notSent: 'Your decision was not sent. Please try again.',
+  notSent: 'Your decision is not confirmed. Please try again.',
   mayNotDecide: 'You may see this, and not decide it.',
   deadline: 'Deadline:',
   deadlinePassed: 'The deadline has passed.',

@@ -58,9 +58,9 @@ export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptAc
   readonly deciding: ReadonlySet<string>;
   /** Why the server refused the last decision of this client on this interrupt; also where somebody else was first. */
   problems(interruptId: string): readonly Problem[];
-  /** Why the last decision on this interrupt did not reach the server. It can be decided again. */
+  /** Why the server did not confirm the last decision on this interrupt: it may have arrived. It can be decided again. */
   failure(interruptId: string): Error | undefined;
-  /** Why a decision did not reach the server, of the first interrupt of which that is so. */
+  /** Why a decision was not confirmed, of the first interrupt of which that is so. */
   readonly error: Error | undefined;
 };
 

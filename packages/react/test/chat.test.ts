@@ -240,7 +240,7 @@ test.for([
   const lost = await site.asked();
   if (how === 'cut') lost.cut();
   else lost.fail(how, 'The server is <b>down</b>.');
-  await page.getByText('Your decision was not sent.').waitFor();
+  await page.getByText('Your decision is not confirmed.').waitFor();
   expect(await page.getByTestId('error').textContent()).not.toBe('');
   if (how === 500) expect(await page.locator('[data-countersign=failure]').textContent()).toContain('<b>down</b>');
   await button('Approve').click();
@@ -249,7 +249,7 @@ test.for([
   asked.send(wentOn([decided(first)], 'Paid.'));
   await page.getByText('Paid.').waitFor();
   await settled();
-  expect(await page.getByText('Your decision was not sent.').count()).toBe(0);
+  expect(await page.getByText('Your decision is not confirmed.').count()).toBe(0);
 });
 
 test('a question that the user spoke past does not wait any more', async () => {

@@ -147,7 +147,7 @@ test('a decision that did not reach the server can be made again when it is back
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByRole('alert')
-    .getByText(/Your decision was not sent/)
+    .getByText(/Your decision is not confirmed/)
     .waitFor();
   expect(desk.done).toEqual([]);
   await desk.comeBack();
@@ -157,6 +157,31 @@ test('a decision that did not reach the server can be made again when it is back
     .getByText(/Approved by ada/)
     .waitFor();
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
+});
+
+test('a decision whose answer was lost is not called unsent, and made again it is the same one', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await card(page).getByRole('button', { name: 'Approve' }).waitFor();
+  let isAway = false;
+  await page.route('**/api/**', async (route) => {
+    if (!isAway && !route.request().url().endsWith('/decide')) return route.continue();
+    if (!isAway) await route.fetch();
+    isAway = true;
+    await route.abort('connectionreset');
+  });
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await expect.poll(() => desk.done.length, PATIENT).toBe(1);
+  const told = card(page).getByRole('alert');
+  await told.getByText('Your decision is not confirmed. Please try again.').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await card(page)
+    .getByText(/Approved by ada/)
+    .waitFor();
+  expect(desk.done).toHaveLength(1);
 });
 
 test('who is not known is told how to sign in, wherever they come from', async () => {
