@@ -201,23 +201,23 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
 
 /** How long a start may take to be on record, and how often it is told. */
 const START_MS = 1_000;
-const MOST_STARTS = 3;
+const MOST_STARTS = 10;
 
 /**
  * True once the start is on record. `settlesWithin` counts from it: where the store was away for a while, it is told anew, so
- * that it is no older than the body.
+ * that it is no older than the body. Where that does not succeed, the call does not run, and is in doubt.
  */
 async function isStarted(
   run: Run,
   { clock = () => 0 }: Driver,
-  { settlesWithin }: ToolDefinition,
+  { settlesWithin, idempotent }: ToolDefinition,
   start: RunEvent & { type: 'call-started' },
 ): Promise<boolean> {
   for (let starts = 1; ; starts++) {
     const at = clock();
     if (!(await run.isDurable())) return false;
-    if (settlesWithin === undefined || starts === MOST_STARTS || clock() - at <= START_MS) return true;
-    if (isOver(run.state, start.callId) || run.state.ended || !run.mayAct()) return false;
+    if (settlesWithin === undefined || idempotent || clock() - at <= START_MS) return true;
+    if (starts === MOST_STARTS || isOver(run.state, start.callId) || run.state.ended || !run.mayAct()) return false;
     run.record(start);
   }
 }
