@@ -56,6 +56,18 @@ function processes(
   return { one: open(true), two: open(false), lapse, hasBegun, paid, mayReturn, results, seen };
 }
 
+/** Opens a process whose only call is a payment with this body. */
+function opener(clock: () => number, body: () => Promise<string>) {
+  return (store: Store, leaseMs: number) => {
+    const model = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
+    );
+    const ai = countersign({ model, store, clock, leaseMs, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '' }, body);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  };
+}
+
 /** The second takes over and pays; what the first says when it wakes up, in the middle of that, is not heard. */
 async function secondPays(
   { one, two, lapse, paid, mayReturn, results }: ReturnType<typeof processes>,
@@ -227,14 +239,7 @@ test('a result settles the doubt also where its process has seen that it was rai
       return isHeld;
     },
   });
-  const open = (own: Store, leaseMs: number) => {
-    const model = scriptedModel(({ messages }) =>
-      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
-    );
-    const ai = countersign({ model, store: own, clock, leaseMs, retry: false });
-    const pay = ai.defineTool({ name: 'pay', description: '' }, () => returns.promise);
-    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
-  };
+  const open = opener(clock, () => returns.promise);
   const one = open(sleepy, SHORT_LEASE_MS);
   await one.clerk.start('Pay.', { runId: 'run' });
   await looks.promise;
@@ -270,14 +275,7 @@ test('a result is on record as late also where its process has seen that a perso
     },
     renew: async (...claim) => (now > 1_800_000_000_000 ? new Promise(() => undefined) : store.renew(...claim)),
   });
-  const open = (own: Store, leaseMs: number) => {
-    const model = scriptedModel(({ messages }) =>
-      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },
-    );
-    const ai = countersign({ model, store: own, clock, leaseMs, retry: false });
-    const pay = ai.defineTool({ name: 'pay', description: '' }, () => returns.promise);
-    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
-  };
+  const open = opener(clock, () => returns.promise);
   const one = open(sleepy, SHORT_LEASE_MS);
   await one.clerk.start('Pay.', { runId: 'run' });
   await looks?.promise;
