@@ -71,7 +71,7 @@ test('a decision that could not be sent says so, and can be made again', async (
   await payment('Unsent Ltd');
   wire.cut();
   await button(page, 'Approve').click();
-  await page.getByText('Your decision was not sent.').waitFor();
+  await page.getByText('Your decision is not confirmed.').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   expect(site.transfersTo('Unsent Ltd')).toEqual([]);
   wire.mend();
