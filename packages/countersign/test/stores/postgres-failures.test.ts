@@ -634,11 +634,17 @@ describe.runIf(postgres)('a commit that waits for a synchronous standby', () => 
     const store = kind === 'own' ? postgresStore(url) : postgresStore({ pool });
     await store.migrate();
     await waitFor('nobody');
-    const appended = store.append(creation('run'));
     const cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-    await until(async () => (await onServer(server.url(), cancel)).length > 0);
-    await appended;
-    await new Promise(setImmediate);
+    const cancelling = until(async () => {
+      await onServer(server.url(), cancel);
+      return told.length > 0;
+    });
+    // Commits wait only once the server's checkpointer has heard of the setting, which may be after the sessions have.
+    for (let index = 0; told.length === 0; index += 1) {
+      await store.append(creation(`run-${index}`));
+      await new Promise(setImmediate);
+    }
+    await cancelling;
     expect(told).toEqual([expect.stringContaining('let it catch up before you fail over')]);
   });
 
