@@ -140,12 +140,12 @@ function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinit
   );
 }
 
-/** What the user says while decisions are pending. */
+/** What the user says while decisions are pending; it does not withdraw what is in `kept`. */
 export function hear(
   run: Run,
   says: readonly Message[],
   whilePending: 'cancel' | 'queue' | 'refuse',
-  decidedNow: ReadonlySet<string>,
+  kept: ReadonlySet<string>,
 ): void {
   if (says.length === 0) return;
   const { turn } = run.state;
@@ -158,7 +158,7 @@ export function hear(
       `Decide ${names} before the user speaks again.`,
     );
   }
-  if (whilePending === 'cancel') cancelOpenCalls(run, decidedNow);
+  if (whilePending === 'cancel') cancelOpenCalls(run, kept);
   run.record(event({ type: 'user-spoke', messages: says }));
 }
 

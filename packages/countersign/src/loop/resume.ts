@@ -84,11 +84,11 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
   }
 }
 
-/** The user spoke instead of deciding: every call that was not decided just now is withdrawn, and the model is told. */
-export function cancelOpenCalls(run: Run, decidedNow: ReadonlySet<string>): void {
+/** The user spoke instead of deciding: every call but those in `kept` is withdrawn, and the model is told. */
+export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>): void {
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
-    if (phase.at === 'settled' || (phase.at === 'cleared' && decidedNow.has(call.id))) continue;
+    if (phase.at === 'settled' || kept.has(call.id)) continue;
     // What is on record as decided is not taken back by what is said after it.
     if (run.isStored && !run.state.ended && (phase.at === 'cleared' || decidedRefs(call).size > 0)) continue;
     const decision: Decision = { type: 'cancel', reason: 'The user said something else instead.' };

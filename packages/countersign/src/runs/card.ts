@@ -29,13 +29,31 @@ export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, M
 
 /** Every question that waits in this state, by its key. */
 export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
-  const calls = state.ended ? [] : (state.turn?.calls ?? []);
+  const calls = openCalls(state);
   // Asked again and again, also where nothing waits.
   if (!calls.some((call) => call.phase.at === 'waiting' || goesOnInside(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
   for (const call of calls) for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
   return cards;
 }
+
+/** The calls of which, or inside which, a person is asked for an unknown outcome, and was not `before`; by their ids. */
+export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<string> {
+  const calls = openCalls(state).filter((call) => doubtsOf(call).length > 0);
+  if (calls.length === 0) return NO_CALLS;
+  const known = new Set(before && openCalls(before()).flatMap(doubtsOf));
+  return new Set(calls.flatMap((call) => (doubtsOf(call).every((id) => known.has(id)) ? [] : call.id)));
+}
+
+function doubtsOf(call: Call): readonly string[] {
+  return cardsOf(call).flatMap(({ id, kind }) => (kind === 'unknown-outcome' ? id : []));
+}
+
+function openCalls({ ended, turn }: State): readonly Call[] {
+  return ended ? [] : (turn?.calls ?? []);
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set();
 
 const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();
 

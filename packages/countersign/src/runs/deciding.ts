@@ -3,7 +3,7 @@ import type { Resume } from '../core/decide.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
-import { pendingCards, runIdOf } from './card.ts';
+import { newlyInDoubt, pendingCards, runIdOf } from './card.ts';
 import {
   checkDecider,
   type DecisionInput,
@@ -28,8 +28,8 @@ import { trustedState } from './view.ts';
 
 type Desk = { readonly store: Store; readonly drives: Drives };
 
-/** The user says something beside a decision. */
-export type Say = (run: Run) => void;
+/** The user says something, which withdraws none of the calls in `kept`. */
+export type Say = (run: Run, kept: ReadonlySet<string>) => void;
 
 /** The run that is decided on. `paused`: as this process has last written it, which the store is to compare. */
 type Ground = { readonly run: PausedRun['run']; readonly state: State; readonly paused?: PausedRun };
@@ -170,7 +170,8 @@ async function advance(
     // What is said to a deadline that has passed is said after it.
     if (say) expireCards(run, settling, at);
     applyDecisions(run, matched, resume.metadata);
-    say?.(run);
+    // Whoever decides and speaks at once has answered nothing of what is in doubt.
+    say?.(run, newlyInDoubt(run.state));
   };
   try {
     for (const [key, { card }] of decided) refuseExpired(key, card, at);

@@ -2,8 +2,10 @@
 // way is no answer to it, and what was approved is not taken back.
 import type { Run } from '../loop/run.ts';
 import { untilAborted } from '../models/abort.ts';
+import { newlyInDoubt } from './card.ts';
 import { checkChain } from './chain.ts';
 import { type Changes, changesOf } from './changes.ts';
+import type { Say } from './deciding.ts';
 import type { DriveOptions, Drives } from './drives.ts';
 import { expireCards, type Settling } from './expiry.ts';
 import { holdNews } from './held-news.ts';
@@ -13,8 +15,11 @@ import { refusalOf } from './store-errors.ts';
 import { tryOut } from './trial.ts';
 import { stateOf } from './view.ts';
 
-/** `signal` ends the waiting for whoever drives the run; then nothing is said. */
-export type SpeakOptions = DriveOptions & { readonly signal?: AbortSignal };
+/**
+ * `signal` ends the waiting for whoever drives the run; then nothing is said. What is asked of unknown outcomes after the
+ * first `seen` events, or else after the run was first read, is not withdrawn by what was said before it.
+ */
+export type SpeakOptions = DriveOptions & { readonly signal?: AbortSignal; readonly seen?: number };
 
 type Runs = { readonly store: Store; readonly drives: Drives };
 
@@ -22,24 +27,21 @@ type Runs = { readonly store: Store; readonly drives: Drives };
  * Resolves once it is on record, with how many events were there before it. `say` is called again where somebody else was
  * first.
  */
-export async function speak(
-  runs: Runs,
-  runId: string,
-  say: (run: Run) => void,
-  options: SpeakOptions,
-): Promise<number> {
+export async function speak(runs: Runs, runId: string, say: Say, options: SpeakOptions): Promise<number> {
   const { store, drives } = runs;
   await drives.tellTime();
   const changes = changesOf(store, runId, options.signal);
+  let { seen } = options;
   try {
     for (;;) {
       const loaded = await store.read(runId);
       if (!loaded) throw unknownRun(runId);
       checkChain(loaded);
+      seen ??= loaded.run.version;
       options.signal?.throwIfAborted();
       if (loaded.run.status === 'running') await comesToRest(runs, loaded.run, changes, options);
       else {
-        const refusal = await says(drives, loaded, say, options);
+        const refusal = await says(drives, loaded, say, { ...options, seen });
         if (!refusal) return loaded.run.version;
         if (refusal === 'claim-lost') await untilChanged(drives, runId, changes, options.signal);
       }
@@ -50,12 +52,7 @@ export async function speak(
 }
 
 /** Undefined once it is on record, and then it is answered: whoever says it holds the claim. */
-async function says(
-  drives: Drives,
-  { run: record, events }: LoadedRun,
-  say: (run: Run) => void,
-  options: SpeakOptions,
-) {
+async function says(drives: Drives, { run: record, events }: LoadedRun, say: Say, { seen, ...options }: SpeakOptions) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
   const chunks = options.onChunk && holdNews(options.onChunk);
@@ -63,7 +60,10 @@ async function says(
   const at = drives.clock();
   const expireAndSay = (run: Run, settling: Settling): void => {
     expireCards(run, settling, at);
-    say(run);
+    say(
+      run,
+      newlyInDoubt(run.state, () => stateOf(events.slice(0, seen))),
+    );
   };
   // If it cannot be said, nothing is recorded: whoever is refused does not go on with the run.
   tryOut(record.id, state, expireAndSay);

@@ -61,7 +61,10 @@ export async function converse(
   const begun = begins && (await unlessExists(startRun(runs, agent, options, { prompt }, { runId, ...driving })));
   const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
   // Of what waited in a conversation that was cancelled, nothing can be decided any more.
-  const say = says && ((run: Run) => hear(run, says, run.state.ended ? 'cancel' : whilePending, new Set()));
+  const say =
+    says && ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept));
+  // With a decision, what is said is as old as that: what became of the call may be asked by now.
+  const seen = hasDecisions(resume) ? { seen: 0 } : {};
   let said = begun;
   if (!begun && hasDecisions(resume)) {
     const decide = () => runs.resume(runId, resume, { ...driving, ...(say && { say }) });
@@ -72,7 +75,8 @@ export async function converse(
       return decide();
     });
   }
-  const saidAt = say && !said ? await runs.speak(runId, say, { ...driving, ...signal }) : begun ? 0 : undefined;
+  const saidAt =
+    say && !said ? await runs.speak(runId, say, { ...driving, ...signal, ...seen }) : begun ? 0 : undefined;
   // While this process drives it, there is nothing to read.
   await untilAborted(runs.left(runId), abortSignal);
   // Its claim may have lapsed, or be that of a process that died: there may be no worker.

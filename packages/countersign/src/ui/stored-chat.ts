@@ -131,7 +131,7 @@ export class StoredChat {
       const found = await this.#decide(decision);
       if (found) refused.set(decision.interruptId, found);
     }
-    if (post.said) await this.#say(post.said, post.regenerate, signal);
+    if (post.said) await this.#say(post.said, post.regenerate, decisions.length > 0 ? 0 : run.version, signal);
     // Nothing was said and nothing decided: somebody tries again after a failure.
     else if (decisions.length === 0 && run.status === 'failed') await this.#again();
     return refused;
@@ -190,7 +190,7 @@ export class StoredChat {
   }
 
   /** The same words posted again are said once. */
-  async #say(said: NonNullable<Post['said']>, regenerate: boolean, signal: AbortSignal): Promise<void> {
+  async #say(said: NonNullable<Post['said']>, regenerate: boolean, seen: number, signal: AbortSignal): Promise<void> {
     const { runs, whilePending } = this.#options;
     const { context } = this.#person;
     const view = await runs.get(this.#chatId);
@@ -198,12 +198,12 @@ export class StoredChat {
     const message = userMessage(said, regenerate);
     await runs.speak(
       this.#chatId,
-      (run) => {
+      (run, kept) => {
         if (!regenerate && wasSaid(run.state, said.id)) return;
         // Nothing waits in a run that was ended.
-        hear(run, [message], run.state.ended ? 'cancel' : whilePending, new Set());
+        hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept);
       },
-      { signal, ...(context && { context }) },
+      { signal, seen, ...(context && { context }) },
     );
   }
 

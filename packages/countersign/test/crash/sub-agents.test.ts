@@ -306,6 +306,19 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['paid']);
   });
 
+  test('doubt inside is withdrawn only by what is said after it was asked', async () => {
+    const one = team(stuckPay());
+    const { id } = await one.open().root.start('Go.');
+    await eventually(() => expect(one.effects).toEqual(['paid']));
+    one.pass(2 * LEASE_MS);
+    const { root } = one.open();
+    const { interrupts } = await root.generate({ runId: id, prompt: 'And?' });
+    expect(only(interrupts).metadata).toMatchObject({ interruptKind: 'unknown-outcome', path: ['to-helper'] });
+    const { text, interrupts: none } = await root.generate({ runId: id, prompt: 'Never mind.' });
+    expect({ text, none }).toEqual({ text: expect.stringMatching(/nobody knows whether it took effect/), none: [] });
+    expect(one.effects).toEqual(['paid']);
+  });
+
   test('a gated call inside that was approved and started is in doubt, never started again', async () => {
     const one = team(stuckPay({ needsApproval: true }));
     const crashed = one.open();

@@ -1,5 +1,5 @@
 // Speaking in a stored conversation while others speak, decide or drive: everything said is answered, once.
-import { countersign, type ModelRequest, memoryStore, type Runs, type Store, z } from 'countersign';
+import { countersign, type ModelRequest, memoryStore, type Runs, respond, type Store, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
@@ -42,6 +42,10 @@ const rolesOf = async (runs: Runs, id: string) => (await runs.get(id)).messages.
 const asksToPay: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: {} }] };
 const paysFirst: Reply = (request) =>
   request.messages.some(({ role }) => role === 'tool') ? echo(request) : asksToPay;
+const twoToPay: Reply = (request) => {
+  if (request.messages.some(({ role }) => role === 'tool')) return echo(request);
+  return { calls: ['p', 'q'].map((ref) => ({ name: 'pay', ref, input: {} })) };
+};
 
 describe('what is said in one conversation at once', () => {
   test.each(['cancel', 'queue', 'refuse'] as const)('is answered, all of it (%s)', async (whilePending) => {
@@ -167,10 +171,6 @@ test('who decides in a conversation waits for a process that died no longer than
   let now = 1_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
-  const twoToPay: Reply = (request) => {
-    if (request.messages.some(({ role }) => role === 'tool')) return echo(request);
-    return { calls: ['p', 'q'].map((ref) => ({ name: 'pay', ref, input: {} })) };
-  };
   const dead = talk(twoToPay, { store, clock, body: () => new Promise(() => undefined) });
   const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
   await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
@@ -194,6 +194,61 @@ test('who decides in a conversation is answered, also where their own claim laps
   const response = await clerk.generate({ runId: 'talk', resume: { approve: interrupts } });
   expect(response.interrupts).toMatchObject([{ metadata: { interruptKind: 'unknown-outcome' } }]);
   expect(paid).toEqual([]);
+});
+
+describe('a call whose process died after it was started', () => {
+  async function died({ reply = paysFirst, whilePending = 'cancel' as 'cancel' | 'refuse' } = {}) {
+    let now = 1_000;
+    const clock = () => now;
+    const store = memoryStore({ now: clock });
+    const dead = talk(reply, { store, clock, body: () => new Promise(() => undefined) });
+    const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
+    await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
+    await eventually(() => expect(dead.paid).toEqual(['pay']));
+    now += 60_000;
+    const { clerk, ...rest } = talk(reply, { store, clock });
+    const send = (prompt: string, resume: object = {}) =>
+      clerk.generate({ runId: 'talk', prompt, resume, whilePending });
+    return { ...rest, clerk, approved: interrupts.slice(0, 1), others: interrupts.slice(1), send };
+  }
+
+  const inDoubt = [{ metadata: { interruptKind: 'unknown-outcome' } }];
+
+  test('is asked about, although somebody speaks before anybody can have seen that', async () => {
+    const { send, paid, clerk } = await died();
+    const { interrupts } = await send('b');
+    expect(interrupts).toMatchObject(inDoubt);
+    const [part] = interrupts;
+    const done = await clerk.generate({ runId: 'talk', resume: { respond: respond(part as never, 'paid') } });
+    expect(done).toMatchObject({ interrupts: [], text: 'Heard: a b' });
+    expect(paid).toEqual([]);
+  });
+
+  test('is not asked about any more once somebody who can have seen that says something else', async () => {
+    const { send, paid } = await died();
+    await send('b');
+    expect(await send('c')).toMatchObject({ interrupts: [], text: 'Heard: a b c' });
+    expect(paid).toEqual([]);
+  });
+
+  test('is asked about, although the words that came with its approval are sent again', async () => {
+    const { runs, send, approved } = await died();
+    await runs.drive('talk');
+    expect((await send('b', { approve: approved })).interrupts).toMatchObject(inDoubt);
+  });
+
+  test('is asked about, although somebody decides something else and speaks', async () => {
+    const { runs, send, others, paid } = await died({ reply: twoToPay });
+    await runs.drive('talk');
+    expect((await send('b', { approve: others })).interrupts).toMatchObject(inDoubt);
+    expect(paid).toEqual(['pay']);
+  });
+
+  test('is asked about, and where nobody may speak meanwhile, nothing is said', async () => {
+    const { runs, send } = await died({ whilePending: 'refuse' });
+    await expect(send('b')).rejects.toMatchObject({ code: 'decision-pending' });
+    expect((await runs.get('talk')).pending).toHaveLength(1);
+  });
 });
 
 test('one who speaks does not take the run from its own process, whose claim lapsed while the store was away', async () => {

@@ -68,7 +68,7 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
     const parts = [{ ...part, approval: { id: card?.id, approved: true } }];
     return { messages: [...messages, { id: 'chat.1', role: 'assistant', parts }] };
   };
-  return { ask, post };
+  return { ask, post, runs: ai.runs };
 }
 
 test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
@@ -83,6 +83,27 @@ test('whoever posts a decision again after the process died gets an answer, with
   now += 120_000;
   const again = await openPaying(store, clock, paid).post(decided);
   expect(await again.text()).toContain('unknown-outcome');
+  expect(paid).toHaveBeenCalledOnce();
+});
+
+test('what is typed after the process died does not withdraw the question that nobody has seen yet', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid = vi.fn(() => STUCK);
+  const dead = openPaying(store, clock, paid);
+  void dead.post(await dead.ask());
+  await eventually(() => expect(paid).toHaveBeenCalledOnce());
+  now += 120_000;
+  const { post, runs } = openPaying(store, clock, paid);
+  const say = (id: string, text: string) => post({ messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }] });
+  expect(await (await say('m2', 'and?')).text()).toContain('unknown-outcome');
+  expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  // Posted again, it is still the same words.
+  await (await say('m2', 'and?')).text();
+  expect((await runs.interrupts({ runId: 'chat' })).items).toHaveLength(1);
+  await (await say('m3', 'never mind')).text();
+  expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
   expect(paid).toHaveBeenCalledOnce();
 });
 
