@@ -125,15 +125,18 @@ export class StoredChat {
       if (await this.#begin(post.said)) return new Map();
     }
     const { run, events } = loaded ?? (await this.#existing());
-    const { decisions, problems } = postedDecisions(post, pendingCards(this.#chatId, stateOf(events)));
+    const pending = pendingCards(this.#chatId, stateOf(events));
+    const { decisions, problems } = postedDecisions(post, pending);
     const refused = new Map(problems);
+    let isNew = false;
     for (const decision of decisions) {
       const found = await this.#decide(decision);
       if (found) refused.set(decision.interruptId, found);
+      isNew ||= found !== undefined || pending.has(decision.interruptId);
     }
     if (post.said) await this.#say(post.said, post.regenerate, decisions.length > 0 ? 0 : run.version, signal);
-    // Nothing was said and nothing decided: somebody tries again after a failure.
-    else if (decisions.length === 0 && run.status === 'failed') await this.#again();
+    // Nothing was said, and nothing decided that was not before: somebody tries again after a failure.
+    else if (!isNew && run.status === 'failed') await this.#again();
     return refused;
   }
 

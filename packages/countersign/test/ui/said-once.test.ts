@@ -47,11 +47,13 @@ test('what is posted again after somebody else spoke is not said again', async (
   expect(said.map(({ content }) => content)).toEqual([[{ text: 'a' }], [{ text: 'b' }]]);
 });
 
-/** A chat whose model asks to pay once; `body` is what paying does. */
-function openPaying(store: Store, clock: () => number, body: () => Promise<string>) {
-  const model = scriptedModel(({ messages }) =>
-    messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls: [{ name: 'pay', ref: 'p', input: {} }] },
-  );
+/** A chat whose model asks to pay once; `body` is what paying does, and `thinks` what comes before the last reply. */
+function openPaying(store: Store, clock: () => number, body: () => Promise<string>, thinks = () => {}) {
+  const model = scriptedModel(({ messages }) => {
+    if (!messages.some(({ role }) => role === 'tool')) return { calls: [{ name: 'pay', ref: 'p', input: {} }] };
+    thinks();
+    return 'Paid.';
+  });
   const ai = countersign({ model, store, clock, retry: false });
   const pay = ai.defineTool({ name: 'pay', description: 'Pays.', needsApproval: true }, body);
   const route = chatRoute(ai.defineAgent({ name: 'clerk', tools: [pay] }), { demo: true, client: 7 });
@@ -117,4 +119,24 @@ test('whoever decides gets an answer where the own claim lapsed on the way', asy
   const { ask, post } = openPaying(store, clock, paid);
   expect(await (await post(await ask())).text()).toContain('unknown-outcome');
   expect(paid).not.toHaveBeenCalled();
+});
+
+test('a decision that is posted again after the model failed goes on, and is still one decision', async () => {
+  let fails = true;
+  const paid = vi.fn(async () => 'paid');
+  const { ask, post, runs } = openPaying(memoryStore(), Date.now, paid, () => {
+    if (fails) throw new Error('overloaded');
+  });
+  await ask();
+  const [card] = (await runs.interrupts({ runId: 'chat' })).items;
+  const decide = async (type: 'approve' | 'reject') => {
+    await (await post({ messages: [], decisions: [{ interruptId: card?.id, decision: { type } }] })).text();
+    return (await runs.get('chat')).status;
+  };
+  expect(await decide('approve')).toBe('failed');
+  fails = false;
+  expect(await decide('reject')).toBe('failed');
+  expect(await decide('approve')).toBe('done');
+  expect(await decide('approve')).toBe('done');
+  expect(paid).toHaveBeenCalledOnce();
 });
