@@ -160,26 +160,30 @@ export class Picture {
 
   #hear(messages: readonly Message[]): void {
     const said = messages.filter(({ role }) => role === 'user' || role === 'model');
-    // What is said while a turn is open is heard when it closes; the message of the model goes on until then.
-    if (said.length === 0 || this.#state.turn) return;
+    if (said.length === 0) return;
+    const isSaidAgain = said.at(-1)?.metadata?.[REGENERATES] === true;
+    // What is said while a turn is open is heard when it closes, and the message of the model goes on with the answer to it.
+    if (this.#state.turn) {
+      if (!isSaidAgain) this.messages.splice(this.messages.length - (this.#current ? 1 : 0), 0, ...this.#shown(said));
+      return;
+    }
     this.#current = undefined;
     // What was left to say of the message before is not said any more: a stream is of one message.
     this.changed.clear();
     this.#spokenAt = this.#seq;
-    if (said.at(-1)?.metadata?.[REGENERATES] === true && this.messages.at(-1)?.role === 'assistant') {
-      this.messages.pop();
-      return;
-    }
-    for (const [index, { role, content, metadata }] of said.entries()) {
+    if (isSaidAgain && this.messages.at(-1)?.role === 'assistant') this.messages.pop();
+    else this.messages.push(...this.#shown(said));
+  }
+
+  #shown(said: readonly Message[]): readonly PictureMessage[] {
+    return said.map(({ role, content, metadata }, index): PictureMessage => {
       const given = metadata?.[MESSAGE_ID];
       const id = typeof given === 'string' ? given : `${this.#options.chatId}.${this.#seq}.${index}`;
-      if (role === 'user') this.messages.push({ role: 'user', id, content });
-      else {
-        const step: Piece[] = [];
-        this.messages.push({ role: 'assistant', id, steps: [step] });
-        this.#complete(step, content);
-      }
-    }
+      if (role === 'user') return { role, id, content };
+      const step: Piece[] = [];
+      this.#complete(step, content);
+      return { role: 'assistant', id, steps: [step] };
+    });
   }
 
   #reply(content: readonly Part[]): void {

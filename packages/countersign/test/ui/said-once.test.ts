@@ -70,7 +70,11 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
     const parts = [{ ...part, approval: { id: card?.id, approved: true } }];
     return { messages: [...messages, { id: 'chat.1', role: 'assistant', parts }] };
   };
-  return { ask, post, runs: ai.runs };
+  const load = async (): Promise<readonly { readonly id: string }[]> => {
+    const response = await route.GET(new Request('http://localhost/api/chat/chat'));
+    return (await response.json()).messages;
+  };
+  return { ask, post, load, runs: ai.runs };
 }
 
 test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
@@ -107,6 +111,27 @@ test('what is typed after the process died does not withdraw the question that n
   await (await say('m3', 'never mind')).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
   expect(paid).toHaveBeenCalledOnce();
+});
+
+test('what is said before the outcome of a call is known stays in the chat, and is said once', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid = vi.fn(() => STUCK);
+  const dead = openPaying(store, clock, paid);
+  void dead.post(await dead.ask());
+  await eventually(() => expect(paid).toHaveBeenCalledOnce());
+  now += 120_000;
+  const { post, runs, load } = openPaying(store, clock, paid);
+  await (await post({ messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and?' }] }] })).text();
+  const shown = ['m1', 'm2', 'chat.1'];
+  expect((await load()).map(({ id }) => id)).toEqual(shown);
+  const [card] = (await runs.interrupts({ runId: 'chat' })).items;
+  const decisions = [{ interruptId: card?.id, decision: { type: 'respond', output: 'paid' } }];
+  expect(await (await post({ decisions })).text()).toContain('Paid.');
+  expect((await load()).map(({ id }) => id)).toEqual(shown);
+  await (await post({ messages: [{ id: 'm3', role: 'user', parts: [{ type: 'text', text: 'thanks' }] }] })).text();
+  expect((await load()).map(({ id }) => id)).toEqual([...shown, 'm3', expect.any(String)]);
 });
 
 test('whoever decides gets an answer where the own claim lapsed on the way', async () => {
