@@ -5,6 +5,7 @@ import type { PendingCard } from '../runs/card.ts';
 import type { Problem } from './card.ts';
 import type { Post, PostedDecision, PostedPart } from './post.ts';
 import { APPROVAL } from './recipe.ts';
+import { shownQuestions } from './ui-message.ts';
 
 type Pending = ReadonlyMap<string, PendingCard>;
 
@@ -28,6 +29,23 @@ export function postedDecisions(post: Post, pending: Pending): PostedDecisions {
     else decisions.set(found.key, { interruptId: found.key, decision: read.decision });
   }
   return { decisions: [...decisions.values()], problems };
+}
+
+/**
+ * Whether the browser can have shown every question about an unknown outcome: one that posts the call without it had not heard
+ * of it, as where the same is posted again after the process died.
+ */
+export function canHaveSeen({ messages }: Post, pending: Pending): boolean {
+  const posted = messages.flatMap(({ parts }) => parts.map((part) => ({ part, parts })));
+  return [...pending].every(([key, card]) => {
+    const id = toolCallIdOf(card);
+    const calls = posted.filter(({ part }) => part.toolCallId === id);
+    if (card.kind !== 'unknown-outcome' || calls.length === 0) return true;
+    return calls.some(
+      ({ part: { approval }, parts }) =>
+        (isObject(approval) && approval.id === key) || shownQuestions(parts, id).includes(key),
+    );
+  });
 }
 
 function findCard(

@@ -21,7 +21,7 @@ import { finishReason } from './finish-reason.ts';
 import { Mailbox } from './mailbox.ts';
 import { MESSAGE_ID, Picture, REGENERATES } from './picture.ts';
 import type { Post, PostedDecision } from './post.ts';
-import { postedDecisions, problemsOf } from './posted-decisions.ts';
+import { canHaveSeen, postedDecisions, problemsOf } from './posted-decisions.ts';
 import { AT_REST, type ChatStanding, standingsOf } from './standings.ts';
 import type { ChatChunk, ChatMessage } from './ui-message.ts';
 import { ChatWriter, type WriterOptions } from './writer.ts';
@@ -134,7 +134,8 @@ export class StoredChat {
       if (found) refused.set(decision.interruptId, found);
       isNew ||= found !== undefined || pending.has(decision.interruptId);
     }
-    if (post.said) await this.#say(post.said, post.regenerate, decisions.length > 0 ? 0 : run.version, signal);
+    const seen = decisions.length === 0 && canHaveSeen(post, pending) ? run.version : 0;
+    if (post.said) await this.#say(post.said, post.regenerate, seen, signal);
     // Nothing was said, and nothing decided that was not before: somebody tries again after a failure.
     else if (!isNew && run.status === 'failed') await this.#again();
     return refused;

@@ -134,6 +134,29 @@ test('what is said before the outcome of a call is known stays in the chat, and 
   expect((await load()).map(({ id }) => id)).toEqual([...shown, 'm3', expect.any(String)]);
 });
 
+test('what comes from a page without the question about the outcome does not withdraw it', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const paid = vi.fn(() => STUCK);
+  const dead = openPaying(store, clock, paid);
+  const { messages } = await dead.ask();
+  const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and quickly' }] };
+  // The words come along with the approval, and neither is answered.
+  void dead.post({ messages: [...messages, said] });
+  await eventually(() => expect(paid).toHaveBeenCalledOnce());
+  now += 120_000;
+  const { post, runs, load } = openPaying(store, clock, paid);
+  await runs.drive('chat');
+  await (await post({ messages: [...messages, said] })).text();
+  expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  // Now the page has it.
+  const more = { id: 'm3', role: 'user', parts: [{ type: 'text', text: 'never mind' }] };
+  await (await post({ messages: [...(await load()), more] })).text();
+  expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
+  expect(paid).toHaveBeenCalledOnce();
+});
+
 test('whoever decides gets an answer where the own claim lapsed on the way', async () => {
   let now = 1_000_000;
   const clock = () => now;
