@@ -64,7 +64,7 @@ export async function converse(
   const say =
     says && ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept));
   // With a decision, what is said is as old as that: what became of the call may be asked by now.
-  const seen = hasDecisions(resume) ? { seen: 0 } : {};
+  const seen = hasDecisions(resume) ? 0 : (found?.run.version ?? 0);
   let said = begun;
   if (!begun && hasDecisions(resume)) {
     const decide = () => runs.resume(runId, resume, { ...driving, ...(say && { say }) });
@@ -75,8 +75,7 @@ export async function converse(
       return decide();
     });
   }
-  const saidAt =
-    say && !said ? await runs.speak(runId, say, { ...driving, ...signal, ...seen }) : begun ? 0 : undefined;
+  const saidAt = say && !said ? await runs.speak(runId, say, { ...driving, ...signal, seen }) : begun ? 0 : undefined;
   // While this process drives it, there is nothing to read.
   await untilAborted(runs.left(runId), abortSignal);
   // Its claim may have lapsed, or be that of a process that died: there may be no worker.

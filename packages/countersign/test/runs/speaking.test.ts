@@ -197,7 +197,11 @@ test('who decides in a conversation is answered, also where their own claim laps
 });
 
 describe('a call whose process died after it was started', () => {
-  async function died({ reply = paysFirst, whilePending = 'cancel' as 'cancel' | 'refuse' } = {}) {
+  async function died({
+    reply = paysFirst,
+    whilePending = 'cancel' as 'cancel' | 'refuse',
+    slow = (store: Store) => store,
+  } = {}) {
     let now = 1_000;
     const clock = () => now;
     const store = memoryStore({ now: clock });
@@ -206,10 +210,10 @@ describe('a call whose process died after it was started', () => {
     await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
     await eventually(() => expect(dead.paid).toEqual(['pay']));
     now += 60_000;
-    const { clerk, ...rest } = talk(reply, { store, clock });
+    const { clerk, ...rest } = talk(reply, { store: slow(store), clock });
     const send = (prompt: string, resume: object = {}) =>
       clerk.generate({ runId: 'talk', prompt, resume, whilePending });
-    return { ...rest, clerk, approved: interrupts.slice(0, 1), others: interrupts.slice(1), send };
+    return { ...rest, clerk, store, clock, approved: interrupts.slice(0, 1), others: interrupts.slice(1), send };
   }
 
   const inDoubt = [{ metadata: { interruptKind: 'unknown-outcome' } }];
@@ -222,6 +226,29 @@ describe('a call whose process died after it was started', () => {
     const done = await clerk.generate({ runId: 'talk', resume: { respond: respond(part as never, 'paid') } });
     expect(done).toMatchObject({ interrupts: [], text: 'Heard: a b' });
     expect(paid).toEqual([]);
+  });
+
+  test('is asked about, although the process of somebody who spoke before that stands still meanwhile', async () => {
+    const goOn = Promise.withResolvers<void>();
+    let reads = 0;
+    const slow = (store: Store) =>
+      changedStore(store, {
+        read: async (...given) => {
+          const loaded = await store.read(...given);
+          reads += 1;
+          if (reads === 1) await goOn.promise;
+          return loaded;
+        },
+      });
+    const { send, store, clock, runs } = await died({ slow });
+    const sent = send('b');
+    await eventually(() => expect(reads).toBe(1));
+    const other = talk(paysFirst, { store, clock });
+    await other.runs.drive('talk');
+    await other.runs.settled();
+    goOn.resolve();
+    expect((await sent).interrupts).toMatchObject(inDoubt);
+    expect((await runs.get('talk')).pending).toHaveLength(1);
   });
 
   test('is not asked about any more once somebody who can have seen that says something else', async () => {
