@@ -94,6 +94,13 @@ export function isConversation(call: Call): boolean {
   return phase.at === 'waiting' && phase.interrupt.kind === 'inside';
 }
 
+/** It, or something inside, was started and has no result, and nobody is asked about it yet. */
+export function isUnaskedDoubt(call: Call): boolean {
+  const { phase } = call;
+  if (phase.at === 'started' && !phase.inside) return true;
+  return isConversation(call) && (insideState(call).turn?.calls ?? []).some(isUnaskedDoubt);
+}
+
 /** Something inside was started, and nobody knows how it ended. */
 export function isInDoubtInside(call: Call): boolean {
   if (!isConversation(call)) return false;

@@ -2,7 +2,7 @@
 import { type Call, goesOnInside } from '../core/call.ts';
 import { interruptIdOf } from '../core/decide.ts';
 import type { Interrupt } from '../core/event.ts';
-import { waitingInside } from '../core/inside.ts';
+import { isUnaskedDoubt, waitingInside } from '../core/inside.ts';
 import { isObject, type Json } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import type { State } from '../core/state.ts';
@@ -37,12 +37,18 @@ export function pendingCards(runId: string, state: State): ReadonlyMap<string, P
   return cards;
 }
 
-/** The calls of which, or inside which, a person is asked for an unknown outcome, and was not `before`; by their ids. */
+/**
+ * The calls whose outcome, or that of something inside, is unknown, and of which nobody was asked `before`; by their ids. Where
+ * a run has failed, nobody may be asked even now.
+ */
 export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<string> {
-  const calls = openCalls(state).filter((call) => doubtsOf(call).length > 0);
-  if (calls.length === 0) return NO_CALLS;
+  const calls = openCalls(state);
+  const unasked = calls.filter(isUnaskedDoubt);
+  const asked = calls.filter((call) => doubtsOf(call).length > 0);
+  if (unasked.length + asked.length === 0) return NO_CALLS;
   const known = new Set(before && openCalls(before()).flatMap(doubtsOf));
-  return new Set(calls.flatMap((call) => (doubtsOf(call).every((id) => known.has(id)) ? [] : call.id)));
+  const newly = asked.filter((call) => !doubtsOf(call).every((id) => known.has(id)));
+  return new Set([...unasked, ...newly].map(({ id }) => id));
 }
 
 function doubtsOf(call: Call): readonly string[] {

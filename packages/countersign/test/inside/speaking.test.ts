@@ -1,8 +1,21 @@
 // The user says something while a sub-agent is busy, or waits.
-import { UsageError } from 'countersign';
+import { ProviderError, UsageError } from 'countersign';
 import { expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
-import { call, type Define, helped, script, tool, waiting, world } from './kit.ts';
+import {
+  call,
+  type Define,
+  EVERYWHERE,
+  helped,
+  justBefore,
+  only,
+  payTool,
+  placed,
+  script,
+  tool,
+  waiting,
+  world,
+} from './kit.ts';
 
 const WAYS = ['cancel', 'queue', 'refuse'] as const;
 
@@ -77,4 +90,25 @@ test.each(WAYS)('a sub-agent that waits, after some of it ran, while the user sp
   }
   expect((await one.runs.get('c')).status).toBe('done');
   expect(effects).toEqual(whilePending === 'cancel' ? ['free'] : ['free', 'paid']);
+});
+
+test.each(EVERYWHERE)('what is said to a run that failed leaves a call whose outcome is unknown: %s', async (where) => {
+  const { open, store, effects } = world();
+  const { root, runs } = open((ai) =>
+    placed(ai, where, { tools: [payTool(ai, effects)], model: script([[call('pay')]]) }),
+  );
+  const { id } = await root.start('Go');
+  await runs.wait(id);
+  const isResult = (event: object) => JSON.stringify(event).includes('"call-settled"');
+  justBefore(store, isResult, async () => {
+    throw new ProviderError('store-failed', {}, 'It is too large.', { retryable: false });
+  });
+  await runs.decide(only(await waiting(runs)).id, 'approve');
+  expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [] });
+  // Nobody was asked yet, so nobody has said anything else instead.
+  await root.generate({ runId: id, prompt: 'And?' });
+  expect(only(await waiting(runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+  expect(await root.generate({ runId: id, prompt: 'Never mind.' })).toMatchObject({ finishReason: 'stop' });
+  expect(await waiting(runs)).toEqual([]);
+  expect(effects).toEqual(['pay']);
 });
