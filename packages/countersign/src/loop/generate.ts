@@ -11,6 +11,7 @@ import { type Limits, next } from '../core/next.ts';
 import type { Chunk } from './chunk.ts';
 import { ChunkStream } from './chunk-stream.ts';
 import { drive } from './drive.ts';
+import { guarded } from './guarded.ts';
 import {
   checkOptions,
   type GenerateOptions,
@@ -113,7 +114,7 @@ export function streamed<Options extends { readonly onChunk?: (chunk: Chunk) => 
   const options = (typeof given === 'string' ? { prompt: given } : given) as Options;
   const stream = new ChunkStream();
   // What is no object of options is refused where it is looked at.
-  const onChunk = options?.onChunk;
+  const onChunk = options?.onChunk && guarded(options.onChunk);
   const hear = (chunk: Chunk): void => {
     stream.push(chunk);
     onChunk?.(chunk);

@@ -86,3 +86,35 @@ test('one that throws is not called again, and hurts nobody', async () => {
   expect(await runs.wait('run')).toMatchObject({ status: 'waiting' });
   expect(heard).toEqual(['user-spoke']);
 });
+
+async function typesIn(stream: AsyncIterable<Chunk>): Promise<string[]> {
+  const types: string[] = [];
+  for await (const { type } of stream) types.push(type);
+  return types;
+}
+
+test('one that is asynchronous and fails hurts nobody, and ends no process', async () => {
+  const unhandled: unknown[] = [];
+  const hear = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', hear);
+  const fail = async (): Promise<void> => {
+    throw new Error('The listener is broken.');
+  };
+  const { clerk, runs } = bank(fail);
+  const { stream, response } = clerk.generateStream({ prompt: 'Pay.', runId: 'run', onChunk: fail });
+  expect((await typesIn(stream)).at(-1)).toBe('interrupt');
+  const { interrupts } = await response;
+  await runs.resume('run', { approve: interrupts.map((part) => approve(part)) }, { onChunk: fail });
+  expect(await runs.wait('run')).toMatchObject({ status: 'done' });
+  await new Promise(setImmediate);
+  process.off('unhandledRejection', hear);
+  expect(unhandled).toEqual([]);
+});
+
+test('one that throws keeps nothing from the stream', async () => {
+  const { clerk } = bank();
+  const quiet = clerk.generateStream({ prompt: 'Pay.', runId: 'quiet' });
+  const expected = await typesIn(quiet.stream);
+  const { stream } = bank().clerk.generateStream({ prompt: 'Pay.', runId: 'loud', onChunk: thrower().onChunk });
+  expect(await typesIn(stream)).toEqual(expected);
+});
