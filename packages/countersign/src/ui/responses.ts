@@ -28,8 +28,24 @@ export type StreamResponseOptions = Partial<WriterOptions> & {
 /** The headers by which clients of the AI SDK know the stream, and its end. */
 export const UI_STREAM = { last: '[DONE]', headers: { 'x-vercel-ai-ui-message-stream': 'v1' } } as const;
 
-export const brokeOff = ({ code }: { readonly code: string }): string =>
-  `The answer broke off (${code}). Nothing is lost: try again.`;
+type Failure = { readonly code: string; readonly message: string };
+
+const brokeOff = ({ code }: Failure): string => `The answer broke off (${code}). Nothing is lost: try again.`;
+
+/** What `onError` says; where it fails, or says something that is no text, the browser is told all the same. */
+export function textBy(onError: (error: Failure) => string = brokeOff): (error: Failure) => string {
+  return (error) => {
+    try {
+      const text: unknown = onError(error);
+      if (typeof text === 'string') return text;
+      // A promise is not waited for; a rejection that nobody takes would end the process.
+      Promise.resolve(text).catch(() => undefined);
+    } catch {
+      // The run has its own error on record; this was only about how to put it.
+    }
+    return brokeOff(error);
+  };
+}
 
 /**
  * One generation as a response for `useChat`. What the browser sends back is not checked here: `chatRoute` does that.
@@ -41,7 +57,7 @@ export function streamResponse(
   options: StreamResponseOptions = {},
 ): Response {
   const { messages = [], known, client = 6, approvals = 'native', keepAliveMs = 15_000 } = options;
-  const { onError: errorText = brokeOff, signal = new AbortController().signal } = options;
+  const { onError, signal = new AbortController().signal } = options;
   const messageId = known?.id ?? `msg_${crypto.randomUUID()}`;
   const picture = new Picture({
     chatId: messageId,
@@ -53,7 +69,7 @@ export function streamResponse(
   if (known) picture.restore(sinceSpoken(messages));
   const writer = new ChatWriter(picture, { client, approvals }, known);
   const refused = (error: UsageError) => new Map([...pendingKeys(picture)].map((key) => [key, problemsOf(error)]));
-  const chunks = generationChunks({ picture, writer, signal, generate, refused, errorText });
+  const chunks = generationChunks({ picture, writer, signal, generate, refused, errorText: textBy(onError) });
   return sseResponse(chunks, { ...UI_STREAM, keepAliveMs });
 }
 
@@ -71,7 +87,7 @@ export async function runResponse(
 ): Promise<Response> {
   const known = runsOf(agent);
   if (!known?.runs) throw new UsageError('no-store', { agent: agent.name }, `The agent ${agent.name} has no store.`);
-  const { client = 6, approvals = 'native', keepAliveMs = 15_000, onError: errorText = brokeOff } = options;
+  const { client = 6, approvals = 'native', keepAliveMs = 15_000, onError } = options;
   const { port, runs } = known;
   const chat = new StoredChat(
     {
@@ -82,7 +98,7 @@ export async function runResponse(
       mayRead: async () => true,
       mayDecide: async () => true,
       whilePending: 'cancel',
-      errorText,
+      errorText: textBy(onError),
     },
     runId,
     { id: '' },

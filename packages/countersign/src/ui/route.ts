@@ -8,7 +8,7 @@ import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-opt
 import { soonOrInStream } from './in-stream.ts';
 import { checkChatId, readPost } from './post.ts';
 import { problemResponse } from './problem.ts';
-import { brokeOff, UI_STREAM } from './responses.ts';
+import { textBy, UI_STREAM } from './responses.ts';
 import { createSealer } from './seal.ts';
 import { SealedChat, type SealedChatOptions } from './sealed-chat.ts';
 import { sseResponse } from './sse.ts';
@@ -36,7 +36,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     );
   checkChatOptions(options);
   const chats = openChats(agent, options);
-  const { onFault = toConsole } = options;
+  const onFault = telling(options.onFault ?? toConsole);
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
   const uiStream = { ...stream, ...UI_STREAM };
   const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
@@ -131,7 +131,7 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
       approvals: options.approvals ?? (options.client === 5 ? 'output' : 'native'),
     },
     whilePending: options.whilePending ?? 'cancel',
-    errorText: options.onError ?? brokeOff,
+    errorText: textBy(options.onError),
   } as const;
   if (runs) return { type: 'stored', options: { ...shared, runs } };
   if (options.secret === undefined)
@@ -152,6 +152,14 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
   };
 }
 
+type OnFault = NonNullable<ChatRouteOptions['onFault']>;
+
+/** Whoever hears of faults may fail as well: the answer is given all the same, and the fault is not lost. */
+function telling(onFault: OnFault): OnFault {
+  const tell = async (error: unknown, request: Request): Promise<void> => onFault(error, request);
+  return (error, request) => void tell(error, request).catch(() => toConsole(error, request));
+}
+
 /** The address may hold secrets, and is left out. */
 function toConsole(error: unknown, { method }: Request): void {
   console.error(`A ${method} request of the chat could not be served:`, error);
@@ -159,7 +167,7 @@ function toConsole(error: unknown, { method }: Request): void {
 
 /** Whatever goes wrong becomes an answer. */
 function answering(
-  onFault: NonNullable<ChatRouteOptions['onFault']>,
+  onFault: OnFault,
   handle: (request: Request) => Promise<Response>,
 ): (request: Request) => Promise<Response> {
   return async (request) => {

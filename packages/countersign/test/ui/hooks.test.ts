@@ -1,0 +1,63 @@
+// Hooks of a chat route that fail themselves: whoever asks is answered, and no process ends.
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { get, post, serveChat } from './server.ts';
+
+const PAY = { calls: [{ name: 'transfer', ref: 'c1', input: { to: 'bob', amount: 500 } }] };
+const SAID = { id: 'chat-1', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Pay.' }] }] };
+
+const broken = new Error('The hook is broken.');
+const failing: readonly [string, () => any][] = [
+  [
+    'throws',
+    () => {
+      throw broken;
+    },
+  ],
+  ['rejects', () => Promise.reject(broken)],
+];
+
+const ada = () => ({ id: 'ada' });
+
+const unhandled: unknown[] = [];
+const hear = (reason: unknown): void => void unhandled.push(reason);
+beforeEach(() => void process.on('unhandledRejection', hear));
+afterEach(async () => {
+  await new Promise(setImmediate);
+  process.off('unhandledRejection', hear);
+  vi.restoreAllMocks();
+  expect(unhandled.splice(0)).toEqual([]);
+});
+
+describe.each(failing)('an onFault that %s', (_how, onFault) => {
+  const mayDecide = () => Promise.reject(new Error('The directory is down.'));
+
+  test('leaves the stream and the refusals as they are, and the fault is told to the console', async () => {
+    const told = vi.spyOn(console, 'error').mockReturnValue();
+    const { url, ledger } = await serveChat({ script: [PAY, 'Paid.'], route: { onFault, mayDecide, authorize: ada } });
+    const said = await post(url, SAID);
+    expect([said.status, said.text.endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
+    const { messages } = JSON.parse((await get(`${url}/chat-1`)).text);
+    const card = messages.at(-1).parts.find(({ type }: { type: string }) => type === 'data-interrupt').data;
+    const decisions = [{ interruptId: card.id, decision: { type: 'approve' } }];
+    expect((await post(url, { id: 'chat-1', messages, decisions })).status).toBe(403);
+    expect(ledger).toEqual([]);
+    expect(told.mock.calls[0]?.[1]).toMatchObject({ message: 'The directory is down.' });
+  });
+
+  test('leaves a fault an answer', async () => {
+    vi.spyOn(console, 'error').mockReturnValue();
+    const authorize = () => Promise.reject(new Error('The directory is down.'));
+    const { url } = await serveChat({ script: [], route: { onFault, authorize } });
+    expect((await post(url, SAID)).status).toBe(500);
+  });
+});
+
+test.each<[string, () => any]>([...failing, ['says nothing', () => undefined], ['takes its time', async () => 'Oh.']])(
+  'where onError %s, the browser is told that the answer broke off',
+  async (_how, onError) => {
+    const { url } = await serveChat({ script: [{ fail: { message: 'away' } }], route: { onError, authorize: ada } });
+    const { text } = await post(url, SAID);
+    expect(text).toContain('"errorText":"The answer broke off (provider-failed). Nothing is lost: try again."');
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  },
+);
