@@ -114,6 +114,8 @@ export class TakingUp<Agent> {
     const renewed = this.#renewals.add(journal);
     try {
       return await this.#orLeft(this.#options.contextFor(startedOf(journal.started)));
+    } catch (error) {
+      throw contextFailed(journal.started, error);
     } finally {
       this.#renewals.delete(renewed);
     }

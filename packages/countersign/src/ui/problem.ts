@@ -70,5 +70,7 @@ function statusOf(error: CountersignError | undefined): number {
   if (error instanceof ProviderError && error.code === 'store-failed') return error.retryable ? 503 : 500;
   if (error instanceof ProviderError) return 502;
   if (MISFITS.has(error.code)) return 422;
+  // It says what a hook of the server says.
+  if (error.code === 'context-failed') return 500;
   return error instanceof UsageError ? 400 : 500;
 }

@@ -323,7 +323,8 @@ test('a context that is looked up is waited for; while it cannot be had, a worke
   const onError = vi.fn();
   const worker = ai.runs.work({ pollMs: 5, onError });
   await eventually(async () => expect(await ai.runs.get('left')).toMatchObject({ status: 'waiting' }));
-  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'no database' }));
+  const message = 'The context of run left could not be looked up: no database';
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'context-failed', message }));
   await worker.stop();
 });
 
@@ -414,7 +415,8 @@ describe('a context that is looked up for long', () => {
     const onError = vi.fn();
     const worker = runs.work({ pollMs: 5, onError });
     await eventually(async () => expect(await runs.get('slow')).toMatchObject({ status: 'done' }));
-    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'no database' }));
+    const message = 'The context of run slow could not be looked up: no database';
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'context-failed', message }));
     await worker.stop();
   });
 

@@ -1,4 +1,7 @@
 // Hooks of a chat route that fail themselves: whoever asks is answered, and no process ends.
+import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { chatRoute } from 'countersign/ui';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { get, post, serveChat } from './server.ts';
 
@@ -61,3 +64,20 @@ test.each<[string, () => any]>([...failing, ['says nothing', () => undefined], [
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   },
 );
+
+test('a context that cannot be had is no answer of its own, whatever it is that was thrown', async () => {
+  const faults: unknown[] = [];
+  const thrown = new Response('Go away.', { status: 418 });
+  const contextFor = () => Promise.reject(thrown);
+  const ai = countersign({ model: scriptedModel([]), store: memoryStore(), contextFor });
+  const agent = ai.defineAgent({ name: 'teller' });
+  const chat = chatRoute(agent, { demo: true, onFault: (error) => faults.push(error) });
+  const headers = { 'content-type': 'application/json' };
+  const say = () =>
+    chat.POST(new Request('http://host/api/chat', { method: 'POST', headers, body: JSON.stringify(SAID) }));
+  await (await say()).text();
+  const again = await say();
+  expect(again.status).toBe(500);
+  expect(await again.json()).toMatchObject({ code: 'context-failed', detail: 'Something went wrong on the server.' });
+  expect(faults).toMatchObject([{ code: 'context-failed', cause: thrown }]);
+});
