@@ -1,7 +1,7 @@
 import type { LogEntry } from '@countersign/server';
 import { countersign, memoryStore } from 'countersign';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { redacted } from '../src/watching/log.ts';
+import { createLog, redacted } from '../src/watching/log.ts';
 import { begin, defineTeller, obedientModel, startServer } from './server.ts';
 
 async function logged(logInputs: boolean): Promise<{ readonly entries: readonly LogEntry[]; readonly token: string }> {
@@ -89,6 +89,17 @@ test('what goes wrong here is in the log with its reason, in the chat and in str
 async function readToEnd(reader: ReadableStreamDefaultReader): Promise<void> {
   while (!(await reader.read()).done);
 }
+
+test('a log that is asynchronous and cannot be written ends no process', async () => {
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
+  const log = vi.fn(async () => Promise.reject(new Error('The disk is full.')));
+  createLog(log)('info', 'request');
+  await new Promise(setImmediate);
+  expect(log).toHaveBeenCalledTimes(1);
+  expect(unhandled).not.toHaveBeenCalled();
+});
 
 test('inputs are logged when asked for, and secrets still are not', async () => {
   const { entries, token } = await logged(true);

@@ -25,11 +25,11 @@ export function createLog(sink: LogSink | undefined): Log {
   if (!sink) return () => undefined;
   return (level, event, about = {}) => {
     const entry = { time: new Date().toISOString(), level, event, ...(redacted(about) as Record<string, unknown>) };
+    // A log that cannot be written must not keep anybody from working, nor end the process.
     try {
-      sink(entry);
-    } catch {
-      // A log that cannot be written must not keep anybody from working.
-    }
+      const writing: unknown = sink(entry);
+      if (typeof writing === 'object') Promise.resolve(writing).catch(() => undefined);
+    } catch {}
   };
 }
 
