@@ -67,7 +67,8 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       return new Refused(
         `Nothing shows that ${tool} was asked for like this, in this chat and of you. It was not run.`,
       );
-    if (typeof claims.expiresAt !== 'number' || claims.expiresAt <= clock())
+    // A clock that says no time has not said that there is time left.
+    if (!(typeof claims.expiresAt === 'number' && claims.expiresAt > clock()))
       return new Refused(`The time to decide this call of ${tool} is over. It was not run.`);
     return { id, tool, input: claimed.input as Json };
   }

@@ -45,6 +45,12 @@ test.each(['approval', 'recipe'] as const)('a result that was sent out is believ
   expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
 });
 
+test('a seal is refused where the clock says no time', async () => {
+  const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET, Number.NaN));
+  expect(bank.moved).toEqual([]);
+  expect(errorOf(chunks)).toBeDefined();
+});
+
 test('a seal that is older than an hour is refused', async () => {
   const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET, hour));
   expect(bank.moved).toEqual([]);
