@@ -20,7 +20,7 @@ import {
   PASSED_OVER,
   Refused,
 } from './ledger.ts';
-import { type Body, beginWith, type OneCallAgent, readOpening } from './one-call-agent.ts';
+import { type Body, beginWith, type OneCallAgent, type Opening, readOpening } from './one-call-agent.ts';
 
 /** Whether a person may decide a call that was asked of another. */
 export type MayDecide = (
@@ -53,14 +53,23 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
   // Runs of another agent could not be driven here, so they have other ids.
   const runIdOf = (id: string) => `ai-sdk.${shortHash(JSON.stringify([agent.name, chatId, id]))}`;
 
+  /** Asked about once in a request: a policy that changes its mind or fails later cannot hide what a call has come to. */
+  const admitted = new Set<string>();
+
+  async function isTheirs({ call, askedBy }: Opening): Promise<boolean> {
+    if (askedBy === person || admitted.has(call.id)) return true;
+    if ((await mayDecide(person, { tool: call.tool, input: call.input, askedBy })) !== true) return false;
+    admitted.add(call.id);
+    return true;
+  }
+
   /** Undefined also for a call that is not this person's to decide: they learn nothing of it. */
   async function read(id: string): Promise<OnRecord | undefined> {
     const events = await recorded(runs, runIdOf(id));
     const opening = events && openingIn(events);
     if (!events || opening?.chatId !== chatId) return undefined;
-    const { call, askedBy } = opening;
-    if (askedBy !== person && (await mayDecide(person, { tool: call.tool, input: call.input, askedBy })) !== true)
-      return undefined;
+    const { call } = opening;
+    if (!(await isTheirs(opening))) return undefined;
     return { call, edited: editedIn(events, call), standing: standingOf(events) };
   }
 

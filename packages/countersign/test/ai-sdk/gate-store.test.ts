@@ -202,6 +202,25 @@ test.each([
   expect(card?.settlement).toMatchObject({ by: 'boss' });
 });
 
+test.each<[string, () => boolean]>([
+  ['says no', () => false],
+  [
+    'throws',
+    () => {
+      throw new Error('The directory is down.');
+    },
+  ],
+])('where mayDecide lets a person decide and then %s, they are told what the call has come to', async (_how, then) => {
+  const store = memoryStore();
+  const mayDecide = vi.fn(then).mockReturnValueOnce(true);
+  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
+  const { messages } = await bank.say('pay');
+  const { chunks } = await bank.post(bank.decided(messages, true), { person: 'boss' });
+  expect(bank.moved).toHaveLength(1);
+  expect(chunks.map(({ type }) => type)).toContain('tool-output-available');
+  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+});
+
 test('an approval under the name of another tool decides nothing and lets nothing run', async () => {
   const store = memoryStore();
   const ran: string[] = [];
