@@ -15,7 +15,7 @@ import {
   withoutEntries,
 } from './decision.ts';
 import type { Drives } from './drives.ts';
-import { expireCards, type Settling } from './expiry.ts';
+import { askIfOver, expireCards, type Settling } from './expiry.ts';
 import { holdNews } from './held-news.ts';
 import { madeOf, type PausedRun } from './paused.ts';
 import { unknownInterrupt, unknownRun } from './run-id.ts';
@@ -117,6 +117,7 @@ async function fitOne(
 ): Promise<Fitting | undefined> {
   const card = pendingCards(ground.run.id, ground.state).get(interruptId);
   if (!card) return undefined;
+  await askIfOver(ground.run.id, ground.state, drives);
   refuseExpired(interruptId, card, drives.clock());
   await refuseOutdated(store, interruptId, card, options.digest);
   const { verb, part } = decisionPart(card.part, decision, options);
@@ -136,6 +137,7 @@ async function fitSeveral({ store, drives }: Desk, ground: Ground, resume: Resum
   const open = await stillOpen(store, resume, late);
   if (!open) return undefined;
   if (state.ended) throw endedRun(run.id);
+  await askIfOver(run.id, state, drives);
   for (const [key, { card }] of decided) refuseExpired(key, card, drives.clock());
   return fitted(drives, ground, open, decided);
 }

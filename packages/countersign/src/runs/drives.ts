@@ -10,7 +10,7 @@ import { guarded } from '../loop/guarded.ts';
 import { isThenable } from '../loop/options.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
-import { expireCards } from './expiry.ts';
+import { askIfOver, expireCards } from './expiry.ts';
 import { holdNews } from './held-news.ts';
 import { Journal } from './journal.ts';
 import type { JournalOptions } from './journal-options.ts';
@@ -118,6 +118,11 @@ export class Drives {
   /** Asks the store for its time, now and then; a clock that is off must not decide what is too late. */
   tellTime(): Promise<void> {
     return this.#time.tell();
+  }
+
+  /** For what must not happen too early. */
+  askTime(): Promise<void> {
+    return this.#time.ask();
   }
 
   /** How many runs are being driven in this process. */
@@ -275,7 +280,7 @@ export class Drives {
       };
       for (;;) {
         // What cannot be known to be too late is left to whoever looks next.
-        if (this.#time.isKnown || (await this.#toldTime())) expireCards(run, journal, this.clock());
+        if (await this.#knowsTime(run, journal)) expireCards(run, journal, this.clock());
         // A body waits for the record. A model would be told at once of what the store has not compared yet.
         if (journal.written.compared !== undefined && next(run.state, agent.limits).do === 'call-model')
           await journal.recorded();
@@ -301,11 +306,15 @@ export class Drives {
   }
 
   /** False if the store cannot be asked. */
-  #toldTime(): Promise<boolean> {
-    return this.#time.tell().then(
-      () => true,
-      () => false,
-    );
+  async #knowsTime({ state }: Run, { runId }: Journal): Promise<boolean> {
+    try {
+      if (!this.#time.isKnown) await this.#time.tell();
+      await askIfOver(runId, state, this);
+      return true;
+    } catch {
+      // Whoever writes next is told of it.
+      return false;
+    }
   }
 
   async #stopped(

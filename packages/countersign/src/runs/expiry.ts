@@ -1,12 +1,27 @@
 // Deadlines that have passed: they decide as the question said they would.
 import { matchDecisions } from '../core/decide.ts';
+import type { State } from '../core/state.ts';
 import { applyDecisions, DEADLINE } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
-import { pendingCards } from './card.ts';
+import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement } from './decision.ts';
 
 /** Who hears how a question was settled. */
 export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement): void };
+
+/** Who tells the time of the store. */
+type Time = { readonly clock: () => number; askTime(): Promise<void> };
+
+/**
+ * Asks the store for its time where something may be over by it: a deadline, or how long a call in doubt takes to settle.
+ * Another server with another clock may have followed the one that told it some seconds ago.
+ */
+export async function askIfOver(runId: string, state: State, time: Time): Promise<void> {
+  const now = time.clock();
+  const isOver = ({ interrupt: { expiresAt } }: PendingCard): boolean => expiresAt !== undefined && expiresAt <= now;
+  const isInDoubt = state.turn?.calls.some(({ phase }) => phase.at === 'started');
+  if (isInDoubt || [...pendingCards(runId, state).values()].some(isOver)) await time.askTime();
+}
 
 /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
 export function expireCards(run: Run, settling: Settling, now: number): void {

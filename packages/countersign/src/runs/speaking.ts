@@ -7,7 +7,7 @@ import { checkChain } from './chain.ts';
 import { type Changes, changesOf } from './changes.ts';
 import type { Say } from './deciding.ts';
 import type { DriveOptions, Drives } from './drives.ts';
-import { expireCards, type Settling } from './expiry.ts';
+import { askIfOver, expireCards, type Settling } from './expiry.ts';
 import { holdNews } from './held-news.ts';
 import { unknownRun } from './run-id.ts';
 import type { LoadedRun, RunRecord, Store } from './store.ts';
@@ -55,6 +55,7 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
 async function says(drives: Drives, { run: record, events }: LoadedRun, say: Say, { seen, ...options }: SpeakOptions) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
+  await askIfOver(record.id, state, drives);
   const chunks = options.onChunk && holdNews(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });
   const at = drives.clock();

@@ -44,7 +44,11 @@ export class StoreTime {
    * does not know to which moment the answer belongs: they ask again.
    */
   async tell(): Promise<void> {
-    if (this.isKnown) return;
+    if (!this.isKnown) await this.ask();
+  }
+
+  /** Asks in any case. */
+  async ask(): Promise<void> {
     let best = await this.#ask();
     for (let tries = 1; tries < TRIES && best.tookMs > OFF_MS; tries++) {
       const told = await this.#ask();

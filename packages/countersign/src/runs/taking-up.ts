@@ -4,7 +4,7 @@ import type { State } from '../core/state.ts';
 import { isThenable } from '../loop/options.ts';
 import type { Run } from '../loop/run.ts';
 import type { Context } from '../loop/tool.ts';
-import { expireCards } from './expiry.ts';
+import { askIfOver, expireCards } from './expiry.ts';
 import type { Journal } from './journal.ts';
 import { goOn } from './outcome.ts';
 import type { Renewals } from './renewals.ts';
@@ -30,6 +30,7 @@ type Driving<Agent> = {
   readonly clock: () => number;
   readonly isStopping: boolean;
   tellTime(): Promise<void>;
+  askTime(): Promise<void>;
   open(record: RunRecord, state: State, agent: Agent, how: { readonly held: string }): Opened;
   go(
     agent: Agent,
@@ -83,6 +84,7 @@ export class TakingUp<Agent> {
     let given: Context | undefined | 'left' = context;
     try {
       opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { held: token });
+      if (isDue && status === 'failed') await askIfOver(runId, opened.run.state, this.#drives);
       // Before it is driven: a context that cannot be had now may be there later.
       given ??= await this.#lookUp(opened.journal);
     } catch (error) {

@@ -8,7 +8,8 @@ async function takingUp(contextFor: () => Promise<object>, isStopping = false) {
   const { kept, clock, open } = await approved();
   const go = vi.fn();
   const opened = await open('none');
-  const drives = { clock, isStopping, tellTime: async () => undefined, open: () => opened, go };
+  const known = async () => undefined;
+  const drives = { clock, isStopping, tellTime: known, askTime: known, open: () => opened, go };
   const renewals = new Renewals(LEASE_MS);
   const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
   const agents = new Map([['clerk', 'clerk']]);

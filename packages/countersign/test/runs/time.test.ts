@@ -300,3 +300,63 @@ test('a clock that counts parts of milliseconds will do', async () => {
   await ai.runs.decide(card?.id ?? '', 'approve');
   expect(await ai.runs.wait('r')).toMatchObject({ status: 'done', text: 'Paid.' });
 });
+
+describe('a server that was an hour ahead, and was followed by one that is right', () => {
+  /** `two` has just asked the one that was ahead, `one` begins with the one that is right. */
+  async function followed(config: Options = {}) {
+    let now = 1_800_000_000_000;
+    let ahead = HOUR;
+    const clock = () => now;
+    const store = memoryStore({ now: () => now + ahead });
+    const began: string[] = [];
+    const open = (who: string, on = store) =>
+      bank(
+        on,
+        clock,
+        () => {
+          began.push(who);
+          return who === 'one' ? new Promise(() => undefined) : 'paid';
+        },
+        { leaseMs: 500, ...config },
+      );
+    const two = open('two');
+    await two.clerk.start('Pay.', { runId: 'before' });
+    await two.runs.wait('before');
+    await two.runs.settled();
+    began.length = 0;
+    ahead = 0;
+    const one = open('one', changedStore(store, { renew: () => new Promise(() => undefined) }));
+    const pass = (ms: number) => {
+      now += ms;
+    };
+    return { one, two, began, pass };
+  }
+
+  test('lets no call run again before it has settled', async () => {
+    const config = { needsApproval: false, verify: () => undefined, settlesWithin: HOUR / 2 };
+    const { one, two, began, pass } = await followed(config);
+    await one.clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(began).toEqual(['one']));
+    pass(900);
+    await two.runs.drive('run');
+    await two.runs.settled();
+    expect(began).toEqual(['one']);
+    const { items } = await two.runs.interrupts({ runId: 'run' });
+    expect(items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  });
+
+  test('has every decision taken that comes in time', async () => {
+    const { one, two } = await followed({ expiresIn: HOUR / 2 });
+    const card = await asked(one);
+    expect(await two.runs.decide(card.id, 'reject', { by: 'ann' })).toMatchObject({ by: 'ann' });
+  });
+
+  test('lets no deadline decide before its time', async () => {
+    const { one, two, began } = await followed({ expiresIn: HOUR / 2, onExpiry: 'approve' });
+    await asked(one);
+    await two.runs.drive('run').catch(() => undefined);
+    await two.runs.settled();
+    expect(began).toEqual([]);
+    expect((await two.runs.interrupts({ runId: 'run' })).items).toHaveLength(1);
+  });
+});
