@@ -1,7 +1,7 @@
 // What a browser posts is said once and answered, also when answers were lost and processes died.
 import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { chatRoute } from 'countersign/ui';
+import { chatRoute, type LoadedChat } from 'countersign/ui';
 import { expect, test, vi } from 'vitest';
 import { afterStarts } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
@@ -70,9 +70,9 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
     const parts = [{ ...part, approval: { id: card?.id, approved: true } }];
     return { messages: [...messages, { id: 'chat.1', role: 'assistant', parts }] };
   };
-  const load = async (): Promise<readonly { readonly id: string }[]> => {
+  const load = async () => {
     const response = await route.GET(new Request('http://localhost/api/chat/chat'));
-    return (await response.json()).messages;
+    return ((await response.json()) as LoadedChat).messages;
   };
   return { ask, post, load, runs: ai.runs };
 }
