@@ -2,15 +2,18 @@
 import { ProviderError, UsageError } from 'countersign';
 import { expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
+import { eventually } from '../eventually.ts';
 import {
   call,
   type Define,
   EVERYWHERE,
   helped,
   justBefore,
+  LEASE_MS,
   only,
   payTool,
   placed,
+  STUCK,
   script,
   tool,
   waiting,
@@ -111,4 +114,34 @@ test.each(EVERYWHERE)('what is said to a run that failed leaves a call whose out
   expect(await root.generate({ runId: id, prompt: 'Never mind.' })).toMatchObject({ finishReason: 'stop' });
   expect(await waiting(runs)).toEqual([]);
   expect(effects).toEqual(['pay']);
+});
+
+test.each(EVERYWHERE)('who saw one doubt, and speaks before the next is asked, leaves the next: %s', async (where) => {
+  const { open, takeOver, pass, effects } = world();
+  const define: Define = (ai) => {
+    const body = () => {
+      effects.push('pay');
+      return STUCK;
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    return placed(ai, where, { tools: [pay], model: script([[call('pay', {}, 'first'), call('pay', {}, 'second')]]) });
+  };
+  const one = open(define);
+  const { interrupts } = await one.root.generate({ runId: 'c', prompt: 'Go' });
+  await one.runs.resume('c', { approve: interrupts });
+  await eventually(() => expect(effects).toHaveLength(2));
+  const two = await takeOver('c', define);
+  const [first, second] = await waiting(two.runs);
+  const { version } = await two.runs.get('c');
+  await two.runs.decide(second?.id ?? '', 'approve');
+  await eventually(() => expect(effects).toHaveLength(3));
+  pass(2 * LEASE_MS);
+  const three = open(define);
+  const says = [{ role: 'user' as const, content: [{ text: 'Stop!' }] }];
+  await three.runs.speak('c', (run, kept) => hear(run, says, 'cancel', kept), { seen: version });
+  await three.runs.settled();
+  const left = (await waiting(three.runs)).map(({ id }) => id);
+  // A sub-agent goes on as a whole.
+  expect(left).toEqual([...(where === 'inside' ? [first?.id] : []), expect.not.stringMatching(`^${second?.id}$`)]);
+  expect(effects).toHaveLength(3);
 });
