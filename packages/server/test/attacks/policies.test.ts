@@ -46,6 +46,20 @@ test.each(noes)('whoever may read may not decide and steer: %s', async (_, polic
   expect(paid).toEqual([]);
 });
 
+test('whoever a policy lets read may do nothing else', async () => {
+  const { id, paid, eve, approve } = await waiting({
+    mayRead: (run) => /^run_[\w-]+$/.test(run.id) && run.agent === 'teller' && run.startedBy === 'ann',
+  });
+  for (const list of ['runs', 'interrupts']) expect((await eve('GET', `/api/v1/${list}`)).body.items).toHaveLength(1);
+  expect((await eve('GET', `/api/v1/runs/${id}`)).body.interrupts[0].mayDecide).toBe(false);
+  for (const action of ['cancel', 'drive'])
+    expect((await eve('POST', `/api/v1/runs/${id}/${action}`)).status, action).toBe(403);
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay eve 50' }] }];
+  expect((await eve('POST', '/api/v1/chat/teller', { id, messages })).status).toBe(403);
+  expect((await approve(eve)).status).toBe(403);
+  expect(paid).toEqual([]);
+});
+
 test('a policy may take its time to say yes', async () => {
   const { paid, eve, approve, ai } = await waiting({
     mayDecide: async ({ tool }, { id }) => tool === 'pay' && id === 'eve',

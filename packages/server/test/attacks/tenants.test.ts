@@ -232,6 +232,28 @@ test('whoever may decide sees the question and its run, and steers nothing', asy
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });
 
+test('whoever may decide one question of a run reads the run, whatever else was asked, also afterwards', async () => {
+  const { as, ai } = await startServer({
+    mayDecide: ({ tool, startedBy }, { id }) => id === (tool === 'pay' ? 'boss' : startedBy),
+  });
+  const [ann, boss] = [await as('ann'), await as('boss')];
+  const run = await begin(ann, ai, 'ask what?');
+  const reads = async () => (await boss('GET', `/api/v1/runs/${run.id}`)).status;
+  const decides = async (ask: Ask, decision: object) => {
+    const [id] = (await ai.runs.get(run.id)).pending;
+    expect((await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision })).status).toBe(200);
+    await ai.runs.wait(run.id, { until: 'end' });
+    expect((await ask('GET', `/api/v1/interrupts/${id}`)).body).toMatchObject({ status: 'decided', mayDecide: false });
+  };
+  expect(await reads()).toBe(404);
+  await decides(ann, { type: 'respond', output: 'that' });
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay bob 500' }] }];
+  await ann('POST', '/api/v1/chat/teller', { id: run.id, messages });
+  expect(await reads()).toBe(200);
+  await decides(boss, { type: 'approve' });
+  expect(await reads()).toBe(200);
+});
+
 test('tools get what is known of the one who asked, never of the one who decides', async () => {
   const contexts: unknown[] = [];
   const server = await startServer({
