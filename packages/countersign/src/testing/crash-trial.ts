@@ -90,7 +90,7 @@ export class CrashTrial {
     this.#scenario = scenario;
     this.#runId = runId;
     // Where the clock of the store cannot be moved, a claim has to lapse by itself.
-    this.#leaseMs = subject.advance ? 10_000 : 20;
+    this.#leaseMs = subject.advance ? 10_000 : 100;
     this.#outside = new Outside(plan);
     this.#alive = this.#boot(subject.store);
   }

@@ -6,6 +6,7 @@ import { memoryStore, type Store } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import type { StoreUnderTest } from 'countersign/testing';
+import { onServer } from '../stores/postgres-server.ts';
 
 export async function onMemory(): Promise<StoreUnderTest> {
   const { now, advance } = clock();
@@ -29,11 +30,27 @@ export async function onSqlite(): Promise<StoreUnderTest> {
   };
 }
 
-/** The clock is that of the server; claims have to lapse by themselves. */
+/** The clock of the server is put forward: before a claim lapses by itself, a busy computer may have stood still for long. */
 export async function onPostgres(url: string): Promise<StoreUnderTest> {
-  const open = (): Store => postgresStore({ url, poolMax: 4 });
+  const [schema] = await onServer(url, 'SELECT current_schema() AS name');
+  await onServer(
+    url,
+    `CREATE TABLE IF NOT EXISTS put_forward AS SELECT interval '0' AS by;
+     CREATE OR REPLACE FUNCTION ${schema.name}.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
+     AS 'SELECT pg_catalog.statement_timestamp() + by FROM ${schema.name}.put_forward'`,
+  );
+  // Named after it, what comes with PostgreSQL is found only where the schema has nothing of that name.
+  const shifted = url.replace(encodeURIComponent(`=${schema.name}`), encodeURIComponent(`=${schema.name},pg_catalog`));
+  const open = (): Store => postgresStore({ url: shifted, poolMax: 4 });
   const store = open();
-  return { store, another: async () => open(), close: () => store.close() };
+  return {
+    store,
+    another: async () => open(),
+    advance: async (ms) => {
+      await onServer(url, "UPDATE put_forward SET by = by + $1 * interval '1 millisecond'", [ms]);
+    },
+    close: () => store.close(),
+  };
 }
 
 function clock(): { now(): number; advance(ms: number): void } {
