@@ -15,7 +15,7 @@ test.each([
   ['chat.ts', 'Model: You are welcome. We exchanged 5 messages.'],
   ['sub-agent.ts', 'Paid: $140 to the butcher'],
   ['streaming.ts', 'It is lit. Enjoy your barbecue!'],
-])('%s', { timeout: 30_000 }, async (file, last) => {
+])('%s', { timeout: 120_000 }, async (file, last) => {
   const run = promisify(execFile)(process.execPath, [join(import.meta.dirname, file)]);
   run.child.stdin?.end();
   const { stdout, stderr } = await run;

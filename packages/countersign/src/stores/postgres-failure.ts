@@ -89,7 +89,8 @@ function isSqlState(code: string | undefined): code is string {
 
 function adviceOn(code: string | undefined, retryable: boolean): string {
   if (code === READ_ONLY) return 'It is a standby, or its user may only read: use the address of the primary.';
-  if (code === CANCELLED) return 'It took longer than its statement_timeout allows: try again, or raise that.';
+  if (code === CANCELLED)
+    return 'It took longer than its statement_timeout allows, or somebody cancelled it: try again, or raise that.';
   if (code === 'ERR_INVALID_URL')
     return 'Correct the address: it has one host, and signs like / ? # in a password are %2F %3F %23 there.';
   switch (code?.slice(0, 2)) {

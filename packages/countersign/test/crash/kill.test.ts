@@ -25,10 +25,10 @@ async function survives(name: string, place: Place): Promise<void> {
   expect(figures.doubts - figures.happened).toBeGreaterThan(KILLS / 20);
 }
 
-test('300 kills on one SQLite file', () => survives('SQLite', { sqlite: join(folder, 'runs.db') }), 240_000);
+test('300 kills on one SQLite file', () => survives('SQLite', { sqlite: join(folder, 'runs.db') }), 600_000);
 
 test.runIf(postgres)(
   '300 kills on one PostgreSQL',
   async () => survives('PostgreSQL', { postgres: (await postgres?.freshDatabase()) ?? '' }),
-  240_000,
+  600_000,
 );
