@@ -3,6 +3,7 @@ import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, 
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { holdSteadyClock } from '../steady-clock.ts';
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -168,6 +169,7 @@ type Step = (name: string, work: () => string) => Promise<string>;
 
 /** Processes on one store, with a clock that all of them share. Each call of `act` runs `body`. */
 function oneStore(body: (step: Step) => Promise<string>) {
+  holdSteadyClock();
   let now = 1_800_000_000_000;
   const store = memoryStore({ now: () => now });
   const pass = (ms: number) => {

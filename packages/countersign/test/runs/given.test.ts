@@ -3,11 +3,13 @@ import { countersign, memoryStore, type ToolConfig, type ToolContext, z } from '
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { holdSteadyClock } from '../steady-clock.ts';
 
 const LEASE_MS = 60_000;
 
 /** A store, and as many processes on it as are opened; the time passes when told to. */
 function processes() {
+  holdSteadyClock();
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });

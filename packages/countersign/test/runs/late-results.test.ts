@@ -4,6 +4,7 @@ import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
+import { holdSteadyClock } from '../steady-clock.ts';
 
 const LEASE_MS = 60_000;
 /** Whoever renews a claim that is this short soon sees what others recorded. */
@@ -19,6 +20,7 @@ function processes(
   config: Partial<ToolConfig> = {},
   beside: readonly { readonly name: string }[] = [],
 ) {
+  holdSteadyClock();
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -58,6 +60,7 @@ function processes(
 
 /** Opens a process whose only call is a payment with this body. */
 function opener(clock: () => number, body: () => Promise<string>) {
+  holdSteadyClock();
   return (store: Store, leaseMs: number) => {
     const model = scriptedModel(({ messages }) =>
       messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', ref: 'a', input: {} }] },

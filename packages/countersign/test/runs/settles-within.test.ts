@@ -3,12 +3,14 @@ import { countersign, memoryStore, ProviderError, type Store, type ToolConfig } 
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
+import { holdSteadyClock } from '../steady-clock.ts';
 
 const LEASE_MS = 1_000;
 const SETTLES_MS = 10_000;
 
 /** Two processes on one store, and the time, which passes only when told to. */
 function processes(verify: NonNullable<ToolConfig['verify']>, change = (store: Store): Store => store) {
+  holdSteadyClock();
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = change(memoryStore({ now: clock }));
