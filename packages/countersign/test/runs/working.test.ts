@@ -2,7 +2,7 @@
 // their own process.
 import { countersign, memoryStore, type StartedRun, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { away } from '../talking/flaky-store.ts';
@@ -180,12 +180,12 @@ test.each(['the run itself', 'a sub-agent'])(
       scriptedModel(({ messages }) =>
         messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name, input }] },
       );
-    const ai = countersign({ store, clock: () => now, leaseMs: 1_000, retry: false });
+    const ai = countersign({ store, clock: () => now, leaseMs: 10_000, retry: false });
     const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: z.object({}) }, async () => {
       paid += 1;
       // Longer than the lease, shorter than the store is waited for.
       isAway = true;
-      now += 5_000;
+      now += 20_000;
     });
     const payer = ai.defineAgent({ name: 'payer', tools: [pay], model: calls('pay', {}) });
     const clerk = ai.defineAgent({ name: 'clerk', tools: [payer], model: calls('payer', { prompt: 'Pay.' }) });
@@ -388,17 +388,29 @@ describe('a context that is looked up for long', () => {
   });
 
   test('does not lose the run to another worker, which would begin to look anew', async () => {
-    const store = memoryStore();
-    await leftRun(store, 'slow');
-    let asked = 0;
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let [now, asked, looks] = [1_800_000_000_000, 0, 0];
+    const kept = memoryStore({ now: () => now });
+    await leftRun(kept, 'slow');
+    const due: Store['due'] = (...given) => {
+      looks += 1;
+      return kept.due(...given);
+    };
+    const store = changedStore(kept, { due });
     const contextFor = async () => {
       asked += 1;
-      await delay(400);
+      // Three times as long as the claim lasts, and all the while both look for work.
+      for (let third = 0; third < 9; third++) {
+        now += 5_000;
+        vi.advanceTimersByTime(5_000);
+        const before = looks;
+        await eventually(() => expect(looks).toBeGreaterThan(before + 4));
+      }
       return {};
     };
-    const both = [worked(store, contextFor, 150), worked(store, contextFor, 150)];
-    const workers = both.map((runs) => runs.work({ pollMs: 5 }));
-    await eventually(async () => expect((await store.read('slow'))?.run).toMatchObject({ status: 'done' }));
+    const workers = [1, 2].map(() => worked(store, contextFor).work({ pollMs: 5 }));
+    await eventually(async () => expect((await kept.read('slow'))?.run).toMatchObject({ status: 'done' }));
     await Promise.all(workers.map((worker) => worker.stop()));
     expect(asked).toBe(1);
   });
