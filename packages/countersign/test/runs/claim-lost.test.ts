@@ -1,20 +1,18 @@
 // What a process that drives a run does when another comes in between: it stops what it may not finish, and leaves
 // nothing undone that nobody else would do.
-import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore, type Runs, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
-import { eventually } from '../eventually.ts';
 
 type Step = <T extends string>(name: string, work: () => T) => Promise<T>;
 type Body = (signal: AbortSignal, step: Step) => Promise<string>;
 
-function bank(store: Store, body: Body, { needsApproval = true, leaseMs = 60_000 } = {}) {
+function bank(store: Store, body: Body, { needsApproval = true } = {}) {
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'pay', input: { amount: 5 } }] },
   );
-  const ai = countersign({ model, store, leaseMs, retry: false });
+  const ai = countersign({ model, store, leaseMs: 60_000, retry: false });
   const inputSchema = z.object({ amount: z.number() });
   const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (_input, ctx) =>
     body(ctx.signal, ctx.step),
@@ -22,58 +20,89 @@ function bank(store: Store, body: Body, { needsApproval = true, leaseMs = 60_000
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
 }
 
-test('a body is told to stop once its claim turns out to be lost', async () => {
-  const kept = memoryStore();
-  const lost = changedStore(kept, { renew: async () => false });
-  const told = Promise.withResolvers<void>();
-  const { clerk, runs } = bank(
-    lost,
-    async (signal) => {
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-      told.resolve();
-      return 'paid';
-    },
-    { needsApproval: false, leaseMs: 600 },
-  );
-  await clerk.start('Pay.', { runId: 'run' });
-  await told.promise;
-  await runs.settled();
-});
-
-/** A run whose body waits, and whose renewals are answered or not. */
-async function renewing(answers: (asked: number) => boolean, leaseMs: number) {
-  const kept = memoryStore();
-  const asked: string[] = [];
-  const renew: Store['renew'] = async (...given) => {
-    asked.push(given[0]);
-    return answers(asked.length) ? kept.renew(...given) : new Promise<never>(() => undefined);
-  };
-  const done = Promise.withResolvers<string>();
-  const store = changedStore(kept, { renew });
-  const { clerk, runs } = bank(store, () => done.promise, { needsApproval: false, leaseMs });
-  await clerk.start('Pay.', { runId: 'run' });
-  return { asked, done, runs };
-}
-
-test('renewals that get no answer do not pile up', async () => {
-  const { asked, done, runs } = await renewing(() => false, 600);
-  await eventually(() => expect(asked).toHaveLength(2));
-  await delay(700);
-  expect(asked).toHaveLength(2);
-  done.resolve('paid');
-  await runs.settled();
-});
-
-test('one renewal that gets no answer does not keep the next from keeping the claim', async () => {
-  const { asked, done, runs } = await renewing((number) => number > 1, 600);
-  await eventually(() => expect(asked.length).toBeGreaterThan(4));
-  done.resolve('paid');
-  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
-});
-
 describe('a claim of a minute', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
+
+  /** So many times a third of the claim passes: it is renewed as often. */
+  async function pass(thirds: number): Promise<void> {
+    for (let third = 0; third < thirds; third += 1) {
+      vi.advanceTimersByTime(20_000);
+      await new Promise(setImmediate);
+    }
+  }
+
+  test('that turns out to be lost stops the body', async () => {
+    const lost = changedStore(memoryStore(), { renew: async () => false });
+    const [begun, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const body: Body = async (signal) => {
+      signal.addEventListener('abort', () => told.resolve());
+      begun.resolve();
+      await told.promise;
+      return 'paid';
+    };
+    const { clerk, runs } = bank(lost, body, { needsApproval: false });
+    await clerk.start('Pay.', { runId: 'run' });
+    await begun.promise;
+    await pass(1);
+    await told.promise;
+    await runs.settled();
+  });
+
+  /** A run whose body waits, and whose renewals are answered or not. */
+  async function renewing(answers: (asked: number) => boolean) {
+    const kept = memoryStore();
+    const asked: string[] = [];
+    const renew: Store['renew'] = async (...given) => {
+      asked.push(given[0]);
+      return answers(asked.length) ? kept.renew(...given) : new Promise<never>(() => undefined);
+    };
+    const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const body: Body = () => {
+      begun.resolve();
+      return done.promise;
+    };
+    const { clerk, runs } = bank(changedStore(kept, { renew }), body, { needsApproval: false });
+    await clerk.start('Pay.', { runId: 'run' });
+    await begun.promise;
+    return { asked, done, runs };
+  }
+
+  test('is not asked for again and again where renewals get no answer', async () => {
+    const { asked, done, runs } = await renewing(() => false);
+    await pass(6);
+    expect(asked).toHaveLength(2);
+    done.resolve('paid');
+    await runs.settled();
+  });
+
+  test('is kept by the next renewal where one gets no answer', async () => {
+    const { asked, done, runs } = await renewing((number) => number > 1);
+    await pass(5);
+    expect(asked).toHaveLength(5);
+    done.resolve('paid');
+    expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+  });
+
+  test('is renewed while something is being written that takes long', async () => {
+    const kept = memoryStore();
+    const [writing, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const renew = vi.fn(kept.renew.bind(kept));
+    const append: Store['append'] = async (given) => {
+      if (given.events.some(({ type }) => type === 'call-settled')) {
+        writing.resolve();
+        await written.promise;
+      }
+      return kept.append(given);
+    };
+    const { clerk, runs } = bank(changedStore(kept, { renew, append }), async () => 'paid', { needsApproval: false });
+    await clerk.start('Pay.', { runId: 'run' });
+    await writing.promise;
+    await pass(5);
+    expect(renew).toHaveBeenCalledTimes(5);
+    written.resolve();
+    expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+  });
 
   /** A body that waits for so many times a third of the claim, and then begins a step: true if that was done. */
   async function steps(thirds: number, renew: (kept: Store) => Store['renew'], before = () => {}): Promise<boolean> {
@@ -89,10 +118,7 @@ describe('a claim of a minute', () => {
     const { clerk, runs } = bank(store, body, { needsApproval: false });
     await clerk.start('Pay.', { runId: 'run' });
     await begun.promise;
-    for (let third = 0; third < thirds; third += 1) {
-      vi.advanceTimersByTime(20_000);
-      await new Promise(setImmediate);
-    }
+    await pass(thirds);
     before();
     await new Promise(setImmediate);
     begins.resolve();
@@ -118,27 +144,6 @@ describe('a claim of a minute', () => {
       ),
     ).toBe(false);
   });
-});
-
-test('a claim is renewed while something is being written that takes long', async () => {
-  const kept = memoryStore();
-  let renewed = 0;
-  const written = Promise.withResolvers<void>();
-  const store = changedStore(kept, {
-    renew: async (...given) => {
-      renewed += 1;
-      return kept.renew(...given);
-    },
-    append: async (append) => {
-      if (append.events.some(({ type }) => type === 'call-settled')) await written.promise;
-      return kept.append(append);
-    },
-  });
-  const { clerk, runs } = bank(store, async () => 'paid', { needsApproval: false, leaseMs: 600 });
-  await clerk.start('Pay.', { runId: 'run' });
-  await eventually(() => expect(renewed).toBeGreaterThan(4));
-  written.resolve();
-  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
 });
 
 const WAYS = [

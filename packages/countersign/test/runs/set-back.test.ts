@@ -9,7 +9,7 @@ import {
   type ToolContext,
 } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
@@ -103,12 +103,20 @@ async function clerkOn(store: Store) {
 
 test.each([
   ['between two steps', (step: Step) => step('deposit', () => 'paid').then(() => step('rest', () => 'paid'))],
-  ['when it is told to', (_: Step, signal: AbortSignal) => aborted(signal)],
+  [
+    'when it is told to',
+    (_: Step, signal: AbortSignal) => {
+      vi.advanceTimersByTime(20_000);
+      return aborted(signal);
+    },
+  ],
 ])('a call that stops %s, since the store has forgotten its start, is told of once', async (_when, acts) => {
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }, 'Done.']);
-  const ai = countersign({ model, store, retry: false, leaseMs: 600 });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const ai = countersign({ model, store, retry: false, leaseMs: 60_000 });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, async (_input, { step, signal }) => {
     setBack();
     await acts(step, signal);

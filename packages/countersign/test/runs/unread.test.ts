@@ -4,7 +4,7 @@ import { type Countersign, countersign, memoryStore, type Store, z } from 'count
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { temporaryFolder } from '../stores/folder.ts';
 import { onServer, testServer } from '../stores/postgres-server.ts';
@@ -171,8 +171,11 @@ describe('in the process that has paused the run', () => {
       },
     });
     const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, calls(5), 'Paid.']);
-    const ai = countersign({ model, store: watched, leaseMs: 600 });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const ai = countersign({ model, store: watched, leaseMs: 60_000 });
     const look = ai.defineTool({ name: 'look', description: '' }, async () => {
+      vi.advanceTimersByTime(20_000);
       await expect.poll(() => renewed).toBeGreaterThan(0);
       return 'seen';
     });
