@@ -39,7 +39,7 @@ describe('a run that failed', () => {
     let now = 1_800_000_000_000;
     const store = memoryStore({ now: () => now });
     const open = (step: () => ScriptStep | Promise<ScriptStep>) => {
-      const ai = countersign({ model: scriptedModel(step), store, clock: () => now, leaseMs: 1_000, retry: false });
+      const ai = countersign({ model: scriptedModel(step), store, clock: () => now, leaseMs: 60_000, retry: false });
       return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
     };
     const first = open(() => ({ fail: { message: '503' } }));
@@ -49,7 +49,7 @@ describe('a run that failed', () => {
     await dies.runs.drive(id);
     await eventually(async () => expect((await first.runs.get(id)).status).toBe('running'));
     const waiting = first.runs.wait(id);
-    now += 2_000;
+    now += 120_000;
     const other = open(() => 'Hello.');
     const worker = other.runs.work({ pollMs: 10 });
     expect(await waiting).toMatchObject({ status: 'done', text: 'Hello.' });

@@ -284,12 +284,12 @@ test('one who speaks does not take the run from its own process, whose claim lap
   const kept = memoryStore({ now: clock });
   const store = changedStore(kept, { renew: () => new Promise(() => undefined) });
   const { promise, resolve } = Promise.withResolvers<string>();
-  const { clerk, runs, paid } = talk(paysFirst, { store, clock, leaseMs: 1_000, body: () => promise });
+  const { clerk, runs, paid } = talk(paysFirst, { store, clock, leaseMs: 60_000, body: () => promise });
   await clerk.generate({ runId: 'talk', prompt: 'a' });
   const [card] = (await runs.interrupts()).items;
   await runs.decide(card?.id ?? '', 'approve');
   await eventually(() => expect(paid).toEqual(['pay']));
-  now += 5_000;
+  now += 120_000;
   const speaking = clerk.generate({ runId: 'talk', prompt: 'b' });
   await new Promise((resolve) => setTimeout(resolve, 20));
   resolve('paid');

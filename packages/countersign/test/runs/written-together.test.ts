@@ -158,7 +158,7 @@ test.each([
 ] as const)(
   'a store that is away for longer than a claim lasts, its answer $answer, keeps no decision from going on',
   async ({ lost }) => {
-    const leaseMs = 500;
+    const leaseMs = 2_000;
     const { watching, runs, card, payments } = await paused([payFive, 'Paid.'], leaseMs);
     const backAt = performance.now() + leaseMs + 100;
     const away = () => {
