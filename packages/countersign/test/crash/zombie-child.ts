@@ -1,5 +1,5 @@
-// A process that works on its runs until each of them has come to a certain place, and stays there until it finds that
-// its clock has jumped: it was stopped, and woke up. Then it goes on as if nothing had happened.
+// A process that works on its runs until each of them has come to a certain place, and stays there until it is told that
+// it was stopped, and woke up. Then it goes on as if nothing had happened.
 import { writeSync } from 'node:fs';
 import { ConflictError } from '../../src/core/errors.ts';
 import type { Store } from '../../src/runs/store.ts';
@@ -18,8 +18,6 @@ export type ZombieOptions = {
   readonly stallAt: StallPlace;
 };
 
-// It does not outlive whoever started it.
-process.stdin.on('end', () => process.exit()).resume();
 const options: ZombieOptions = JSON.parse(process.argv[2] ?? '{}');
 const stalled = new Set<string>();
 const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
@@ -27,11 +25,9 @@ let isAnnounced = false;
 /** Calls that the store has not answered. */
 let open = 0;
 
-let seen = performance.now();
+// It does not outlive whoever started it.
+process.stdin.on('end', () => process.exit()).on('data', () => wake());
 const looking = setInterval(() => {
-  const now = performance.now();
-  if (isAnnounced && now - seen > options.leaseMs / 2) wake();
-  seen = now;
   if (isAnnounced || stalled.size < options.runs.length || open > 0) return;
   isAnnounced = true;
   writeSync(1, 'stalled\n');
