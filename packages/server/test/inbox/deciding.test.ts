@@ -51,7 +51,7 @@ test('two clicks on approve are one decision', async () => {
     .getByText(/Approved by ada/)
     .waitFor();
   expect(await desk.waiting(runId)).toHaveLength(1);
-  expect(await list(page).getByRole('link').count()).toBe(1);
+  await expect.poll(() => list(page).getByRole('link').count()).toBe(1);
 });
 
 test('a rejection carries its reason to the model', async () => {

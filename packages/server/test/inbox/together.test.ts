@@ -14,7 +14,7 @@ test('what comes in appears at once', async () => {
   await list(page)
     .getByRole('link', { name: /Pay 500/ })
     .waitFor();
-  expect(await page.title()).toBe('(1) Inbox · Countersign');
+  await expect.poll(() => page.title()).toBe('(1) Inbox · Countersign');
 });
 
 test('what comes in appears on a slow line, too, while much happens', async () => {
