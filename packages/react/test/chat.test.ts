@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from
 import { card, cardChunk, conversation, decided, paused, wentOn } from './card.ts';
 import { type Asked, openSite, type Site, show } from './site.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let site: Site;
 let page: Page;

@@ -7,7 +7,7 @@ import { card, conversation, decided, wentOn } from './card.ts';
 import type { Scene } from './page/main.tsx';
 import { openSite, type Site, show } from './site.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let site: Site;
 let page: Page;
