@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { canInstall, install } from './apt.mjs';
 
 /**
  * Starts a server in a process of its own that stops it, and removes its folder, as soon as this process is gone.
@@ -94,7 +95,7 @@ async function serve(settings) {
 }
 
 async function createPostgres(settings) {
-  const binaries = findBinaries() ?? install();
+  const binaries = findBinaries() ?? installed();
   const owner = serverUser();
   const folder = makeFolder(owner);
   const data = join(folder, 'data');
@@ -159,17 +160,15 @@ function findBinaries() {
   return [...folders, stdout?.trim()].find((folder) => folder && existsSync(join(folder, 'initdb')));
 }
 
-function install() {
+function installed() {
   const manual = 'Install a PostgreSQL server (on Debian: apt-get install postgresql).';
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+  if (!canInstall()) {
     throw new Error(`There is no PostgreSQL server here, and it can be installed only as root on Debian. ${manual}`);
   }
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const options = { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] };
-  spawnSync('apt-get', ['update', '-q'], options);
-  const { status, stderr } = spawnSync('apt-get', ['install', '-qy', '--no-install-recommends', 'postgresql'], options);
+  const problem = install('postgresql');
   const binaries = findBinaries();
-  if (status !== 0 || binaries === undefined) throw new Error(`PostgreSQL could not be installed: ${stderr} ${manual}`);
+  if (problem !== undefined || binaries === undefined)
+    throw new Error(`PostgreSQL could not be installed: ${problem ?? 'it is not where it should be.'} ${manual}`);
   return binaries;
 }
 
@@ -194,13 +193,18 @@ function makeFolder(owner) {
   throw new Error('No temporary folder can be reached by the user that PostgreSQL runs as.');
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+/** Below those that connections are given: whoever tries to reach a server that is down must not take its place. */
+async function freePort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(12_000 * Math.random());
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer().once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 

@@ -314,6 +314,6 @@ test('how long a wrong token takes says nothing of how wrong it is', async () =>
   for (let tries = 0; ; tries++) {
     const { least, most } = await median();
     if (most - least < Math.max(0.15, least * 0.15)) return;
-    expect(tries, `the medians differ: ${least} and ${most} ms`).toBeLessThan(3);
+    expect(tries, `the medians differ: ${least} and ${most} ms`).toBeLessThan(9);
   }
-}, 60_000);
+}, 120_000);
