@@ -1,7 +1,7 @@
 // Sessions of browsers: a one-time link signs somebody in, a cookie keeps them signed in. Only hashes are kept.
 import { createHash, randomBytes } from 'node:crypto';
-import type { Json, Notes } from 'countersign';
-import { checkIdentified, type Identified, type Person, personOf } from './person.ts';
+import { type Json, type Notes, UsageError } from 'countersign';
+import { checkIdentified, type Identified, isPersonId, type Person, personOf } from './person.ts';
 
 const LINKS = 'login-links';
 const SESSIONS = 'sessions';
@@ -12,6 +12,8 @@ const SECRET = /^[\w-]{43}$/;
 /** The token of a link that signs this person in, once and within ten minutes. */
 export async function createLoginToken(notes: Notes, person: Omit<Identified, 'context'>): Promise<string> {
   checkIdentified('loginPath', person);
+  if (!isPersonId(person.id))
+    throw new UsageError('invalid-options', {}, '`id` of loginPath must be a text of 1 to 200 characters.');
   const token = randomBytes(32).toString('base64url');
   await notes.put(LINKS, hashOf(token), keptOf(person), { version: 0, expiresAt: Date.now() + LINK_MS });
   return token;

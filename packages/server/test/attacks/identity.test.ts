@@ -2,7 +2,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { headerIdentity, jwtIdentity, listTokens, revokeToken } from '@countersign/server';
 import { exportJWK, exportSPKI, SignJWT } from 'jose';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { asking, begin, raw, startServer } from '../server.ts';
 
 test('a token is not in the store, only its hash; revoked, it is refused at once', async () => {
@@ -149,7 +149,7 @@ test('a one-time link works once, also when two come at the same moment; signing
   const cookie = answers.map(({ headers }) => headers.get('set-cookie')).find((value) => value !== null) ?? '';
   expect(cookie).toMatch(/^countersign-\d+=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/);
   const ask = asking(url, { cookie: cookie.split(';')[0] ?? '', origin: url });
-  expect((await ask('GET', '/api/v1/me')).body).toMatchObject({ id: 'dev' });
+  expect((await ask('GET', '/api/v1/me')).body).toMatchObject({ id: 'dev', reach: 'all' });
   const out = await ask('POST', '/logout');
   expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
@@ -191,6 +191,26 @@ test('a session ends after a week, and what is no session of this server never w
   expect((await asking(url, { authorization: `Bearer ${secret}` })('GET', '/api/v1/me')).status).toBe(401);
   now += 7 * 24 * 3_600_000 + 60_000;
   expect(await status(cookie)).toBe(401);
+});
+
+test('of several who come with one link at once, one is signed in', async () => {
+  const { memoryStore } = await import('countersign');
+  const store = memoryStore();
+  const get = store.notes.get.bind(store.notes);
+  const both = Promise.withResolvers<void>();
+  let looks = 0;
+  // Each has found the link before anybody has removed it.
+  vi.spyOn(store.notes, 'get').mockImplementation(async (collection, key) => {
+    const found = await get(collection, key);
+    if (collection === 'login-links' && ++looks === 2) both.resolve();
+    if (collection === 'login-links') await both.promise;
+    return found;
+  });
+  const { server, url } = await startServer({ dev: true, store });
+  const { pathname, search } = new URL(server.loginUrl ?? '');
+  const come = () => fetch(`${url}${pathname}${search}`, { redirect: 'manual' });
+  const answers = await Promise.all([come(), come()]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 401]);
 });
 
 test('who only asks whether the link is there does not use it up', async () => {

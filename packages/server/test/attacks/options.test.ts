@@ -80,12 +80,13 @@ test.each([{ scope: ['read'] }, { scopes: ['raed'] }, { scopes: 'read' }, { reac
   'whoever is identified with %o is nobody, and the log says why',
   async (rights) => {
     const log: object[] = [];
-    const { url } = await startServer({
+    const { url, server } = await startServer({
       identify: () => ({ id: 'eve', ...rights }) as never,
       log: (entry) => log.push(entry),
     });
     expect((await fetch(`${url}/api/v1/runs`)).status).toBe(500);
-    const [name] = Object.keys(rights);
+    const [name = ''] = Object.keys(rights);
+    await expect(server.app.loginPath({ id: 'eve', ...rights } as never)).rejects.toEqual(refused(name));
     expect(log).toContainEqual(
       expect.objectContaining({
         level: 'error',
@@ -98,9 +99,10 @@ test.each([{ scope: ['read'] }, { scopes: ['raed'] }, { scopes: 'read' }, { reac
 test.each(['ann\nlevel=error', 'ann\r', '\u0000', '\u009b31m', 'a'.repeat(201), '\ud800'])(
   'an id of %j, which would be written to logs and records, is nobody',
   async (id) => {
-    const { url, ai } = await startServer({ identify: () => ({ id }) });
+    const { url, ai, server } = await startServer({ identify: () => ({ id }) });
     expect((await fetch(`${url}/api/v1/me`)).status).toBe(401);
     await expect(createToken(ai.runs.notes, { person: id })).rejects.toEqual(refused('`person` must be a text'));
+    await expect(server.app.loginPath({ id })).rejects.toEqual(refused('`id` of loginPath must be a text'));
   },
 );
 
