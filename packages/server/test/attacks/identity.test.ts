@@ -232,6 +232,15 @@ test('a link is used up after ten minutes, and without `dev` there is none', asy
   expect((await fetch(`${late.url}${pathname}${search}`, { redirect: 'manual' })).status).toBe(401);
 });
 
+test('a header says nothing where nobody knows from whom it comes', async () => {
+  const identify = headerIdentity({ header: 'x-user', trustedProxies: ['0.0.0.0/0', '::/0'] });
+  const { server } = await startServer({ identify });
+  const asked = () => new Request('http://localhost/api/v1/me', { headers: { 'x-user': 'ann' } });
+  expect((await server.app.fetch(asked())).status).toBe(401);
+  const incoming = { socket: { remoteAddress: '10.0.0.1' } };
+  expect((await server.app.fetch(asked(), { incoming })).status).toBe(200);
+});
+
 test('a header says who asks only if it comes from the proxy', async () => {
   const trusting = await startServer({
     identify: headerIdentity({ header: 'x-user', trustedProxies: ['127.0.0.0/8'] }),

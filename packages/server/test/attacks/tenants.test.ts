@@ -137,6 +137,16 @@ test('lists, searches and numbers hold only the own', async () => {
   expect((await mallory('GET', '/metrics')).status).toBe(403);
 });
 
+test("a run that nobody is said to have started is nobody's", async () => {
+  const { as, ai } = await startServer();
+  await ai.agents.get('teller')?.start('pay SECRET 500', { runId: 'unowned' });
+  const { pending } = await ai.runs.wait('unowned');
+  const mallory = await as('mallory');
+  for (const [method, path, body] of doors('unowned', pending[0] ?? ''))
+    expect((await mallory(method, path, body)).status, `${method} ${path}`).toBe(path.endsWith('/stream') ? 204 : 404);
+  for (const list of ['runs', 'interrupts']) expect((await mallory('GET', `/api/v1/${list}`)).body.items).toEqual([]);
+});
+
 test('a cursor of another leads nowhere else', async () => {
   const { as, ai } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
