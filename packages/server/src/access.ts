@@ -17,7 +17,7 @@ export type Policies = {
   readonly mayRead?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
   /** Who may speak in a run, cancel it and drive it on: the one who started it. */
   readonly maySteer?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
-  /** Who may decide a question: the one who started the run. */
+  /** Who may decide a question: the one who started the run, unless `mayRead` keeps it from them. */
   readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean | Promise<boolean>;
 };
 
@@ -63,7 +63,11 @@ export class Access {
 
   async mayDecide(interrupt: Interrupt, person: Person): Promise<boolean> {
     if (!person.scopes.includes('decide')) return false;
-    return this.#says('mayDecide', () => (this.#policies.mayDecide ?? isOwn)(interrupt, person));
+    const { mayDecide } = this.#policies;
+    if (mayDecide) return this.#says('mayDecide', () => mayDecide(interrupt, person));
+    const { runId: id, agent, startedBy } = interrupt;
+    // Nobody decides what a policy keeps from them.
+    return isOwn(interrupt, person) && this.mayRead({ id, agent, startedBy }, person);
   }
 
   /** Only a plain yes is one, and a policy that throws has not said yes. */

@@ -20,7 +20,7 @@ async function waiting(options: ServeOptions) {
   const [card] = (await ai.runs.interrupts()).items;
   const eve = await as('eve');
   const approve = (ask: Ask) => ask('POST', `/api/v1/interrupts/${card?.id}/decide`, { decision: { type: 'approve' } });
-  return { id, paid, eve, approve, failed: () => log.filter(({ event }) => event === 'policy'), ai };
+  return { id, paid, as, eve, approve, failed: () => log.filter(({ event }) => event === 'policy'), ai };
 }
 
 test.each(noes)('where the policies say no: %s', async (how, policy) => {
@@ -57,6 +57,18 @@ test('whoever a policy lets read may do nothing else', async () => {
   const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay eve 50' }] }];
   expect((await eve('POST', '/api/v1/chat/teller', { id, messages })).status).toBe(403);
   expect((await approve(eve)).status).toBe(403);
+  expect(paid).toEqual([]);
+});
+
+test.each(noes)('what a policy keeps from its owner, they do not decide either: %s', async (_, policy) => {
+  const { id, paid, as, approve, ai } = await waiting({ mayRead: policy as () => boolean });
+  const [card] = (await ai.runs.interrupts()).items;
+  for (const ask of [await as('ann'), await as('root', { reach: 'all' })]) {
+    for (const path of [`runs/${id}`, `interrupts/${card?.id}`])
+      expect((await ask('GET', `/api/v1/${path}`)).status, path).toBe(404);
+    expect((await ask('GET', '/api/v1/interrupts')).body.items).toEqual([]);
+    expect((await approve(ask)).status).toBe(404);
+  }
   expect(paid).toEqual([]);
 });
 
