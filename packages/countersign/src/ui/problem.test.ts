@@ -10,6 +10,8 @@ test.each([
   ['a model that failed', new ProviderError('provider-failed', {}, 'No answer.', { retryable: true }), 502],
   ['somebody was first', new ConflictError('already-decided', {}, 'Ann was first.'), 409],
   ['what nobody has', new UsageError('unknown-run', {}, 'There is no such run.'), 404],
+  ['a hook whose error says that it is none', new UsageError('not-allowed', { status: 200 }, 'No.'), 400],
+  ['a hook whose error says no status at all', new UsageError('not-allowed', { status: 0.5 }, 'No.'), 400],
   ['what is no error of ours', new Error('password hunter2'), 500],
 ] as const)('%s: %s', (_, error, status) => {
   const problem = problemOf(error);

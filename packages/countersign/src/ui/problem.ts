@@ -63,7 +63,8 @@ function detailOf(known: CountersignError | undefined, status: number): string {
 function statusOf(error: CountersignError | undefined): number {
   if (!error) return 500;
   const said = error.details.status;
-  if (typeof said === 'number') return said;
+  // An error of a hook may say anything; that it is an error, an answer must say.
+  if (typeof said === 'number' && Number.isInteger(said) && said >= 400 && said < 600) return said;
   if (UNKNOWN.has(error.code)) return 404;
   if (error.code === 'not-authorized') return 401;
   if (error instanceof ConflictError) return 409;

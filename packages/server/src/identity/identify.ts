@@ -37,7 +37,7 @@ export async function callerOf(
     if (person) return { person, proof: 'token' };
     throw new UsageError('not-authorized', { status: 401 }, 'The token is unknown, revoked or expired.');
   }
-  const found = await identify?.(request, origin);
+  const found = await asked(() => identify?.(request, origin));
   if (found && isPersonId(found.id)) return { person: identified(found), proof: 'hook' };
   // Nobody has no id. Any other is one that was meant to be known.
   if (found && typeof (found.id ?? '') !== 'string')
@@ -57,4 +57,13 @@ function identified(found: Identified): Person {
       : error;
   }
   return personOf(found);
+}
+
+/** What is thrown and is no error would be answered as if the request were at fault. */
+async function asked<T>(ask: () => T | Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof Error ? error : new Error('`identify` threw what is no error.', { cause: error });
+  }
 }

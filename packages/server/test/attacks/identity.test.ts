@@ -1,6 +1,6 @@
 // Tokens, sessions and signed claims: guessed, stolen from the store, forged, used up, revoked.
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { headerIdentity, jwtIdentity, listTokens, revokeToken } from '@countersign/server';
+import { headerIdentity, jwtIdentity, type LogEntry, listTokens, revokeToken } from '@countersign/server';
 import { exportJWK, exportSPKI, SignJWT } from 'jose';
 import { expect, test, vi } from 'vitest';
 import { asking, begin, raw, startServer } from '../server.ts';
@@ -314,6 +314,22 @@ test('a token signed with a shared secret counts, but not a minute after it expi
   expect(await status(claims('1 minute ago').setSubject('ann'))).toBe(401);
   expect(await status(claims())).toBe(401);
 });
+
+test.each([undefined, 'no', new Response('hello')])(
+  'an `identify` that throws %s is a fault of the server',
+  async (thrown) => {
+    const log: LogEntry[] = [];
+    const { url } = await startServer({
+      log: (entry) => log.push(entry),
+      identify: () => {
+        throw thrown;
+      },
+    });
+    const { status, body } = await asking(url, {})('GET', '/api/v1/me');
+    expect({ status, code: body.code }).toEqual({ status: 500, code: 'invariant' });
+    expect(log.some(({ level }) => level === 'error')).toBe(true);
+  },
+);
 
 test('how long a wrong token takes says nothing of how wrong it is', async () => {
   const { url, tokenFor } = await startServer();
