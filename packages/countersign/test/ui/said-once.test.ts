@@ -5,6 +5,7 @@ import { chatRoute, type LoadedChat } from 'countersign/ui';
 import { expect, test, vi } from 'vitest';
 import { afterStarts } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
+import { createClient } from './client.ts';
 
 const STUCK = new Promise<never>(() => undefined);
 
@@ -74,7 +75,8 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
     const response = await route.GET(new Request('http://localhost/api/chat/chat'));
     return ((await response.json()) as LoadedChat).messages;
   };
-  return { ask, post, load, runs: ai.runs };
+  const fetch = async (...given: ConstructorParameters<typeof Request>) => route.POST(new Request(...given));
+  return { ask, post, load, fetch, runs: ai.runs };
 }
 
 test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
@@ -188,3 +190,34 @@ test('a decision that is posted again after the model failed goes on, and is sti
   expect(await decide('approve')).toBe('done');
   expect(paid).toHaveBeenCalledOnce();
 });
+
+test.each([6, 7] as const)(
+  'a page of `ai` %i shows a doubt that its words left, once, and then the answer',
+  async (version) => {
+    let now = 1_000_000;
+    const clock = () => now;
+    const store = memoryStore({ now: clock });
+    const paid = vi.fn(() => STUCK);
+    const dead = openPaying(store, clock, paid);
+    void dead.post(await dead.ask());
+    await eventually(() => expect(paid).toHaveBeenCalledOnce());
+    now += 120_000;
+    const { fetch, load, runs } = openPaying(store, clock, paid);
+    const messages = await load();
+    const page = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', messages, fetch });
+    await page.say('and?');
+    const shown = () => page.state.messages.map(({ id }) => id);
+    expect(new Set(shown()).size).toBe(3);
+    const cards = () =>
+      page.state.messages.flatMap(({ parts }) => parts.filter(({ type }: any) => type === 'data-interrupt'));
+    expect(cards().map(({ data }) => [data.kind, data.status])).toEqual([
+      ['approval', 'decided'],
+      ['unknown-outcome', 'pending'],
+    ]);
+    const [doubt] = (await runs.interrupts({ runId: 'chat' })).items;
+    await page.post({ decisions: [{ interruptId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
+    expect(new Set(shown()).size).toBe(3);
+    expect(JSON.stringify(page.state.messages)).toContain('Paid.');
+    expect(page.state.error).toBeUndefined();
+  },
+);
