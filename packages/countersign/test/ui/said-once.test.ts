@@ -79,31 +79,29 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
   return { ask, post, load, fetch, runs: ai.runs };
 }
 
-test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
+/** Approves in a process that dies while it pays, `along` with what else is posted, and opens another one long after. */
+async function diedPaying(...along: readonly object[]) {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
   const paid = vi.fn(() => STUCK);
   const dead = openPaying(store, clock, paid);
-  const decided = await dead.ask();
-  void dead.post(decided);
+  const { messages } = await dead.ask();
+  const posted = { messages: [...messages, ...along] };
+  void dead.post(posted);
   await eventually(() => expect(paid).toHaveBeenCalledOnce());
   now += 120_000;
-  const again = await openPaying(store, clock, paid).post(decided);
-  expect(await again.text()).toContain('unknown-outcome');
+  return { paid, posted, ...openPaying(store, clock, paid) };
+}
+
+test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
+  const { post, posted, paid } = await diedPaying();
+  expect(await (await post(posted)).text()).toContain('unknown-outcome');
   expect(paid).toHaveBeenCalledOnce();
 });
 
 test('what is typed after the process died does not withdraw the question that nobody has seen yet', async () => {
-  let now = 1_000_000;
-  const clock = () => now;
-  const store = memoryStore({ now: clock });
-  const paid = vi.fn(() => STUCK);
-  const dead = openPaying(store, clock, paid);
-  void dead.post(await dead.ask());
-  await eventually(() => expect(paid).toHaveBeenCalledOnce());
-  now += 120_000;
-  const { post, runs } = openPaying(store, clock, paid);
+  const { post, runs, paid } = await diedPaying();
   const say = (id: string, text: string) => post({ messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }] });
   expect(await (await say('m2', 'and?')).text()).toContain('unknown-outcome');
   expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
@@ -116,15 +114,7 @@ test('what is typed after the process died does not withdraw the question that n
 });
 
 test('what is said before the outcome of a call is known stays in the chat, and is said once', async () => {
-  let now = 1_000_000;
-  const clock = () => now;
-  const store = memoryStore({ now: clock });
-  const paid = vi.fn(() => STUCK);
-  const dead = openPaying(store, clock, paid);
-  void dead.post(await dead.ask());
-  await eventually(() => expect(paid).toHaveBeenCalledOnce());
-  now += 120_000;
-  const { post, runs, load } = openPaying(store, clock, paid);
+  const { post, runs, load } = await diedPaying();
   await (await post({ messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and?' }] }] })).text();
   const shown = ['m1', 'm2', 'chat.1'];
   expect((await load()).map(({ id }) => id)).toEqual(shown);
@@ -137,20 +127,11 @@ test('what is said before the outcome of a call is known stays in the chat, and 
 });
 
 test('what comes from a page without the question about the outcome does not withdraw it', async () => {
-  let now = 1_000_000;
-  const clock = () => now;
-  const store = memoryStore({ now: clock });
-  const paid = vi.fn(() => STUCK);
-  const dead = openPaying(store, clock, paid);
-  const { messages } = await dead.ask();
-  const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and quickly' }] };
   // The words come along with the approval, and neither is answered.
-  void dead.post({ messages: [...messages, said] });
-  await eventually(() => expect(paid).toHaveBeenCalledOnce());
-  now += 120_000;
-  const { post, runs, load } = openPaying(store, clock, paid);
+  const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and quickly' }] };
+  const { post, posted, runs, load, paid } = await diedPaying(said);
   await runs.drive('chat');
-  await (await post({ messages: [...messages, said] })).text();
+  await (await post(posted)).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
   // Now the page has it.
   const more = { id: 'm3', role: 'user', parts: [{ type: 'text', text: 'never mind' }] };
@@ -194,15 +175,7 @@ test('a decision that is posted again after the model failed goes on, and is sti
 test.each([6, 7] as const)(
   'a page of `ai` %i shows a doubt that its words left, once, and then the answer',
   async (version) => {
-    let now = 1_000_000;
-    const clock = () => now;
-    const store = memoryStore({ now: clock });
-    const paid = vi.fn(() => STUCK);
-    const dead = openPaying(store, clock, paid);
-    void dead.post(await dead.ask());
-    await eventually(() => expect(paid).toHaveBeenCalledOnce());
-    now += 120_000;
-    const { fetch, load, runs } = openPaying(store, clock, paid);
+    const { fetch, load, runs } = await diedPaying();
     const messages = await load();
     const page = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', messages, fetch });
     await page.say('and?');
