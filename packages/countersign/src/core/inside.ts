@@ -94,21 +94,22 @@ export function isConversation(call: Call): boolean {
   return phase.at === 'waiting' && phase.interrupt.kind === 'inside';
 }
 
+function callsInside(call: Call): readonly Call[] {
+  return isConversation(call) ? (insideState(call).turn?.calls ?? []) : [];
+}
+
+const hasNoResult = ({ phase }: Call): boolean => phase.at === 'started' && !phase.inside;
+
+/** A person is asked how it ended. */
+export const isInDoubt = ({ phase }: Call): boolean =>
+  phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
+
 /** It, or something inside, was started and has no result, and nobody is asked about it yet. */
 export function isUnaskedDoubt(call: Call): boolean {
-  const { phase } = call;
-  if (phase.at === 'started' && !phase.inside) return true;
-  return isConversation(call) && (insideState(call).turn?.calls ?? []).some(isUnaskedDoubt);
+  return hasNoResult(call) || callsInside(call).some(isUnaskedDoubt);
 }
 
 /** Something inside was started, and nobody knows how it ended. */
 export function isInDoubtInside(call: Call): boolean {
-  if (!isConversation(call)) return false;
-  const calls = insideState(call).turn?.calls ?? [];
-  return calls.some((inner) => {
-    const { phase } = inner;
-    if (phase.at === 'started' && !phase.inside) return true;
-    if (phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome') return true;
-    return isInDoubtInside(inner);
-  });
+  return callsInside(call).some((inner) => hasNoResult(inner) || isInDoubt(inner) || isInDoubtInside(inner));
 }

@@ -10,7 +10,7 @@ import {
 } from '../core/decide.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
-import { decidedRefs, isConversation, isInDoubtInside } from '../core/inside.ts';
+import { decidedRefs, isConversation, isInDoubt, isInDoubtInside } from '../core/inside.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
 import { boundEdit } from './reading.ts';
@@ -150,8 +150,6 @@ function hadBegun({ steps, resumed, decided, passed = [] }: Call): boolean {
 
 /** What is asked before a body runs. */
 const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question']);
-
-const isInDoubt = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
 
 const isQuestion = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'question';
 

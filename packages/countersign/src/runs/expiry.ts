@@ -19,8 +19,8 @@ type Time = { readonly clock: () => number; askTime(): Promise<void> };
 export async function askIfOver(runId: string, state: State, time: Time): Promise<void> {
   const now = time.clock();
   const isOver = ({ interrupt: { expiresAt } }: PendingCard): boolean => expiresAt !== undefined && expiresAt <= now;
-  const isInDoubt = state.turn?.calls.some(({ phase }) => phase.at === 'started');
-  if (isInDoubt || [...pendingCards(runId, state).values()].some(isOver)) await time.askTime();
+  const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
+  if (isStarted || [...pendingCards(runId, state).values()].some(isOver)) await time.askTime();
 }
 
 /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
