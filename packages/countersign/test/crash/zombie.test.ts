@@ -108,8 +108,7 @@ const allDone = Array.from({ length: RUNS }, () => 'done');
 describe.each(places)('on %s', (_name, open) => {
   const opening = open();
 
-  const fenced: readonly StallPlace[] = ['model', 'before model-replied', 'before call-started', 'after call-started'];
-  test.each(fenced)('stopped at %s: what is run elsewhere does not run again here', async (stallAt) => {
+  const paysOnce = async (stallAt: StallPlace) => {
     const { problems, statuses, late } = await raise({
       place: await opening,
       kind: 'pay',
@@ -119,7 +118,10 @@ describe.each(places)('on %s', (_name, open) => {
     expect(problems).toEqual([]);
     expect(statuses).toEqual(allDone);
     expect(late).toBe(0);
-  });
+  };
+
+  const fenced: readonly StallPlace[] = ['model', 'before model-replied', 'before call-started', 'after call-started'];
+  test.each(fenced)('stopped at %s: what is run elsewhere does not run again here', paysOnce);
 
   test.each([...fenced, 'effect', 'before call-settled'] as const)(
     'stopped at %s, with another question of the turn still open: nothing of what is done elsewhere is undone',
@@ -143,17 +145,7 @@ describe.each(places)('on %s', (_name, open) => {
   );
 
   const acted: readonly StallPlace[] = ['effect', 'before call-settled'];
-  test.each(acted)('stopped at %s, and a person says how it ended: nothing changes it any more', async (stallAt) => {
-    const { problems, statuses, late } = await raise({
-      place: await opening,
-      kind: 'pay',
-      stallAt,
-      decidesAtOnce: true,
-    });
-    expect(problems).toEqual([]);
-    expect(statuses).toEqual(allDone);
-    expect(late).toBe(0);
-  });
+  test.each(acted)('stopped at %s, and a person says how it ended: nothing changes it any more', paysOnce);
 
   test.each(['body', 'effect', 'before call-settled'] as const)(
     'stopped at %s, and nobody says how it ended: the late result does',
