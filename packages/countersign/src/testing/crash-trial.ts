@@ -3,7 +3,7 @@ import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { DecisionInput } from '../runs/decision.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { Store } from '../runs/store.ts';
+import type { Page, Store } from '../runs/store.ts';
 import type { RunInterrupt, RunView } from '../runs/view.ts';
 import { type CrashEffect, type CrashPlan, type CrashPoint, MortalProcess, Outside } from './crash-process.ts';
 import type { StoreUnderTest } from './store-contract-check.ts';
@@ -43,7 +43,7 @@ export type CrashScenario = {
   readonly restartAfterMs?: number;
 };
 
-/** A question that was put to the person, and what they decided. */
+/** A question, and what the person decided; undefined if they left it to its deadline, or did not see it before that. */
 export type CrashDecision = {
   readonly card: RunInterrupt;
   readonly decision: DecisionInput | undefined;
@@ -125,6 +125,7 @@ export class CrashTrial {
       this.#problems.push(messageOf(error));
     }
     // Of what was lost, nothing can be asked.
+    await this.#addUnseen().catch((error: unknown) => this.#problems.push(messageOf(error)));
     await this.#check(run).catch((error: unknown) => this.#problems.push(messageOf(error)));
     const { crashes, effects, acts } = this.#outside;
     return { crashes, acts, effects, decisions: [...this.#decisions.values()], run, problems: this.#problems };
@@ -200,7 +201,9 @@ export class CrashTrial {
     if (expiresAt === null) throw new Error(`The scenario decides nothing on ${id}, which has no deadline.`);
     await this.#pass(Math.max(0, expiresAt + 1 - this.#now));
     while ((await this.#subject.store.now()) <= expiresAt) await tick();
-    await this.#surely(({ runs }) => runs.drive(this.#runId));
+    // Another deadline that passed before may have decided this one, too.
+    const { settledAt } = await this.#surely(({ runs }) => runs.interrupt(id));
+    if (settledAt === null) await this.#takeUp();
   }
 
   /** A run that has something to do and that nobody holds must be found by whoever looks for work. */
@@ -235,6 +238,19 @@ export class CrashTrial {
   async #pass(ms: number): Promise<void> {
     this.#now += ms;
     await this.#subject.advance?.(ms);
+  }
+
+  /** When processes die, questions come at other times: which of them a deadline decided unseen is a matter of chance. */
+  async #addUnseen(): Promise<void> {
+    const { runs } = this.#alive;
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const settled = { runId: this.#runId, settled: true, ...(cursor && { cursor }) };
+      const page: Page<RunInterrupt> = await runs.interrupts(settled);
+      for (const card of page.items)
+        if (card.kind !== 'unknown-outcome' && !this.#decisions.has(card.id))
+          this.#decisions.set(card.id, { card, decision: undefined, acknowledged: false });
+      ({ cursor } = page);
+    }
   }
 
   async #check(run: RunView): Promise<void> {

@@ -92,6 +92,55 @@ test('a scenario that fails without any crash', async () => {
   expect(problems[0]).toMatch(/^without a crash: the run failed: .*no key/);
 });
 
+/** Three payments that are left to their deadlines, which come one after the other; `inner` makes two of them. */
+const leftAlone: CrashScenario = {
+  open({ runId, store, clock, leaseMs, effect }) {
+    const asks = (calls: readonly { name: string; input: object }[]) =>
+      scriptedModel(async ({ messages }) => {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        return messages.some(({ role }) => role === 'tool') ? 'Paid.' : { calls };
+      });
+    const ai = countersign({ store, clock, leaseMs, retry: false });
+    const pay = ai.defineTool(
+      {
+        name: 'pay',
+        description: '',
+        inputSchema: z.object({ leases: z.number() }),
+        needsApproval: ({ leases }) => ({ expiresIn: leases * leaseMs, onExpiry: 'approve' }),
+      },
+      (_input, { idempotencyKey }) => effect('pay', idempotencyKey, 'paid'),
+    );
+    const both = [5, 4].map((leases) => ({ name: 'pay', input: { leases } }));
+    const inner = ai.defineAgent({ name: 'inner', description: '', model: asks(both), tools: [pay] });
+    const all = [
+      { name: 'inner', input: { prompt: 'Pay.' } },
+      { name: 'pay', input: { leases: 3 } },
+    ];
+    const clerk = ai.defineAgent({ name: 'clerk', model: asks(all), tools: [inner, pay] });
+    return { runs: ai.runs, begin: () => clerk.start('Pay.', { runId }) };
+  },
+  decide: () => undefined,
+};
+
+test('questions that are left to several deadlines are not asked too often, wherever their process dies', async () => {
+  const { problems, undisturbed } = await crashEverywhere({ scenario: leftAlone, makeStore: onMemory });
+  expect(problems).toEqual([]);
+  expect(undisturbed.decisions).toHaveLength(3);
+});
+
+test('a claim lapses before a deadline is taken up, where the clock of the store runs by itself', async () => {
+  const scenario = payment(
+    { needsApproval: () => ({ expiresIn: 300, onExpiry: 'approve' }) },
+    { decide: () => undefined },
+  );
+  const makeStore = async () => {
+    const store = memoryStore();
+    return { store, close: () => store.close() };
+  };
+  const { problems } = await crashEverywhere({ scenario, makeStore });
+  expect(problems).toEqual([]);
+});
+
 test('one payment that is made twice does not make up for another that is not made', async () => {
   const scenario: CrashScenario = {
     open({ runId, store, clock, leaseMs, effect }) {
