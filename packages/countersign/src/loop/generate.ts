@@ -141,12 +141,13 @@ function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinit
   );
 }
 
-/** What the user says while decisions are pending; it does not withdraw what is in `kept`. */
+/** What the user says while decisions are pending; it does not withdraw what is in `kept`. `by` is who the user is. */
 export function hear(
   run: Run,
   says: readonly Message[],
   whilePending: 'cancel' | 'queue' | 'refuse',
   kept: ReadonlySet<string>,
+  by?: string,
 ): void {
   if (says.length === 0) return;
   const { turn } = run.state;
@@ -159,7 +160,7 @@ export function hear(
       `Decide ${names} before the user speaks again.`,
     );
   }
-  if (whilePending === 'cancel') cancelOpenCalls(run, kept);
+  if (whilePending === 'cancel') cancelOpenCalls(run, kept, by);
   run.record(event({ type: 'user-spoke', messages: says }));
 }
 

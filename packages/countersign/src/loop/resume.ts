@@ -85,13 +85,14 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
 }
 
 /** The user spoke instead of deciding: every call but those in `kept` is withdrawn, and the model is told. */
-export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>): void {
+export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string | undefined): void {
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
     if (phase.at === 'settled' || kept.has(call.id)) continue;
     // What is on record as decided is not taken back by what is said after it.
     if (run.isStored && !run.state.ended && (phase.at === 'cleared' || decidedRefs(call).size > 0)) continue;
-    const decision: Decision = { type: 'cancel', reason: 'The user said something else instead.' };
+    const reason = 'The user said something else instead.';
+    const decision: Decision = { type: 'cancel', reason, ...(by !== undefined && { by }) };
     if (phase.at === 'waiting')
       run.record(
         event({ type: 'decision-made', callId: call.id, interruptId: phase.interrupt.id, decision, resumed: true }),

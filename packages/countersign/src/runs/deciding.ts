@@ -25,6 +25,7 @@ import type { Store } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { tryOut } from './trial.ts';
 import { trustedState } from './view.ts';
+import { withdrawing } from './withdrawing.ts';
 
 type Desk = { readonly store: Store; readonly drives: Drives };
 
@@ -173,7 +174,7 @@ async function advance(
     if (say) expireCards(run, settling, at);
     applyDecisions(run, matched, resume.metadata);
     // Whoever decides and speaks at once has answered nothing of what is in doubt.
-    say?.(run, newlyInDoubt(run.state));
+    if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
   };
   try {
     for (const [key, { card }] of decided) refuseExpired(key, card, at);

@@ -6,8 +6,11 @@ import type { Run } from '../loop/run.ts';
 import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement } from './decision.ts';
 
+/** What goes on record of a question that the user passed over, by saying something else. */
+export type Withdrawn = { readonly withdrawn: true; readonly by: string | null; readonly at: number };
+
 /** Who hears how a question was settled. */
-export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement): void };
+export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };
 
 /** Who tells the time of the store. */
 type Time = { readonly clock: () => number; askTime(): Promise<void> };

@@ -14,12 +14,18 @@ import type { LoadedRun, RunRecord, Store } from './store.ts';
 import { refusalOf } from './store-errors.ts';
 import { tryOut } from './trial.ts';
 import { stateOf } from './view.ts';
+import { withdrawing } from './withdrawing.ts';
 
 /**
  * `signal` ends the waiting for whoever drives the run; then nothing is said. What is asked of unknown outcomes after the
  * first `seen` events, or else after the run was first read, is not withdrawn by what was said before it.
  */
-export type SpeakOptions = DriveOptions & { readonly signal?: AbortSignal; readonly seen?: number };
+export type SpeakOptions = DriveOptions & {
+  readonly signal?: AbortSignal;
+  readonly seen?: number;
+  /** Who says it. */
+  readonly by?: string;
+};
 
 type Runs = { readonly store: Store; readonly drives: Drives };
 
@@ -52,7 +58,12 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
 }
 
 /** Undefined once it is on record, and then it is answered: whoever says it holds the claim. */
-async function says(drives: Drives, { run: record, events }: LoadedRun, say: Say, { seen, ...options }: SpeakOptions) {
+async function says(
+  drives: Drives,
+  { run: record, events }: LoadedRun,
+  say: Say,
+  { seen, by, ...options }: SpeakOptions,
+) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
   await askIfOver(record.id, state, drives);
@@ -61,10 +72,8 @@ async function says(drives: Drives, { run: record, events }: LoadedRun, say: Say
   const at = drives.clock();
   const expireAndSay = (run: Run, settling: Settling): void => {
     expireCards(run, settling, at);
-    say(
-      run,
-      newlyInDoubt(run.state, () => stateOf(events.slice(0, seen))),
-    );
+    const kept = newlyInDoubt(run.state, () => stateOf(events.slice(0, seen)));
+    withdrawing(run, settling, { by: by ?? null, at }, () => say(run, kept));
   };
   // If it cannot be said, nothing is recorded: whoever is refused does not go on with the run.
   tryOut(record.id, state, expireAndSay);

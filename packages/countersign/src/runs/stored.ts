@@ -62,7 +62,8 @@ export async function converse(
   const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
   // Of what waited in a conversation that was cancelled, nothing can be decided any more.
   const say =
-    says && ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept));
+    says &&
+    ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept, by));
   // With a decision, what is said is as old as that: what became of the call may be asked by now.
   const seen = hasDecisions(resume) ? 0 : (found?.run.version ?? 0);
   let said = begun;

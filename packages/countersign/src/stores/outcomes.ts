@@ -35,7 +35,7 @@ export function hasOutcome(settlement: Json, outcome: InterruptOutcome): boolean
     case 'cancelled':
       return type === undefined || !NOT_CANCELLED.includes(type);
     case 'expired':
-      return isObject(settlement) && settlement.by === DEADLINE && settlement.channel === null;
+      return type !== undefined && isObject(settlement) && settlement.by === DEADLINE && settlement.channel === null;
   }
 }
 
@@ -53,7 +53,7 @@ export function outcomeSql(outcome: InterruptOutcome, { decision, settled, isSet
     case 'cancelled':
       return `coalesce(${decision} NOT IN (${NOT_CANCELLED.map((type) => `'${type}'`).join(', ')}), true)`;
     case 'expired':
-      return `coalesce(${settled('by')} = '${DEADLINE}' AND ${settled('channel')} IS NULL, false)`;
+      return `coalesce(${decision} IS NOT NULL AND ${settled('by')} = '${DEADLINE}' AND ${settled('channel')} IS NULL, false)`;
   }
 }
 

@@ -151,7 +151,7 @@ export function listContract(check: Check): void {
       rejected: by({ type: 'reject', reason: strange }),
       answered: by({ type: 'respond', output: { type: 'reject', edit: strange } }),
       cancelled: by({ type: 'cancel' }),
-      withdrawn: { withdrawn: true, at: 1, note: strange },
+      withdrawn: { withdrawn: true, by: 'deadline', at: 1, note: strange },
       unsaid: null,
       late: by({ type: 'reject' }, late),
       lateApproved: by({ type: 'approve' }, late),

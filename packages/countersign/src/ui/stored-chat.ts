@@ -196,7 +196,7 @@ export class StoredChat {
   /** The same words posted again are said once. */
   async #say(said: NonNullable<Post['said']>, regenerate: boolean, seen: number, signal: AbortSignal): Promise<void> {
     const { runs, whilePending } = this.#options;
-    const { context } = this.#person;
+    const { id: by, context } = this.#person;
     const view = await runs.get(this.#chatId);
     if (view.status === 'failed' && (regenerate || isLastSaid(view.messages, said.id))) return this.#again();
     const message = userMessage(said, regenerate);
@@ -205,9 +205,9 @@ export class StoredChat {
       (run, kept) => {
         if (!regenerate && wasSaid(run.state, said.id)) return;
         // Nothing waits in a run that was ended.
-        hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept);
+        hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept, by);
       },
-      { signal, seen, ...(context && { context }) },
+      { signal, seen, by, ...(context && { context }) },
     );
   }
 
