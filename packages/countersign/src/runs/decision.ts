@@ -180,8 +180,10 @@ export function resumptionOf(runId: string, state: State, resume: Resume): Resum
     const edited = isEdit(entry.part) || 'input' in leaf.decision;
     return [[found.key, { card: found.card, settlement: settlementOf(entry, edited) }] as const];
   });
-  const late = faults.flatMap(({ where, stale }) => {
-    const entry = stale && entries.get(where);
+  // What waited in a run that was ended is settled, too: with who ended it.
+  const tooLate = [...faults.filter(({ stale }) => stale), ...(state.ended ? leaves : [])];
+  const late = tooLate.flatMap(({ where }) => {
+    const entry = entries.get(where);
     if (!entry) return [];
     const key = interruptKey(runId, interruptIdOf(entry.part) ?? idByRef(entry.part, state));
     return [{ where, key, decision: saidOf(entry, isEdit(entry.part)) as DecisionInput }];

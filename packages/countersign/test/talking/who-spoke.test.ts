@@ -72,3 +72,15 @@ test('who speaks in a browser is on record', async () => {
   expect((await settlements()).map((settlement) => settlement?.by)).toEqual(['bob', 'bob']);
   expect(await cancelledBy()).toEqual(['bob', 'bob']);
 });
+
+test('who decides in a conversation that was cancelled is told by whom, and when', async () => {
+  const { ai, clerk } = asking();
+  const { interrupts } = await clerk.generate({ runId: 'talk', prompt: 'Pay.' });
+  await ai.runs.cancel('talk', { by: 'boss' });
+  expect(interrupts).toHaveLength(2);
+  for (const question of interrupts) {
+    const decided = clerk.generate({ runId: 'talk', resume: { approve: question } });
+    await expect(decided).rejects.toThrow(/was decided by boss at 20.*: withdrawn/);
+    await expect(decided).rejects.toMatchObject({ code: 'already-decided', details: { settlement: { by: 'boss' } } });
+  }
+});
