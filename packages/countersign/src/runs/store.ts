@@ -182,6 +182,12 @@ export type InterruptQuery = {
  * `claim-lost` (another worker holds the run, or may). Whoever has lost the claim and is behind as well is told
  * `claim-lost`. Anything else that goes wrong is a `ProviderError` `store-failed` whose `retryable` says whether the
  * store may be back later; after it, nobody can assume that the append happened or not: read to know.
+ *
+ * What cannot be meant is a `UsageError` `invalid-options`, and nothing is written: an append without events, one that
+ * creates another run than its own or one that has a version, or that opens questions of another run; a read with a `limit`
+ * below 1, or a page of no items; a page behind a cursor that no page of such a list came with; a `search` of more than 500
+ * characters; statistics since a time that has not come; collections and keys of notes that are empty, too long or no names.
+ * A watcher that throws harms nobody.
  */
 export interface Store {
   /** This store takes `unchanged` of an append at its word. Those that do not are read before a decision. */
@@ -235,7 +241,7 @@ export interface Store {
   prepareSearch(): Promise<void>;
   /** Small records beside the runs. */
   readonly notes: Notes;
-  /** The store's own time, in milliseconds: the one clock that deadlines and claims are held against. */
+  /** The store's own time, in whole milliseconds: the one clock that deadlines and claims are held against. */
   now(): Promise<number>;
   /** Calls `changed` with the id of a run soon after it was appended to, by any process. Returns how to stop. */
   watch(changed: (runId: string) => void): () => void;
