@@ -59,6 +59,7 @@ export function violatedConstraint(error: unknown): string | undefined {
 const READ_ONLY = '25006';
 /** By a limit on statements, or by somebody. */
 const CANCELLED = '57014';
+const NO_RIGHT = '42501';
 
 /**
  * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a limit on
@@ -91,6 +92,8 @@ function adviceOn(code: string | undefined, retryable: boolean): string {
   if (code === READ_ONLY) return 'It is a standby, or its user may only read: use the address of the primary.';
   if (code === CANCELLED)
     return 'It took longer than its statement_timeout allows, or somebody cancelled it: try again, or raise that.';
+  if (code === NO_RIGHT)
+    return 'Give the user the right to create and use the tables, or the schema that is named; or migrate as their owner.';
   if (code === 'ERR_INVALID_URL')
     return 'Correct the address: it has one host, and signs like / ? # in a password are %2F %3F %23 there.';
   switch (code?.slice(0, 2)) {
@@ -101,7 +104,7 @@ function adviceOn(code: string | undefined, retryable: boolean): string {
     case '3F':
       return 'Give a `schema`, or set the search_path of the user to one that is there.';
     case '42':
-      return 'Give the user the right to create and use the tables, or the schema that is named.';
+      return 'The tables are not those of Countersign, or not all of them are there, as after half a restore: restore them whole, or give a `schema` of its own.';
     case '53':
       return 'Make room on its disk or raise its limits, then try again.';
     default:

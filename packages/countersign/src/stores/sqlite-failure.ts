@@ -24,11 +24,19 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
   const code = resultCode(error);
   const known = code === undefined ? undefined : KNOWN.get(code);
   const said = error instanceof Error ? error.message : String(error);
-  const what = known === undefined ? `The store ${path} failed` : known.what.replace('%', path);
+  const what = (known?.what ?? (isOfTables(said) ? OTHER_TABLES : 'The store % failed')).replace('%', () => path);
   return new ProviderError('store-failed', { path, sqliteCode: code ?? null }, `${what} (${said}).`, {
     cause: error,
     retryable: known?.retryable ?? false,
   });
+}
+
+const OTHER_TABLES =
+  'The tables in % are not those of Countersign, or not all of them are there; choose another file, or put a backup in its place';
+
+/** SQLite has one code for these and all other mistakes of a statement. */
+function isOfTables(said: string): boolean {
+  return /^no such (table|column)|^(table|view|index) .* already exists/.test(said);
 }
 
 /** The file that is open, or `beside` it, is not the one at its path any more. It stays so until the process is started again. */

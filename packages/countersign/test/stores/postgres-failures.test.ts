@@ -595,6 +595,41 @@ describe.runIf(postgres)('tables', () => {
     await Promise.all([old.close(), store.close()]);
   });
 
+  test.each([
+    ['CREATE TABLE countersign_run (name text)', 'somebody else has one of our names'],
+    ['CREATE TABLE countersign_migration (name text)', 'somebody else has that of the versions'],
+    ['CREATE TABLE countersign_migration (version integer)', 'they were restored without what is in them'],
+  ])('are not touched after %s: %s', async (text) => {
+    const url = await freshDatabase();
+    await onServer(url, text);
+    const store = postgresStore(url);
+    const failure = await store.append(creation('run')).catch((error: unknown) => error);
+    const says = /The tables are not those of Countersign, or not all of them are there.*give a `schema` of its own/;
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(says) });
+    const count = 'SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = current_schema()';
+    expect(await onServer(url, count)).toEqual([{ tables: 1 }]);
+    await store.close();
+  });
+
+  test('that are older are brought up to date by their owner only, who is told to another', async () => {
+    const url = await freshDatabase();
+    await postgresStore(url).migrate();
+    const schema = /search_path%3D(\w+)/.exec(url)?.[1];
+    await onServer(
+      url,
+      `DROP INDEX countersign_run_due_at; DELETE FROM countersign_migration WHERE version > 3;
+      DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT ALL ON SCHEMA ${schema} TO guest;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO guest`,
+    );
+    const guest = postgresStore(url.replace('postgres@', 'guest@'));
+    const failure = await guest.migrate().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'store-failed',
+      message: expect.stringMatching(/or migrate as their owner/),
+    });
+    await guest.close();
+  });
+
   test('that are up to date can be used by one who may not make any', async () => {
     const url = await freshDatabase();
     const owner = postgresStore(url);

@@ -123,6 +123,20 @@ test('a database of a newer version is not touched', async () => {
   database.close();
 });
 
+test.each([
+  'CREATE TABLE countersign_run (name TEXT)',
+  'CREATE VIEW countersign_event AS SELECT 1',
+  'CREATE TABLE countersign_migration (name TEXT)',
+])('a database in which somebody else has one of our names is not touched: %s', async (text) => {
+  const path = `${folder.path}/runs.db`;
+  const database = new DatabaseSync(path);
+  database.exec(text);
+  const says = /The tables in .*runs\.db are not those of Countersign.*choose another file/;
+  await expectFailure(sqliteStore(path).append(creation('run')), { retryable: false, says });
+  expect(database.prepare('SELECT sql FROM sqlite_schema').all()).toEqual([{ sql: text }]);
+  database.close();
+});
+
 test('a process that stopped in the middle of a write is no fault of the file: it is tried again', () => {
   const failure = sqliteFailure(Object.assign(new Error('locking protocol'), { errcode: 15 }), 'runs.db');
   expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
