@@ -8,7 +8,7 @@ export const DEFAULT_STORE = 'sqlite:./.countersign/runs.sqlite';
 
 type Address = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string };
 
-/** What is opened: `make` also makes a file that is not there, `existing` takes it for a mistake. */
+/** What is opened: `make` also makes a file that is not there, or its tables; `existing` takes that for a mistake. */
 export type Opening = 'make' | 'existing';
 
 export async function openStore(address: string, opening: Opening): Promise<Store> {
@@ -17,12 +17,27 @@ export async function openStore(address: string, opening: Opening): Promise<Stor
     const { postgresStore } = await import('countersign/postgres');
     return postgresStore(parsed.url);
   }
-  if (!existsSync(parsed.path)) {
-    if (opening === 'existing') throw noStoreYet(address);
-    mkdirSync(dirname(parsed.path), { recursive: true });
-  }
+  if (opening === 'existing' && !(await isStore(parsed.path))) throw noStoreYet(address);
+  if (!existsSync(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true });
   const { sqliteStore } = await import('countersign/sqlite');
   return sqliteStore(parsed.path);
+}
+
+/** False for the database of another program, too, in which nothing shall be made by looking. */
+async function isStore(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false;
+  const { DatabaseSync } = await import('node:sqlite');
+  let database: InstanceType<typeof DatabaseSync> | undefined;
+  try {
+    database = new DatabaseSync(path, { readOnly: true });
+    const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name GLOB 'countersign_*' LIMIT 1");
+    return tables.get() !== undefined;
+  } catch {
+    // It is no database, or in use, or may not be read: the store itself says what to do.
+    return true;
+  } finally {
+    database?.close();
+  }
 }
 
 /** The file of a store in a file. */

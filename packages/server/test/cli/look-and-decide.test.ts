@@ -1,4 +1,6 @@
 // `runs`, `show`, `decide` and `inbox` as processes on a store: what they print, and with which code they end.
+import { readFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testServer } from '../../../countersign/test/stores/postgres-server.ts';
 import { ASK, BOOK, createWorkplace, HOSTILE, MAIN, PAY } from './workplace.ts';
@@ -96,6 +98,22 @@ describe('runs', { timeout: 120_000 }, () => {
     expect(code).toBe(3);
     expect(stderr).toContain('There is no store at sqlite:./elsewhere.sqlite');
   });
+
+  test.each(['runs', 'inbox', 'doctor', 'migrate --dry-run', 'tokens list'])(
+    'the database of another program is left as it was by %s',
+    async (command) => {
+      const path = place.path('notes.sqlite');
+      rmSync(path, { force: true });
+      const notes = new DatabaseSync(path);
+      notes.exec('CREATE TABLE note (text TEXT)');
+      notes.close();
+      const before = readFileSync(path);
+      const said = await countersign([...command.split(' '), '--store', 'sqlite:./notes.sqlite']);
+      expect(said.code).toBe(command === 'doctor' ? 1 : 3);
+      expect(said.stdout + said.stderr).toContain('There is no store at sqlite:./notes.sqlite');
+      expect(readFileSync(path)).toEqual(before);
+    },
+  );
 
   test('an address that is none is a usage error, and passwords are not repeated', async () => {
     expect(await countersign(['runs', '--store', 'mysql://x'])).toMatchObject({ code: 2 });
