@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newerTables } from './migrations.ts';
 import { errorCode } from './postgres-failure.ts';
+import { checkNumbers } from './postgres-numbers.ts';
 import { ask, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './postgres-pool.ts';
 import { checkSettings, SETTINGS_SQL } from './postgres-settings.ts';
 
@@ -39,7 +40,8 @@ export function quoted(name: string): string {
 }
 
 /**
- * Brings the tables up to date. Without rights to change tables that are up to date, nothing is changed.
+ * Brings the tables up to date. Without rights to change tables that are up to date, nothing is changed. Throws if they
+ * cannot be used all the same.
  * At a stricter isolation level than the default, who waited for the lock does not see what was done meanwhile, and
  * fails when doing it again. So after a failure it is looked whether somebody else got further.
  */
@@ -48,7 +50,7 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables, stop: 
   while (version < MIGRATIONS.length) {
     try {
       await sentAgain(() => ask(pool, migrationBlock(tables), [], WITHOUT_LIMIT));
-      return;
+      break;
     } catch (error) {
       const before = version;
       version = await tablesVersion(pool, tables);
@@ -59,6 +61,7 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables, stop: 
     }
   }
   if (version > MIGRATIONS.length) throw newerTables('the database', version, MIGRATIONS.length);
+  await checkNumbers(pool, tables);
 }
 
 /**

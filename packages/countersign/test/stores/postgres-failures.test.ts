@@ -630,6 +630,25 @@ describe.runIf(postgres)('tables', () => {
     await guest.close();
   });
 
+  test('whose sequences were left behind, as by a logical replication, are used once these are set', async () => {
+    const url = await freshDatabase();
+    const before = postgresStore(url);
+    for (const id of ['one', 'two']) await before.append(creation(id));
+    await before.close();
+    await onServer(
+      url,
+      'ALTER TABLE countersign_run ALTER seq RESTART; ALTER TABLE countersign_note ALTER version RESTART',
+    );
+    const store = postgresStore(url);
+    const failure = await store.append(creation('three')).catch((error: unknown) => error as Error);
+    const says = /have numbers up to 2, and their sequence is at 0.*Nothing was written/;
+    expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(says) });
+    await onServer(url, /SELECT setval.*/.exec((failure as Error).message)?.[0] ?? '');
+    await store.append(creation('three'));
+    for (const id of ['one', 'two', 'three']) expect((await store.read(id))?.events).toHaveLength(1);
+    await store.close();
+  });
+
   test('that are up to date can be used by one who may not make any', async () => {
     const url = await freshDatabase();
     const owner = postgresStore(url);

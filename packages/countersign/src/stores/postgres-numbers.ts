@@ -1,0 +1,31 @@
+// The numbers of the runs, which their events go by: they come from a sequence that must not be behind.
+import { ProviderError } from '../core/errors.ts';
+import { ask, type PostgresPool, sentAgain } from './postgres-pool.ts';
+
+/** The names of the tables whose rows are numbered. */
+type Numbered = { readonly run: string; readonly interrupt: string; readonly note: string };
+
+/**
+ * Throws if the next run would get a number that another has. A logical replication copies rows and no sequences. Who may
+ * not look at the sequence, as one who only has rights on the tables, finds nothing.
+ */
+export async function checkNumbers(pool: PostgresPool, tables: Numbered): Promise<void> {
+  const { rows } = await sentAgain(() => ask(pool, behindSql(tables), [tables.run]));
+  if (rows.length === 0) return;
+  const { most, last } = rows[0];
+  const set = (table: string, column: string): string =>
+    `SELECT setval(pg_get_serial_sequence('${table.replaceAll("'", "''")}', '${column}'), max(${column})) FROM ${table};`;
+  const message =
+    `The runs in the database have numbers up to ${most}, and their sequence is at ${last}, as after a logical replication: ` +
+    'new runs would be mixed up with others. Nothing was written. Set the sequences, as the owner of the tables: ' +
+    [set(tables.run, 'seq'), set(tables.interrupt, 'seq'), set(tables.note, 'version')].join(' ');
+  throw new ProviderError('store-failed', { most, last }, message, { retryable: false });
+}
+
+function behindSql({ run }: Numbered): string {
+  return `SELECT most::text, last::text FROM (
+    SELECT (SELECT max(seq) FROM ${run}) AS most, CASE WHEN has_sequence_privilege(name, 'USAGE, SELECT')
+      THEN coalesce(pg_sequence_last_value(name::regclass), 0) END AS last
+    FROM (SELECT pg_get_serial_sequence($1, 'seq') AS name) sequence
+  ) numbers WHERE most > last`;
+}
