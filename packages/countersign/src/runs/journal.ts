@@ -50,8 +50,7 @@ export class Journal implements Sink {
     this.#options = options;
     this.#durable = options.state;
     this.#own = options.state;
-    this.#version = options.run.version;
-    this.#hash = options.run.hash;
+    [this.#version, this.#hash] = [options.run.version, options.run.hash];
     this.#create = options.create;
     this.written = new Written(options);
     this.#onStale = options.onStale;
@@ -108,6 +107,8 @@ export class Journal implements Sink {
   write(events: readonly RunEvent[]): void {
     const at = this.#options.clock();
     for (const event of events) this.#queue.push({ ...event, at });
+    // Bodies and gates of a run that somebody has ended meanwhile may still be under way, until it is given up.
+    if (this.#lost.signal.aborted && this.#durable.ended) dropAfterEnd(this.#queue, this.#durable);
     // What comes together becomes durable together. Whoever must not wait asks for `flushed`.
     this.#scheduled ??= setImmediate(() => {
       this.#scheduled = undefined;
@@ -355,8 +356,7 @@ export class Journal implements Sink {
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
     if (loaded.events.length > 0) this.written.end();
-    this.#version = loaded.run.version;
-    this.#hash = hash;
+    [this.#version, this.#hash] = [loaded.run.version, hash];
     if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);
     // The store has theirs first: the run sees everything in that order.
     if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);

@@ -144,3 +144,22 @@ test('with `refuse`, nothing is decided where something else is pending, also wh
   expect((await ai.runs.interrupts()).items).toHaveLength(2);
   expect(paid).toEqual([]);
 });
+
+test('a question that comes while its cancelled run is given up is not on record', async () => {
+  const gate = Promise.withResolvers<boolean>();
+  const { store, open, paid } = office({ needsApproval: () => gate.promise });
+  const slow = changedStore(store, {
+    release: async (...given) => {
+      gate.resolve(true);
+      for (let turns = 0; turns < 5; turns += 1) await setImmediate();
+      return store.release(...given);
+    },
+  });
+  const { runs, clerk } = open(slow);
+  await clerk.start('Pay.', { runId: 'run' });
+  await eventually(async () => expect(await typesIn(store)).toContain('model-replied'));
+  await runs.cancel('run', { by: 'boss' });
+  await runs.settled();
+  expect(paid).toEqual([]);
+  expect(await typesIn(store)).toEqual(['user-spoke', 'model-replied', 'run-ended']);
+});
