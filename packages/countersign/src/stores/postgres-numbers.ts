@@ -12,7 +12,8 @@ type Numbered = { readonly run: string; readonly interrupt: string; readonly not
 export async function checkNumbers(pool: PostgresPool, tables: Numbered): Promise<void> {
   const { rows } = await sentAgain(() => ask(pool, behindSql(tables), [tables.run]));
   if (rows.length === 0) return;
-  const { most, last } = rows[0];
+  const { most, last, name } = rows[0];
+  if (last === '0' && (await isSetAhead(pool, name, most))) return;
   const set = (table: string, column: string): string =>
     `SELECT setval(pg_get_serial_sequence('${table.replaceAll("'", "''")}', '${column}'), max(${column})) FROM ${table};`;
   const message =
@@ -23,9 +24,16 @@ export async function checkNumbers(pool: PostgresPool, tables: Numbered): Promis
 }
 
 function behindSql({ run }: Numbered): string {
-  return `SELECT most::text, last::text FROM (
-    SELECT (SELECT max(seq) FROM ${run}) AS most, CASE WHEN has_sequence_privilege(name, 'USAGE, SELECT')
+  return `SELECT most::text, last::text, name FROM (
+    SELECT name, (SELECT max(seq) FROM ${run}) AS most, CASE WHEN has_sequence_privilege(name, 'SELECT')
       THEN coalesce(pg_sequence_last_value(name::regclass), 0) END AS last
     FROM (SELECT pg_get_serial_sequence($1, 'seq') AS name) sequence
   ) numbers WHERE most > last`;
+}
+
+/** One that was set and not used since, as with `setval(…, false)`, has no last value: only it says where it goes on. */
+async function isSetAhead(pool: PostgresPool, name: string, most: string): Promise<boolean> {
+  const text = `SELECT NOT is_called AND last_value > $1::bigint AS ahead FROM ${name}`;
+  const { rows } = await sentAgain(() => ask(pool, text, [most]));
+  return rows[0].ahead;
 }

@@ -649,6 +649,23 @@ describe.runIf(postgres)('tables', () => {
     await store.close();
   });
 
+  test('whose sequence was set and not used since are used', async () => {
+    const url = await freshDatabase();
+    const before = postgresStore(url);
+    for (const id of ['one', 'two']) await before.append(creation(id));
+    await before.close();
+    const setTo = (next: number) => onServer(url, `ALTER TABLE countersign_run ALTER seq RESTART WITH ${next}`);
+    await setTo(2);
+    const behind = postgresStore(url);
+    await expect(behind.append(creation('three'))).rejects.toThrow('have numbers up to 2');
+    await behind.close();
+    await setTo(3);
+    const store = postgresStore(url);
+    await store.append(creation('three'));
+    expect((await store.read('two'))?.events).toHaveLength(1);
+    await store.close();
+  });
+
   test('that are up to date can be used by one who may not make any', async () => {
     const url = await freshDatabase();
     const owner = postgresStore(url);
