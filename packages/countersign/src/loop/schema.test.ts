@@ -97,6 +97,49 @@ test('a schema that validates asynchronously works', async () => {
   });
 });
 
+describe('a schema of zod that looks something up', () => {
+  const lookUp = (found: () => Promise<boolean>) => {
+    let times = 0;
+    const check = () => {
+      times += 1;
+      return found();
+    };
+    const schema = asSchema(z.object({ to: z.string().refine(check, 'is unknown') }), 'the schema');
+    return { schema, times: () => times };
+  };
+
+  test('does so once for what fits', async () => {
+    const { schema, times } = lookUp(async () => true);
+    expect(await schema.validate({ to: 'ann' })).toEqual({ ok: true, value: { to: 'ann' } });
+    expect(times()).toBe(1);
+  });
+
+  test('says what does not fit', async () => {
+    const { schema } = lookUp(async () => false);
+    expect(await schema.validate({ to: 'ann' })).toMatchObject({ ok: false, problems: ['to: is unknown'] });
+  });
+
+  test('and fails leaves no promise behind that ends the process', async () => {
+    const dropped: unknown[] = [];
+    const hear = (reason: unknown) => dropped.push(reason);
+    process.on('unhandledRejection', hear);
+    try {
+      const { schema } = lookUp(() => Promise.reject(new Error('The list is away')));
+      await expect(schema.validate({ to: 'ann' })).rejects.toThrow('The list is away');
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(dropped).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', hear);
+    }
+  });
+
+  test('waits for nothing where there is nothing to look up', () => {
+    const schema = asSchema(z.object({ amount: z.number().default(1) }), 'the schema');
+    expect(schema.validate({})).toEqual({ ok: true, value: { amount: 1 } });
+    expect(schema.validate({ amount: 'one' })).toMatchObject({ ok: false });
+  });
+});
+
 test('a promise of another realm is waited for', async () => {
   const validate = (value: unknown) => {
     const found = value === 5 ? { value } : { issues: [{ message: 'is not five' }] };

@@ -87,11 +87,42 @@ function standardSchema(schema: StandardSchema, where: string, json: JsonSchema 
       return known;
     },
     validate: (value) => {
-      const result = standard.validate(value);
+      const result = zodResult(schema, value) ?? standard.validate(value);
       // Promises are not only those of this realm, and one that is taken for a result says that everything fits.
       return 'then' in result ? Promise.resolve(result).then(validation) : validation(result);
     },
   };
+}
+
+type Parsed = { readonly value: unknown; readonly issues: readonly unknown[] };
+
+type ZodSchema = {
+  readonly _zod?: {
+    readonly run?: (payload: Parsed, how: { readonly async: true }) => Parsed | Promise<Parsed>;
+  };
+  readonly safeParseAsync?: (
+    value: unknown,
+  ) => Promise<{ readonly data?: unknown; readonly error?: StandardResult<unknown> & { issues: object } }>;
+};
+
+/**
+ * What zod 4 makes of the value; undefined where it is to be asked as any other, also for the words of what does not fit. Asked
+ * so, it tries first without waiting, and drops the promises that it meets: should one of them reject, as a look-up that
+ * fails, Node ends the process. Told from the start that it may wait, it still says at once what needs no waiting.
+ */
+function zodResult(
+  schema: ZodSchema & StandardSchema,
+  value: unknown,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> | undefined {
+  const { _zod, safeParseAsync } = schema;
+  if (!_zod?.run || !safeParseAsync) return undefined;
+  const parsed = _zod.run({ value, issues: [] }, { async: true });
+  if (!('then' in parsed)) return parsed.issues.length === 0 ? { value: parsed.value } : undefined;
+  return parsed.then(async ({ value: made, issues }) => {
+    if (issues.length === 0) return { value: made };
+    const { data, error } = await safeParseAsync.call(schema, value);
+    return error ?? { value: data };
+  });
 }
 
 function validation(result: StandardResult<unknown>): Validation {
