@@ -33,7 +33,11 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
     if (driver.signal?.aborted) return;
     await runBody(run, driver, tool, call, input.value);
   } catch (error) {
-    settle(run, call, failed(`The tool ${call.name} could not be run: ${messageOf(error)}`));
+    const text = `The tool ${call.name} could not be run: ${messageOf(error)}`;
+    // Its schema threw, as one that looks something up may. A person let it run: it waits as for one that does not take it.
+    const isUnread = run.isStored && waits(run, call) && callOf(run.state, call.id)?.phase.at === call.phase.at;
+    if (isUnread) unavailable(run, driver, tool, call, text);
+    else settle(run, call, failed(text));
   }
 }
 

@@ -303,6 +303,28 @@ test.each<[string, z.ZodType, unknown]>([
   expect(paid).toEqual([made]);
 });
 
+test('what was approved waits where the schema throws at it, and runs once one does not', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10), { risk: 'high' });
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  await old.runs.decide((await cardOf(old)).id, 'approve', { drive: false });
+  const broken = deploy(withDefault(10).refine(() => Promise.reject(new Error('The list of payees is away'))));
+  await broken.runs.drive('run');
+  await broken.runs.settled();
+  const card = await cardOf(broken);
+  expect(card).toMatchObject({ kind: 'unavailable', risk: 'high', input: { to: 'ann', amount: 10 } });
+  expect(JSON.stringify(card.payload)).toContain('The list of payees is away');
+  await broken.runs.decide(card.id, 'approve');
+  await broken.runs.settled();
+  expect(paid).toEqual([]);
+  const back = deploy(withDefault(10));
+  await back.runs.decide((await cardOf(back)).id, 'approve');
+  await back.runs.settled();
+  expect(await back.runs.get('run')).toMatchObject({ status: 'done' });
+  expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+});
+
 test('a number that is counted in cents since it was approved is asked about, and then read as it is', async () => {
   const { deploy, paid } = versions({ amount: 10 });
   const old = deploy(z.object({ amount: z.number() }));
