@@ -137,6 +137,8 @@ function kindOf(call: Call): InterruptKind {
   if (isConversation(call)) return 'inside';
   if (phase.at === 'started') return 'unknown-outcome';
   if (phase.at === 'waiting' && !MAY_COME_LATE.has(phase.interrupt.kind)) return phase.interrupt.kind;
+  // Somebody said that it had not happened, so that it was to run. Who had started it may have been only asleep.
+  if (call.passed?.includes('unknown-outcome')) return 'unknown-outcome';
   return hadBegun(call) ? 'interrupt' : 'approval';
 }
 

@@ -179,6 +179,30 @@ test('a call in doubt, asked about where its tool is not known, does not run wit
   expect(paid[1]).toEqual({ to: 'ann', amount: 10 });
 });
 
+test('a call that had begun and is refused because its tool changed is not told as one that did not run', async () => {
+  const { deploy, paid, lapse } = versions({ to: 'ann' });
+  const old = deploy(withDefault(10), {}, () => new Promise(() => undefined));
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  await old.runs.decide((await cardOf(old)).id, 'approve');
+  await eventually(() => expect(paid).toHaveLength(1));
+  lapse();
+  const next = deploy(z.object({ iban: z.string() }));
+  await next.runs.drive('run');
+  await next.runs.settled();
+  const doubt = await cardOf(next);
+  expect(doubt.kind).toBe('unknown-outcome');
+  await next.runs.decide(doubt.id, 'approve');
+  await next.runs.settled();
+  const card = await cardOf(next);
+  expect(card.kind).toBe('unavailable');
+  await next.runs.decide(card.id, 'reject');
+  await next.runs.settled();
+  const told = JSON.stringify((await next.runs.get('run')).messages);
+  expect(told).toContain('It had been started, and nobody knows whether it took effect.');
+  expect(told).not.toContain('It did not run.');
+});
+
 test('what was approved is in the messages of a conversation that was aborted before it ran', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10));
