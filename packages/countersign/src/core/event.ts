@@ -153,9 +153,45 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'run-ended': true,
 };
 
-/** A later release may write events that this one does not know. */
-export function isKnown({ v, type }: { readonly v: unknown; readonly type: string }): boolean {
-  return v === EVENT_VERSION && Object.hasOwn(TYPES, type);
+const KINDS: { readonly [kind in InterruptKind]: true } = {
+  question: true,
+  interrupt: true,
+  approval: true,
+  'unknown-outcome': true,
+  unavailable: true,
+  inside: true,
+};
+
+const ENDINGS: { readonly [ending in NonNullable<Interrupt['onExpiry']>]: true } = {
+  reject: true,
+  cancel: true,
+  approve: true,
+};
+
+const DECISIONS: { readonly [type in Decision['type']]: true } = {
+  respond: true,
+  restart: true,
+  approve: true,
+  reject: true,
+  cancel: true,
+  inside: true,
+};
+
+const RESULTS: { readonly [type in Result['type']]: true } = {
+  output: true,
+  error: true,
+  rejected: true,
+  cancelled: true,
+};
+
+/** A later release may write events that this one does not know, and decide, ask and end calls in ways of its own. */
+export function isKnown(event: RunEvent): boolean {
+  if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
+  if (event.type === 'decision-made') return Object.hasOwn(DECISIONS, event.decision.type);
+  if (event.type === 'call-settled') return Object.hasOwn(RESULTS, event.result.type);
+  if (event.type !== 'call-interrupted') return true;
+  const { kind, onExpiry } = event.interrupt;
+  return Object.hasOwn(KINDS, kind) && (onExpiry === undefined || Object.hasOwn(ENDINGS, onExpiry));
 }
 
 export function event<F extends Fact>(fact: F): F & { readonly v: typeof EVENT_VERSION } {

@@ -8,6 +8,30 @@ import { call, type Define, EVERYWHERE, only, payTool, placed, script, tool, wai
 const LATER = {
   'of an unknown type': { v: 1, type: 'call-postponed', callId: 'x', at: 1 },
   'of another version': { v: 2, type: 'run-went-on', at: 1 },
+  'with a decision of another type': {
+    v: 1,
+    type: 'decision-made',
+    callId: 'x',
+    interruptId: 'x',
+    decision: { type: 'delegate' },
+    resumed: true,
+    at: 1,
+  },
+  'with a question of another kind': {
+    v: 1,
+    type: 'call-interrupted',
+    callId: 'x',
+    interrupt: { id: 'x', kind: 'vote', payload: true },
+    at: 1,
+  },
+  'with another end of a deadline': {
+    v: 1,
+    type: 'call-interrupted',
+    callId: 'x',
+    interrupt: { id: 'x', kind: 'approval', payload: true, expiresAt: 1, onExpiry: 'escalate' },
+    at: 1,
+  },
+  'with a result of another type': { v: 1, type: 'call-settled', callId: 'x', result: { type: 'deferred' }, at: 1 },
 } as const;
 
 /** As a process of the later release appends it, inside this call if one is named. */
