@@ -45,6 +45,26 @@ export function decisionRefs(resume: Json): readonly string[] {
   return decidedParts(resume).map((part) => refsOf(part));
 }
 
+/**
+ * A resumption of the conversation that stands like this, without what was decided about calls that are over by now, or inside
+ * of such. Somebody else decided about what they were part of in the same moment.
+ */
+export function stillHeard(state: State, resume: Json): Json {
+  const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
+  return Object.fromEntries(
+    verbs.flatMap(([verb, parts]) => {
+      const heard = parts.filter((part) => isOpen(state, JSON.parse(refsOf(part as never))));
+      return heard.length > 0 ? [[verb, heard]] : [];
+    }),
+  );
+}
+
+function isOpen({ turn }: State, [ref, ...inner]: readonly string[]): boolean {
+  const call = turn?.calls.find((call) => call.ref === ref);
+  if (!call || call.phase.at === 'settled') return false;
+  return inner.length === 0 || isOpen(insideState(call), inner);
+}
+
 const NONE: ReadonlySet<string> = new Set();
 
 function decidedParts(resume: Json): readonly (ToolRequestPart | ToolResponsePart)[] {

@@ -3,7 +3,7 @@ import { type Call, goesOnInside, innerMessages, NO_STEPS, type State, type Turn
 import { InvariantError, UsageError } from './errors.ts';
 import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
 import { messagesOf } from './history.ts';
-import { insideState, waitingParts } from './inside.ts';
+import { insideState, stillHeard, waitingParts } from './inside.ts';
 import type { Json } from './json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './wire.ts';
@@ -129,7 +129,8 @@ function takeUp(call: Call): Partial<Call> {
   const { inside, decidedInside } = call;
   if (!inside || !decidedInside || decidedInside.later.length === 0) return {};
   const { now, later } = decidedInside;
-  const resume = mergeResumes(now === undefined || inside.begun ? later : [now, ...later]);
+  const resume = stillHeard(inside.state, mergeResumes(now === undefined || inside.begun ? later : [now, ...later]));
+  if (isNothing(resume)) return { decidedInside: { ...decidedInside, later: [] } };
   return goOnWith(call, innerMessages(call), resume);
 }
 
@@ -183,9 +184,11 @@ function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'cal
 /** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
 function waitInside({ decidedInside, ...call }: Call, interrupt: Interrupt, inner: readonly Message[]): Call {
   const { later = [] } = decidedInside ?? {};
-  if (later.length === 0) return { ...call, phase: { at: 'waiting', interrupt, inner } };
-  return goOnWith(call, inner, mergeResumes(later));
+  const resume = call.inside ? stillHeard(call.inside.state, mergeResumes(later)) : mergeResumes(later);
+  return isNothing(resume) ? { ...call, phase: { at: 'waiting', interrupt, inner } } : goOnWith(call, inner, resume);
 }
+
+const isNothing = (resume: Json): boolean => Object.keys(resume as object).length === 0;
 
 function goOnWith({ inside, ...call }: Call, inner: readonly Message[], resume: Json): Call {
   return {

@@ -9,6 +9,7 @@ import {
   call,
   type Define,
   EVERYWHERE,
+  justBefore,
   of,
   only,
   payTool,
@@ -325,5 +326,39 @@ test('a sub-agent that became a tool does not run as one, also where nothing ins
   await runs.decide(doubt.id, 'approve');
   await runs.settled();
   expect(only(await waiting(runs)).kind).toBe('unavailable');
+  expect(effects).toEqual([]);
+});
+
+test('what was decided inside a sub-agent just as that was rejected does not hold up whoever takes the run over', async () => {
+  const { open, takeOver, store, effects } = world();
+  const version =
+    (has: 'deputy' | 'no deputy'): Define =>
+    (ai, nth) => {
+      const pay = payTool(ai, effects);
+      const both = [call('pay', {}, 'one'), call('pay', {}, 'two')];
+      const deputy = ai.defineAgent({ name: 'deputy', description: '', tools: [pay], model: script([both]) });
+      const thinks = (turn: number) => (nth === 2 && turn === 1 ? STUCK : undefined);
+      const model = script([[ask('deputy')]], thinks);
+      const tools = has === 'deputy' ? [deputy] : [];
+      return above(ai, ai.defineAgent({ name: 'helper', description: '', tools, model }));
+    };
+  const one = open(version('deputy'));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const [first, second] = await waiting(one.runs);
+  const two = open(version('no deputy'));
+  await two.runs.decide(first?.id ?? '', 'approve');
+  await two.runs.settled();
+  const gone = only((await waiting(two.runs)).filter(({ tool }) => tool === 'deputy'));
+  const rejected = justBefore(
+    store,
+    (event) => event.type === 'call-went-on' && JSON.stringify(event).includes('"rejected"'),
+    () => one.runs.decide(second?.id ?? '', 'approve', { drive: false }),
+  );
+  await two.runs.decide(gone.id, 'reject');
+  await eventually(async () => expect(JSON.stringify(await store.read(id))).toContain('"rejected"'));
+  expect(rejected.came()).toBe(true);
+  const three = await takeOver(id, version('deputy'));
+  expect(await three.runs.get(id)).toMatchObject({ status: 'done', text: expect.stringContaining('was rejected') });
   expect(effects).toEqual([]);
 });
