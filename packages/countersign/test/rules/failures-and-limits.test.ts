@@ -271,6 +271,18 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(on.finishReason === 'stop' || only(on.interrupts).metadata?.interruptKind === 'unknown-outcome').toBe(true);
   });
 
+  test('a tool that hears the abort and fails at it is in doubt', async () => {
+    const controller = new AbortController();
+    const send = tool({ name: 'send', description: 'Sends.' }, async (_input, { signal }) => {
+      controller.abort();
+      signal.throwIfAborted();
+    });
+    const { ai } = scripted([calls({ name: 'send' }), 'done']);
+    const aborted = await ai.generate({ prompt: 'go', tools: [send], abortSignal: controller.signal });
+    const on = await ai.generate({ tools: [send], messages: travelled(aborted.messages) });
+    expect(only(on.interrupts).metadata?.interruptKind).toBe('unknown-outcome');
+  });
+
   test('questions that were asked before the abort are pending after it', async () => {
     const controller = new AbortController();
     const deaf = tool({ name: 'deaf', description: 'Deaf.', idempotent: true }, () =>

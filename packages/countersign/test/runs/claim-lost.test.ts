@@ -49,6 +49,32 @@ describe('a claim of a minute', () => {
     await runs.settled();
   });
 
+  test.each([true, false])('that is lost leaves in doubt what fails at that (gated: %s)', async (gated) => {
+    const kept = memoryStore();
+    const renew: Store['renew'] = async (runId, token) => {
+      await kept.release(runId, token);
+      return false;
+    };
+    const begun = Promise.withResolvers<void>();
+    const body: Body = (signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        begun.resolve();
+      });
+    const { clerk, runs } = bank(changedStore(kept, { renew }), body, { needsApproval: gated });
+    await clerk.start('Pay.', { runId: 'run' });
+    if (gated) await runs.decide((await runs.wait('run')).pending[0] ?? '', 'approve');
+    await begun.promise;
+    await pass(1);
+    await runs.settled();
+    const pays = vi.fn(async () => 'paid');
+    const other = bank(kept, pays, { needsApproval: gated });
+    await other.runs.drive('run');
+    await other.runs.settled();
+    expect((await other.runs.interrupts()).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+    expect(pays).not.toHaveBeenCalled();
+  });
+
   /** A run whose body waits, and whose renewals are answered or not. */
   async function renewing(answers: (asked: number) => boolean) {
     const kept = memoryStore();
