@@ -153,6 +153,7 @@ describe('a default that a new version adds to what was approved', () => {
     const next = deploy(withDefault(1_000));
     const after = await next.ai.generate({ messages, tools: [next.pay], resume: { approve: interrupts } });
     expect(JSON.stringify(after.messages)).toContain('does not take what was approved any more');
+    expect(after.interrupts).toEqual([]);
     expect(paid).toEqual([]);
   });
 });
@@ -253,6 +254,21 @@ test('a schema that does not take what it makes reads the input again, as it is'
   await runs.decide(card.id, 'approve');
   await runs.settled();
   expect(paid).toEqual([{ amount: 12 }]);
+});
+
+test.each([false, true])('so it does where its gate sees no need to ask (in doubt: %s)', async (inDoubt) => {
+  const { deploy, paid, lapse } = versions({ amount: '12' });
+  const schema = z.object({ amount: z.string().transform(Number) });
+  const config = { needsApproval: () => false, idempotent: true };
+  const { clerk, runs } = deploy(schema, config, () => (inDoubt ? new Promise(() => undefined) : 'paid'));
+  await clerk.start('Pay.', { runId: 'run' });
+  await eventually(() => expect(paid).toEqual([{ amount: 12 }]));
+  if (!inDoubt) return expect(await runs.wait('run')).toMatchObject({ status: 'done' });
+  lapse();
+  const next = deploy(schema, config);
+  await next.runs.drive('run');
+  expect(await next.runs.wait('run')).toMatchObject({ status: 'done' });
+  expect(paid).toEqual([{ amount: 12 }, { amount: 12 }]);
 });
 
 test('null, where that is what the schema makes of the input, is on the card and runs', async () => {
@@ -558,6 +574,25 @@ describe('a call in doubt', () => {
     await next.runs.settled();
     expect(paid).toHaveLength(2);
     expect(paid).toEqual(seen);
+  });
+
+  test.each<[string, Partial<ToolConfig>]>([
+    ['may run again', { idempotent: true }],
+    ['was not found', { verify: () => undefined, settlesWithin: 1 }],
+  ])('that %s is asked about where it needs approval by now, which nobody gave', async (_why, config) => {
+    const { deploy, paid, lapse } = versions({ to: 'ann' });
+    const old = deploy(withDefault(10), { ...config, needsApproval: false }, () => new Promise(() => undefined));
+    await old.clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(paid).toHaveLength(1));
+    lapse();
+    const next = deploy(withDefault(10), config);
+    await next.runs.drive('run');
+    await next.runs.settled();
+    expect(await cardOf(next)).toMatchObject({
+      kind: 'unknown-outcome',
+      payload: { message: expect.stringContaining('needs approval by now') },
+    });
+    expect(paid).toHaveLength(1);
   });
 
   test('that nobody had to approve shows what would run, and runs with that', async () => {
