@@ -188,6 +188,8 @@ test.each([
   mayReturn.resolve();
   await Promise.all([one.runs.settled(), two.runs.settled()]);
   expect(await results()).toEqual([{ type: 'output', output: 'late' }]);
+  // What was looked up is not what a body came to.
+  expect((await two.runs.recorded('run')).map(({ type }) => type)).not.toContain('call-ended-late');
   expect(paid).toEqual([]);
   expect((await two.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
