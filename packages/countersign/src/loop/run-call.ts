@@ -105,7 +105,6 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
   }
-  if (wasOvertaken(run, call)) return;
   const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
   pause(run, driver, known, call, 'unknown-outcome', { message }, keptOf(call), bound);
 }
