@@ -97,7 +97,9 @@ test('one that is asynchronous and fails hurts nobody, and ends no process', asy
   const unhandled: unknown[] = [];
   const hear = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', hear);
-  const fail = async (): Promise<void> => {
+  const heard: string[] = [];
+  const fail = async ({ type }: { readonly type: string }): Promise<void> => {
+    heard.push(type);
     throw new Error('The listener is broken.');
   };
   const { clerk, runs } = bank(fail);
@@ -109,6 +111,8 @@ test('one that is asynchronous and fails hurts nobody, and ends no process', asy
   await new Promise(setImmediate);
   process.off('unhandledRejection', hear);
   expect(unhandled).toEqual([]);
+  // It is not called again.
+  expect(heard).not.toContain('call-settled');
 });
 
 test('one that throws keeps nothing from the stream', async () => {
