@@ -200,6 +200,13 @@ describe('a body that fails with an error of a conversation of its own', () => {
     expect(outputs(done.messages)).toEqual([expect.stringContaining('The tool asks failed: No.')]);
   });
 
+  test('in which nothing waits any more, is told to the model', async () => {
+    const messages = [{ role: 'user', content: [{ text: 'x' }] }] as const;
+    const { deciding } = await decided(new ConflictError('already-decided', { messages }, 'No.'));
+    const done = await deciding;
+    expect(outputs(done.messages)).toEqual([expect.stringContaining('The tool asks failed: No.')]);
+  });
+
   test('that nobody has decided on, is told to the model', async () => {
     const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
     const talks = tool({ name: 'talks', description: '' }, async () => {
