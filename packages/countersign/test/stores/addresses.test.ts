@@ -25,6 +25,7 @@ test.each([
     'PostgreSQL with a schema that is cut off',
     () => postgresStore({ url: 'postgres:///runs', schema: 'ä'.repeat(32) }),
   ],
+  ['PostgreSQL with a schema that ends too soon', () => postgresStore({ url: 'postgres:///runs', schema: 'a\0b' })],
   ['PostgreSQL of a pool with a misspelt schema', () => postgresStore({ pool: { query }, Schema: 'mine' } as never)],
   ['PostgreSQL of two places', () => postgresStore({ pool: { query }, url: 'postgres:///runs' })],
   ['PostgreSQL of two sizes', () => postgresStore({ pool: { query }, poolMax: 5 } as never)],
@@ -46,6 +47,10 @@ test.each([
   '/run/postgresql runs',
 ])('%s is an address', async (url) => {
   await postgresStore(url).close();
+});
+
+test('a schema of 63 bytes is a name', async () => {
+  await postgresStore({ url: 'postgres:///runs', schema: 'a'.repeat(63) }).close();
 });
 
 test.each([
