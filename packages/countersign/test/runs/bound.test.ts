@@ -271,6 +271,20 @@ test.each([false, true])('so it does where its gate sees no need to ask (in doub
   expect(paid).toEqual([{ amount: 12 }, { amount: 12 }]);
 });
 
+test('what a gate let pass does not run as something else that the schema makes of it next', async () => {
+  const { deploy, paid } = versions({ amount: 5 });
+  let isSeen = false;
+  const schema = z.object({ amount: z.number().transform((amount) => (isSeen ? 100 * amount : amount)) });
+  const needsApproval = ({ amount }: { readonly amount: number }) => {
+    isSeen = true;
+    return amount > 10;
+  };
+  const { runs, clerk } = deploy(schema, { needsApproval });
+  await clerk.start('Pay.', { runId: 'run' });
+  expect(await runs.wait('run')).toMatchObject({ status: 'done' });
+  expect(paid).toEqual([]);
+});
+
 test('null, where that is what the schema makes of the input, is on the card and runs', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const { runs, clerk, ...rest } = deploy(
