@@ -77,6 +77,14 @@ describe('rule 10: mistakes are results', () => {
     expect(only(results(done.messages)).metadata?.outcome).toBe('error');
   });
 
+  test('what a question wants to show beside its input, and is not JSON, is told to the model', async () => {
+    const ask = interrupt({ name: 'ask', description: 'Asks.', requestMetadata: () => ({ amount: 10n }) as never });
+    const { ai } = scripted([calls({ name: 'ask' }), 'done']);
+    const done = await ai.generate({ prompt: 'go', tools: [ask] });
+    expect(done.interrupts).toEqual([]);
+    expect(outputs(done.messages)).toEqual([expect.stringContaining('The requestMetadata of ask is not JSON')]);
+  });
+
   test('an input with a __proto__ key is told to the model, and the tool does not run', async () => {
     const log: string[] = [];
     const open = tool({ name: 'open', description: 'Open.' }, () => {
