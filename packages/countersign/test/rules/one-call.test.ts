@@ -142,6 +142,14 @@ test('messages that a body shows with its question are not taken for a conversat
   expect(metadata?.interrupt).toHaveProperty('messages');
 });
 
+test('a question that only looks like a paused response is put as it is', async () => {
+  const payload = { finishReason: 'interrupted', messages: 'none' };
+  const shows = tool({ name: 'shows', description: '' }, (_input, { interrupt }) => interrupt(payload));
+  const { ai } = scripted([calls({ name: 'shows' })]);
+  const paused = await ai.generate({ prompt: 'go', tools: [shows] });
+  expect(only(paused.interrupts).metadata?.interrupt).toEqual(payload);
+});
+
 test('a gate that takes long is told when it need not go on', async () => {
   const leaving = new AbortController();
   const told = vi.fn();
