@@ -23,6 +23,7 @@ const FOREIGN = [
   { origin: 'http://localhost' },
   { 'sec-fetch-site': 'cross-site' },
   { 'sec-fetch-site': 'same-site' },
+  { 'sec-fetch-site': 'none' },
   {},
 ];
 
@@ -55,6 +56,20 @@ test('a decision with the cookie of somebody, from anywhere but this server, is 
   expect(target.paid).toEqual([]);
   expect((await own('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
   expect((await own('POST', path, { decision: { type: 'approve' } })).status).toBe(200);
+});
+
+test('so is one of somebody whom a hook knows, as by a cookie of another program, where a browser tells of it', async () => {
+  const target = await startServer({ identify: () => ({ id: 'ann' }) });
+  const ask = asking(target.url, {});
+  const begins = (headers: Record<string, string>) =>
+    ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }, headers);
+  for (const headers of FOREIGN) {
+    // No browser has sent what tells nothing, or that its user has typed it.
+    const isTold = 'origin' in headers || /-site$/.test(headers['sec-fetch-site'] ?? '');
+    const { status } = await begins(headers as Record<string, string>);
+    expect(status, JSON.stringify(headers)).toBe(isTold ? 403 : 201);
+  }
+  expect((await begins({ origin: target.url })).status).toBe(201);
 });
 
 test('a form of another site cannot post, even where no origin is told: it cannot send JSON', async () => {
