@@ -48,7 +48,7 @@ export type Issue = { readonly path: readonly string[]; readonly message: string
 export type Schema = {
   /** As a model is told of it. */
   readonly json: () => JsonSchema;
-  /** Synchronous unless the schema itself is not. */
+  /** Synchronous unless the schema itself is not, or is of zod 3. */
   readonly validate: (value: unknown) => Validation | Promise<Validation>;
 };
 
@@ -106,23 +106,25 @@ type ZodSchema = {
 };
 
 /**
- * What zod 4 makes of the value; undefined where it is to be asked as any other, also for the words of what does not fit. Asked
+ * What zod makes of the value; undefined where it is to be asked as any other, also for the words of what does not fit. Asked
  * so, it tries first without waiting, and drops the promises that it meets: should one of them reject, as a look-up that
- * fails, Node ends the process. Told from the start that it may wait, it still says at once what needs no waiting.
+ * fails, Node ends the process. Told from the start that it may wait, zod 4 still says at once what needs no waiting; zod 3
+ * waits for everything.
  */
 function zodResult(
   schema: ZodSchema & StandardSchema,
   value: unknown,
 ): StandardResult<unknown> | Promise<StandardResult<unknown>> | undefined {
   const { _zod, safeParseAsync } = schema;
-  if (!_zod?.run || !safeParseAsync) return undefined;
-  const parsed = _zod.run({ value, issues: [] }, { async: true });
-  if (!('then' in parsed)) return parsed.issues.length === 0 ? { value: parsed.value } : undefined;
-  return parsed.then(async ({ value: made, issues }) => {
-    if (issues.length === 0) return { value: made };
+  if (!safeParseAsync || schema['~standard'].vendor !== 'zod') return undefined;
+  const whole = async (): Promise<StandardResult<unknown>> => {
     const { data, error } = await safeParseAsync.call(schema, value);
     return error ?? { value: data };
-  });
+  };
+  if (!_zod?.run) return whole();
+  const parsed = _zod.run({ value, issues: [] }, { async: true });
+  if (!('then' in parsed)) return parsed.issues.length === 0 ? { value: parsed.value } : undefined;
+  return parsed.then(({ value: made, issues }) => (issues.length === 0 ? { value: made } : whole()));
 }
 
 function validation(result: StandardResult<unknown>): Validation {
