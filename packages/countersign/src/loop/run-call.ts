@@ -193,7 +193,7 @@ async function runBody(run: Run, driver: Driver, tool: ToolDefinition, due: Call
     const [forgotten] = unbegun;
     if (asked) await pauseInBody(run, driver, tool, call, given, asked);
     else if (forgotten !== undefined) threw(run, driver, tool, call, new NotAwaited(forgotten));
-    else settle(run, call, await outputResult(tool, call, output));
+    else settle(run, call, await ranResult(tool, call, output));
   } catch (thrown) {
     const error = readableError(thrown);
     const asked = memory.first() ?? (error instanceof InterruptSignal ? { payload: error.payload } : undefined);
@@ -277,6 +277,13 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text
 
 const MAY_HAVE_ACTED =
   ' It may have taken effect all the same: do not assume that it did not, and do not repeat it without saying so.';
+
+/** The body has returned: that its output cannot be checked does not undo what it did. */
+function ranResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
+  return outputResult(tool, call, output).catch((error: unknown) =>
+    ranBut(call, `its output could not be checked, as its schema threw: ${messageOf(error)}`),
+  );
+}
 
 async function outputResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
   const checking = tool.output.validate(output);

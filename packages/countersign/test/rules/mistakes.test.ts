@@ -225,6 +225,18 @@ describe('rule 10: mistakes are results', () => {
     expect(outputs(done.messages)[0]).toMatch(/ran, but/);
   });
 
+  test.each([
+    ['throws', () => fail('The list is away')],
+    ['rejects', async () => fail('The list is away')],
+  ])('an output whose schema %s: the model is told that the tool ran', async (_how, check) => {
+    const odd = tool({ name: 'odd', description: 'Odd.', outputSchema: z.string().refine(check) }, () => 'text');
+    const { ai } = scripted([calls({ name: 'odd' }), 'done']);
+    const done = await ai.generate({ prompt: 'go', tools: [odd] });
+    expect(outputs(done.messages)[0]).toBe(
+      'The tool odd ran, but its output could not be checked, as its schema threw: The list is away. Its effect has taken place.',
+    );
+  });
+
   test('onToolError throw: the error has the cause and the messages, and going on runs nothing again', async () => {
     const log: string[] = [];
     const cause = new Error('broken');
