@@ -35,7 +35,7 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
   const started = callOf(known, result.callId);
   const call = callOf(now, result.callId);
   if (!started || !call) return false;
-  if (result.type === 'call-settled') return isSameTry(started, call);
+  if (result.type === 'call-settled') return isSameTry(started, call, result.result);
   const [inside] = result.inside as readonly LateResult[];
   const awaited = inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
   if (awaited === false || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'inside')) return awaited;
@@ -154,14 +154,23 @@ function isSameResult(one: Result, other: Result): boolean {
   return one.type === other.type && one.text === other.text;
 }
 
-/** The call still stands where it was started, or in doubt about that start; nobody has ordered another try since. */
-function isSameTry(started: Call, now: Call): boolean {
+/**
+ * The call still stands where it was started, or in doubt about that start; or a person said to run it once more, just as it
+ * was, and that has not begun: that it has happened is better than a second time.
+ */
+function isSameTry(started: Call, now: Call, result: Result): boolean {
   // Who has not started it knows nothing of it, and another try since is not theirs to settle.
   if (started.phase.at !== 'started' || started.starts !== now.starts) return false;
   // Whoever took the run over goes on inside, from what is on record, and comes to an end of its own.
   if (started.phase.inside) return false;
   if (now.phase.at === 'started') return now.pauses === started.pauses;
-  return (
-    now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome' && now.pauses === started.pauses + 1
-  );
+  if (now.phase.at === 'settled') return false;
+  const isInDoubt = now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome';
+  return isInDoubt ? now.pauses === started.pauses + 1 : result.type === 'output' && isSameOrder(started, now);
+}
+
+/** What would run is what did. */
+function isSameOrder(one: Call, other: Call): boolean {
+  const orderOf = ({ input, runsWith = input, resumed }: Call) => ({ input, runsWith, resumed });
+  return sameJson(orderOf(one), orderOf(other));
 }

@@ -419,6 +419,96 @@ describe('a result that comes after its doubt was settled', () => {
   });
 });
 
+describe('a result that comes after a person said to run it again, and before that', () => {
+  const CLEARED = { type: 'approve' } as const;
+
+  /** The first process is stuck in an approved payment, and the second one has asked about it. The third has no such tool. */
+  async function inDoubt() {
+    holdSteadyClock();
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const store = memoryStore({ now: clock });
+    const stuck = Promise.withResolvers<() => unknown>();
+    const begun = Promise.withResolvers<void>();
+    const paid: unknown[] = [];
+    const open = (body: (input: unknown) => unknown, hasTool: boolean) => {
+      const model = scriptedModel(({ messages }) =>
+        messages.some(({ role }) => role === 'tool')
+          ? 'Done.'
+          : { calls: [{ name: 'pay', ref: 'a', input: { to: 'x' } }] },
+      );
+      const ai = countersign({ model, store, clock, leaseMs: LEASE_MS, retry: false });
+      const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, body as () => never);
+      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: hasTool ? [pay] : [] }) };
+    };
+    const one = open(async () => {
+      begun.resolve();
+      return (await stuck.promise)();
+    }, true);
+    await one.clerk.start('Pay.', { runId: 'run' });
+    const [asked = ''] = (await one.runs.wait('run')).pending;
+    await one.runs.decide(asked, 'approve');
+    await begun.promise;
+    now += 2 * LEASE_MS;
+    const two = open((input) => {
+      paid.push(input);
+      return 'paid again';
+    }, true);
+    const three = open(() => undefined, false);
+    await two.runs.drive('run');
+    const [doubt = ''] = (await two.runs.wait('run')).pending;
+    const wake = async (end: () => unknown) => {
+      stuck.resolve(end);
+      await eventually(async () => expect(JSON.stringify(await store.read('run'))).toMatch(/ended-late|call-settled/));
+      await one.runs.settled();
+    };
+    const facts = async () => {
+      const events = await two.runs.recorded('run');
+      return events.flatMap((event) => ('result' in event ? [[event.type, event.result]] : []));
+    };
+    return { two, three, doubt, wake, facts, paid };
+  }
+
+  test('is taken, and it does not run again', async () => {
+    const { two, doubt, wake, facts, paid } = await inDoubt();
+    await two.runs.decide(doubt, CLEARED, { by: 'ann', drive: false });
+    await wake(() => 0);
+    await two.runs.drive('run');
+    expect(await two.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+    expect(await facts()).toEqual([['call-settled', { type: 'output', output: 0 }]]);
+    expect(paid).toEqual([]);
+    expect(await two.runs.interrupt(doubt)).toMatchObject({ settlement: { by: 'ann' } });
+    expect(await two.runs.verify('run')).toMatchObject({ ok: true });
+  });
+
+  test('is taken also while it waits for its tool, and nobody is asked any more', async () => {
+    const { two, three, doubt, wake, facts } = await inDoubt();
+    await two.runs.decide(doubt, CLEARED, { drive: false });
+    await three.runs.drive('run');
+    await three.runs.settled();
+    expect((await two.runs.interrupts()).items).toMatchObject([{ kind: 'unavailable' }]);
+    await wake(() => 'paid');
+    expect(await two.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+    expect((await two.runs.interrupts()).items).toEqual([]);
+    expect(await facts()).toEqual([['call-settled', { type: 'output', output: 'paid' }]]);
+    expect(await two.runs.verify('run')).toMatchObject({ ok: true });
+  });
+
+  test.each<[string, { readonly type: 'approve'; readonly edit?: { readonly to: string } }, () => unknown]>([
+    ['with another input', { ...CLEARED, edit: { to: 'y' } }, () => 'paid'],
+    ['and it did not happen', CLEARED, () => Promise.reject(new NotPerformed('no account'))],
+    ['and it failed', CLEARED, () => Promise.reject(new Error('socket hang up'))],
+  ])('is only put on record: %s', async (_what, decision, end) => {
+    const { two, doubt, wake, facts, paid } = await inDoubt();
+    await two.runs.decide(doubt, decision, { drive: false });
+    await wake(end);
+    await two.runs.drive('run');
+    expect(await two.runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
+    expect((await facts()).map(([type]) => type)).toEqual(['call-ended-late', 'call-settled']);
+    expect(paid).toEqual([{ to: decision.edit?.to ?? 'x' }]);
+  });
+});
+
 describe('a result that a store was away for, for longer than a write is tried', () => {
   /** A payment that is done while the store is away, and a journal that has given up. */
   async function givenUp() {
