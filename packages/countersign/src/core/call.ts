@@ -43,6 +43,8 @@ export type Call = CallIds & {
   readonly pauses: number;
   /** How often its body was started. */
   readonly starts?: number;
+  /** What a start of its body came to that was given up by then. It settles nothing. */
+  readonly endedLate?: Result;
   /** The last interrupt that was decided, and how. */
   readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
   /**

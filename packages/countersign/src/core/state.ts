@@ -1,5 +1,5 @@
 // The state of a run, and how each event changes it.
-import { type Call, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
+import { type Call, callOf, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
 import { messagesOf } from './history.ts';
@@ -50,6 +50,7 @@ export function fold(state: State, event: RunEvent): State {
         changeCall(state, event.callId, (call) => ({ ...call, phase: { at: 'settled', result: event.result } })),
       );
     case 'call-ended-late':
+      return endLate(state, event, event.path ?? []);
     case 'run-failed':
     case 'run-went-on':
       return state;
@@ -164,6 +165,17 @@ function heldInside({ inside, ...call }: Call): Call {
   const isUseless = reply && !state.turn && state.history.last?.role === 'model';
   const history = isUseless ? state.history.withoutLast() : state.history;
   return { ...call, inside: { ...inside, state: { ...state, history } } };
+}
+
+/** Whoever is asked about the call next is told. */
+function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, path: readonly string[]): State {
+  const [outer, ...inner] = path;
+  const callId = outer ?? late.callId;
+  if (!callOf(state, callId)) return state;
+  return changeCall(state, callId, (call) => {
+    if (outer === undefined) return { ...call, endedLate: late.result };
+    return call.inside ? { ...call, inside: { ...call.inside, state: endLate(call.inside.state, late, inner) } } : call;
+  });
 }
 
 function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {

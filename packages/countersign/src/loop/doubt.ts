@@ -1,4 +1,4 @@
-// Whether a call that was started and has no result may be run again without asking anybody.
+// Whether a call that was started and has no result may be run again without asking anybody, and what those are told who are.
 import type { Call } from '../core/call.ts';
 import { isUnasked } from './changed.ts';
 import { validInput } from './reading.ts';
@@ -18,6 +18,16 @@ export function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, {
   if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
   return phase.since !== undefined && clock() - phase.since > settlesWithin;
 }
+
+/** For a card: what a start came to that was given up. It may be long. */
+export function toldLate({ endedLate }: Call): string {
+  if (!endedLate) return '';
+  const result = endedLate.type === 'output' ? JSON.stringify(endedLate.output) : endedLate.text;
+  const shown = result.length > MOST_TOLD ? `${result.slice(0, MOST_TOLD)}…` : result;
+  return ` An earlier start of it has ended by now: ${shown}`;
+}
+
+const MOST_TOLD = 500;
 
 /**
  * Whoever was let run may run again. Where nobody was asked, as there was no gate yet or it said no need, it is asked, with

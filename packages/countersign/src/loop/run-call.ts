@@ -8,7 +8,7 @@ import { copyOf, isObject, type Json, type JsonCheck, sameJson, toJson } from '.
 import type { Message } from '../core/message.ts';
 import { askOptionsOf, askProblem, unreadOption } from './ask-options.ts';
 import { changedKind, isUnasked } from './changed.ts';
-import { hasSettled, isHarmless, passesGate } from './doubt.ts';
+import { hasSettled, isHarmless, passesGate, toldLate } from './doubt.ts';
 import { approvalContext, bodyContext, insideOf } from './given.ts';
 import { type Bound, boundTo, runsWithOf, validInput } from './reading.ts';
 import type { Driver, Run } from './run.ts';
@@ -62,7 +62,7 @@ function unavailable(
   message: string,
   shown?: Bound,
 ): void {
-  pause(run, driver, tool, call, 'unavailable', { message }, keptOf(call), shown);
+  pause(run, driver, tool, call, 'unavailable', { message: `${message}${toldLate(call)}` }, keptOf(call), shown);
 }
 
 /** Whoever looks for what is urgent finds it also when it is asked about again. */
@@ -105,7 +105,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
   } catch (error) {
     found = ` Looking it up failed: ${messageOf(error)}.`;
   }
-  const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}`;
+  const message = `This call of ${call.name} was started, and nobody knows how it ended.${found}${toldLate(call)}`;
   pause(run, driver, known, call, 'unknown-outcome', { message }, keptOf(call), bound);
 }
 

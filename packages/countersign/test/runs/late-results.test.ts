@@ -509,6 +509,35 @@ describe('a result that comes after a person said to run it again, and before th
   });
 });
 
+test('who is asked about another start is told what an earlier one came to', async () => {
+  holdSteadyClock();
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const first = Promise.withResolvers<string>();
+  const open = opener(clock, () => (started++ === 0 ? first.promise : new Promise<never>(() => undefined)));
+  let started = 0;
+  const [one, two, three] = [open(store, LEASE_MS), open(store, LEASE_MS), open(store, LEASE_MS)];
+  const asked = async ({ runs }: typeof one) => {
+    now += 2 * LEASE_MS;
+    await runs.drive('run');
+    await runs.wait('run');
+    return (await runs.interrupts()).items[0];
+  };
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await eventually(() => expect(started).toBe(1));
+  const doubt = await asked(two);
+  expect(doubt?.payload).toEqual({ message: 'This call of pay was started, and nobody knows how it ended.' });
+  await two.runs.decide(doubt?.id ?? '', 'approve');
+  await eventually(() => expect(started).toBe(2));
+  first.resolve('paid');
+  await eventually(async () => expect(JSON.stringify(await store.read('run'))).toContain('call-ended-late'));
+  expect((await asked(three))?.payload).toEqual({
+    message:
+      'This call of pay was started, and nobody knows how it ended. An earlier start of it has ended by now: "paid"',
+  });
+});
+
 describe('a result that a store was away for, for longer than a write is tried', () => {
   /** A payment that is done while the store is away, and a journal that has given up. */
   async function givenUp() {
