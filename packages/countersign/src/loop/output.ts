@@ -1,5 +1,5 @@
 // Structured output: the final reply, read as JSON and held against the schema.
-import { ProviderError } from '../core/errors.ts';
+import { CountersignError, messageOf, ProviderError } from '../core/errors.ts';
 import { type Message, textOf } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { Schema } from './schema.ts';
@@ -15,16 +15,31 @@ export async function readOutput(
   if (!schema || !finished) return null;
   const text = textOf(last.content);
   const parsed = parse(text);
-  const checked =
-    'problem' in parsed ? { ok: false as const, problems: [parsed.problem] } : await schema.validate(parsed.value);
+  const checked = 'problem' in parsed ? misfit(parsed.problem) : await check(schema, parsed.value);
   if (checked.ok) return checked.value;
   throw new ProviderError(
     'invalid-output',
     { messages: messages(), problems: checked.problems, text: text.slice(0, 500) },
     `The final reply does not fit the output schema: ${checked.problems.join('; ')}.`,
-    { retryable: true },
+    { retryable: true, cause: checked.cause },
   );
 }
+
+/** A schema that throws, as one that looks something up may, loses nothing of what was done before. */
+async function check(schema: Schema, value: unknown): Promise<Checked> {
+  try {
+    return await schema.validate(value);
+  } catch (cause) {
+    if (cause instanceof CountersignError) throw cause;
+    return misfit(`it could not be checked, as the schema threw: ${messageOf(cause)}`, cause);
+  }
+}
+
+type Checked =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly cause?: unknown };
+
+const misfit = (problem: string, cause?: unknown): Checked => ({ ok: false, problems: [problem], cause });
 
 /** Some models wrap JSON in a fence although they were asked for JSON alone. */
 const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;

@@ -10,6 +10,7 @@ import {
   restart,
   tool,
   UsageError,
+  z,
 } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -108,6 +109,19 @@ describe('rule 13: a model call that fails loses nothing', () => {
     expect(JSON.stringify(messagesOf(error))).toContain('no JSON');
     const done = await ai.generate({ messages: travelled(messagesOf(error)), prompt: 'JSON, please', output });
     expect(done.output).toEqual({ n: 1 });
+  });
+
+  test('an output schema that throws loses nothing, either', async () => {
+    const log: string[] = [];
+    const { ai } = scripted([calls({ name: 'pay', input: { amount: 1 } }), '"fine"']);
+    const check = async () => Promise.reject(new Error('The list is away'));
+    const schema = z.string().refine(check);
+    const tools = [payTool(log, { needsApproval: false })];
+    const error = await failureOf(ai.generate({ prompt: 'go', tools, output: { schema } }));
+    expect(error).toMatchObject({ code: 'invalid-output', cause: { message: 'The list is away' } });
+    expect(error.message).toContain('it could not be checked, as the schema threw: The list is away');
+    expect(error.messages?.at(-1)?.content).toEqual([{ text: '"fine"' }]);
+    expect(log).toHaveLength(1);
   });
 
   test.each(['blocked', 'error', 'cut-off'] as const)(
