@@ -8,6 +8,7 @@ import { digestOf, type PendingCard, willRun } from '../runs/card.ts';
 import type { DecisionInput, Settlement } from '../runs/decision.ts';
 import type { RunInterrupt } from '../runs/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
+import { toolCallIdAt } from './ui-message.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
@@ -20,7 +21,7 @@ export function cardOf(key: string, pending: PendingCard, at: number | undefined
   const allows = allowsOf(kind);
   return {
     id: key,
-    toolCallId: [...path, ref].join('/'),
+    toolCallId: toolCallIdAt(path, ref),
     tool: pending.tool,
     kind: kind === 'inside' ? 'interrupt' : kind,
     status: 'pending',

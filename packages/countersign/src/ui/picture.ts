@@ -20,6 +20,7 @@ import {
   type ToolPiece,
   toolPiece,
 } from './piece.ts';
+import { toolCallIdAt } from './ui-message.ts';
 
 export type PictureOptions = {
   readonly chatId: string;
@@ -44,8 +45,8 @@ export class Picture {
   readonly changed = new Map<Piece, number>();
   readonly #options: PictureOptions;
   readonly #tools = new Map<string, ToolPiece>();
-  /** The `ref` of each call, under which the browser knows it. */
-  readonly #refs = new Map<string, string>();
+  /** The id under which the browser knows each call. */
+  readonly #ids = new Map<string, string>();
   readonly #decisions = new Map<string, RunEvent>();
   /** The cards of which nobody knows yet whether they may be decided. */
   readonly #asked = new Map<string, ToolPiece>();
@@ -88,8 +89,9 @@ export class Picture {
       else if (message.role === 'tool')
         for (const part of message.content) if ('toolResponse' in part) this.#answered(part);
     for (const call of this.#state.turn?.calls ?? []) {
-      this.#refs.set(call.id, call.ref);
-      const piece = this.#tools.get(call.ref);
+      const id = toolCallIdAt([], call.ref);
+      this.#ids.set(call.id, id);
+      const piece = this.#tools.get(id);
       if (piece && call.phase.at === 'settled') this.#change(piece, { at: endOf(piece, call.phase.result) });
     }
     for (const [key, card] of pendingCards(this.#options.chatId, this.#state)) this.#ask(key, card, undefined);
@@ -102,7 +104,7 @@ export class Picture {
     this.#seq += 1;
     if (event.type === 'user-spoke') this.#hear(event.messages);
     if (event.type === 'model-replied') {
-      for (const { id, ref } of event.calls) this.#refs.set(id, ref);
+      for (const { id, ref } of event.calls) this.#ids.set(id, toolCallIdAt([], ref));
       this.#reply(event.content);
     }
     // A refusal and an answer are said first, and end the waiting with the result that follows.
@@ -111,7 +113,7 @@ export class Picture {
     for (const [key, card] of before) if (!after.has(key)) this.#decided(key, card, event);
     for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
     if (event.type === 'decision-made' || event.type === 'call-settled') this.#follow(event);
-    for (const { callId, result } of settledInside(event)) this.#end(this.#refs.get(callId), result);
+    for (const { callId, result } of settledInside(event)) this.#end(this.#ids.get(callId), result);
   }
 
   /** A piece of a reply that is being said. */
@@ -128,7 +130,8 @@ export class Picture {
     // An id that was used before is replaced by one of ours, which only the record tells.
     if (this.#state.refs.has(chunk.ref)) return;
     this.#close(step);
-    const piece = this.#tools.get(chunk.ref) ?? this.#add(toolPiece(chunk.ref, chunk.name, null, 'input-streaming'));
+    const id = toolCallIdAt([], chunk.ref);
+    const piece = this.#tools.get(id) ?? this.#add(toolPiece(id, chunk.name, null, 'input-streaming'));
     piece.inputText += chunk.delta;
     this.#note(piece);
   }
@@ -210,7 +213,8 @@ export class Picture {
       else if (isToolRequest(part)) {
         const { ref, name, input } = part.toolRequest;
         this.#close(step);
-        const piece = this.#tools.get(ref) ?? this.#add(toolPiece(ref, name, input, 'input'), step);
+        const id = toolCallIdAt([], ref);
+        const piece = this.#tools.get(id) ?? this.#add(toolPiece(id, name, input, 'input'), step);
         this.#change(piece, { input, at: { state: 'input' } });
       }
     }
@@ -229,7 +233,7 @@ export class Picture {
     piece.cards.set(key, card);
     this.#asked.set(key, piece);
     const { callId } = pending.part.metadata ?? {};
-    if (typeof callId === 'string') this.#refs.set(callId, toolCallId);
+    if (typeof callId === 'string') this.#ids.set(callId, toolCallId);
     const isQuestion = pending.kind === 'question';
     this.#change(piece, {
       input,
@@ -273,7 +277,7 @@ export class Picture {
   }
 
   #follow(event: RunEvent & { type: 'decision-made' | 'call-settled' }): void {
-    const piece = this.#tools.get(this.#refs.get(event.callId) ?? '');
+    const piece = this.#tools.get(this.#ids.get(event.callId) ?? '');
     if (!piece) return;
     if (event.type === 'call-settled') return this.#end(piece.id, event.result);
     const call = callOf(this.#state, event.callId);
@@ -283,7 +287,7 @@ export class Picture {
   }
 
   #answered({ toolResponse, metadata }: ToolResponsePart): void {
-    const piece = this.#tools.get(toolResponse.ref);
+    const piece = this.#tools.get(toolCallIdAt([], toolResponse.ref));
     if (!piece) return;
     const outcome = metadata?.outcome;
     const output = toolResponse.output as Json;

@@ -5,7 +5,7 @@ import type { PendingCard } from '../runs/card.ts';
 import type { Problem } from './card.ts';
 import type { Post, PostedDecision, PostedPart } from './post.ts';
 import { APPROVAL } from './recipe.ts';
-import { shownQuestions } from './ui-message.ts';
+import { shownQuestions, toolCallIdAt } from './ui-message.ts';
 
 type Pending = ReadonlyMap<string, PendingCard>;
 
@@ -66,7 +66,7 @@ function findCard(
 export function toolCallIdOf({ part }: PendingCard): string {
   const path: unknown = part.metadata?.path;
   const outer = Array.isArray(path) ? path : [];
-  return [...outer, part.toolRequest.ref].join('/');
+  return toolCallIdAt(outer, part.toolRequest.ref);
 }
 
 type Read = { readonly decision: PostedDecision['decision'] } | { readonly problem: string };

@@ -28,6 +28,14 @@ export type ChatDataParts = {
   end: { readonly finishReason: string };
 };
 
+/**
+ * The id of a tool part in the browser: the refs of the calls that lead to it, and its own. Refs come from models and may
+ * have a slash of their own, which must not make two calls one.
+ */
+export function toolCallIdAt(path: readonly string[], ref: string): string {
+  return [...path, ref].map((step) => step.replace(/[%/]/g, encodeURIComponent)).join('/');
+}
+
 /** The questions of this call that a message shows, in the order in which they were asked. */
 export function shownQuestions(parts: readonly ChatPart[], toolCallId: string): readonly string[] {
   return parts.flatMap(({ type, data }) =>

@@ -1,6 +1,7 @@
 // Attacks on the chat route: each a real HTTP request, each blocked or without effect. The ledger is what counts.
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { APPROVAL } from '../../src/ui/recipe.ts';
 import { createClient } from './client.ts';
 import { get, post, SECRET, serveChat, types } from './server.ts';
 
@@ -39,6 +40,27 @@ for (const stored of [true, false])
       const answer = await post(url, { id: 'chat-1', messages: [SAY, assistant] });
       expect(answer.status).toBe(stored ? 404 : 403);
       expect(ledger).toEqual([]);
+    });
+
+    test('a ref with a slash in it is not taken for a call inside another', async () => {
+      const pay = (amount: number, ref: string) => ({ name: 'transfer', ref, input: { to: ref, amount } });
+      const script = [
+        { calls: [pay(900, 'a/b'), pay(800, 'a%2Fb'), { name: 'sub', ref: 'a', input: { prompt: 'Pay.' } }] },
+        { calls: [pay(200, 'b')] },
+        'Paid.',
+        'Paid.',
+      ];
+      const { url, ledger, client } = await pending(script);
+      const asked = client.tools.filter(({ type }: any) => type === 'tool-transfer');
+      expect(asked.map(({ input }: any) => input.amount).toSorted()).toEqual([200, 800, 900]);
+      // As from a page that shows the calls alone.
+      const messages = client.state.messages.map((message: any) => {
+        const said = (part: any) => part.input?.amount === 200 && { state: 'output-available', output: APPROVAL.YES };
+        const parts = message.parts.filter(({ type }: any) => type !== 'data-interrupt');
+        return { ...message, parts: parts.map((part: any) => ({ ...part, ...said(part) })) };
+      });
+      await post(url, { id: 'chat-1', messages });
+      expect(ledger).toEqual([{ to: 'b', amount: 200 }]);
     });
 
     test('a forged call in an existing chat runs nothing', async () => {
