@@ -26,7 +26,7 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
   const content = reply.content.map((part): Part => {
     // Only tools answer for tools: what a model sends as an answer is kept as data.
     if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
-    if (!('toolRequest' in part)) return part;
+    if (!('toolRequest' in part)) return saved(part);
     const id = newId();
     if (calls.some((call) => call.id === id))
       throw new UsageError('invalid-options', { id }, `newId gave the id ${id} twice; every id must be new.`);
@@ -77,14 +77,31 @@ function request(part: RawRequest, ref: string, providerRef: string | undefined)
   const named = typeof name === 'string' && name !== '';
   const checked = named ? toJson(input === undefined ? {} : input) : NAMELESS;
   const metadata = {
-    ...foreignMetadata(part.metadata),
+    ...savable({ ...foreignMetadata(part.metadata), ...(providerRef !== undefined && { providerRef }) }),
     ...(!checked.ok && { invalidInput: checked.problem }),
-    ...(providerRef !== undefined && { providerRef }),
   };
   return {
     toolRequest: { name: named ? name : 'unnamed', ref, input: checked.ok ? checked.value : null },
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
+}
+
+/** As it can be recorded: otherwise what is on record is not what this process goes on with. */
+function saved(part: Part): Part {
+  const whole = toJson(part);
+  if (whole.ok) return whole.value as Part;
+  const { metadata = {}, ...said } = part;
+  const rest = toJson({ ...said, metadata: savable(metadata) });
+  return rest.ok ? (rest.value as Part) : { data: { problem: rest.problem } };
+}
+
+/** What stands beside a part, without what is not JSON. */
+function savable(metadata: Metadata): Metadata {
+  const kept = Object.entries(metadata).flatMap(([key, value]) => {
+    const json = toJson(value);
+    return value !== undefined && json.ok ? [[key, json.value]] : [];
+  });
+  return Object.fromEntries(kept);
 }
 
 /** Told to the model like an input that cannot be read, whether or not there is a tool that is called `unnamed`. */

@@ -61,6 +61,37 @@ describe.each([
     await store.close();
   });
 
+  test('what a model says beside a call or a text, and is no JSON, hides no question and harms no record', async () => {
+    const store = open();
+    const odd = { when: new Date(0), list: [undefined, 1], map: new Map(), many: 10n, number: Number.NaN, kept: 'yes' };
+    const model = scriptedModel([
+      {
+        content: [
+          { text: 'Well.', metadata: odd },
+          { data: { many: 10n } as never },
+          { toolRequest: { name: 'pay', ref: 10n as never, input: {} }, metadata: odd },
+        ],
+      },
+      'Done.',
+    ]);
+    const ai = countersign({ model, store, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    const { id } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Go.');
+    const waiting = await ai.runs.wait(id);
+    const beside = { when: '1970-01-01T00:00:00.000Z', list: [null, 1], kept: 'yes' };
+    expect(waiting.messages[1]?.content).toMatchObject([
+      { text: 'Well.', metadata: beside },
+      { data: { problem: expect.stringMatching(/bigint/) } },
+      { toolRequest: { name: 'pay' } },
+    ]);
+    const [card] = (await ai.runs.interrupts()).items;
+    expect(card?.part.metadata).toMatchObject(beside);
+    await ai.runs.decide(card?.id ?? '', 'approve', { digest: card?.digest ?? '' });
+    expect(await ai.runs.wait(id)).toMatchObject({ status: 'done' });
+    expect(await ai.runs.verify(id)).toMatchObject({ ok: true });
+    await store.close();
+  });
+
   test('a deadline that a body has misspelt: nobody is asked for ever', async () => {
     const store = open();
     const ai = countersign({
