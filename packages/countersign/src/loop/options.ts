@@ -2,7 +2,7 @@
 import { type DecisionPart, type Resume, VERBS } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, toJson } from '../core/json.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { type Message, type Part, textOf } from '../core/message.ts';
 import { checkSignal } from '../models/abort.ts';
@@ -236,8 +236,15 @@ export function withSystem({ messages = [], system }: GenerateOptions): readonly
 export function partsOf(content: Content, where: string): readonly Part[] {
   if (typeof content === 'string') return [{ text: content }];
   const parts = Array.isArray(content) ? (content as readonly Part[]) : [content as Part];
-  if (parts.length > 0 && parts.every(isObject)) return parts;
+  if (parts.length > 0 && parts.every(isObject)) return jsonOf(parts, where);
   throw new UsageError('invalid-options', { option: where }, `\`${where}\` must be a text, a part or a list of parts.`);
+}
+
+/** What is said goes on record, and what is on record is what the model hears. */
+function jsonOf(parts: readonly Part[], where: string): readonly Part[] {
+  const json = toJson(parts);
+  if (json.ok) return json.value as readonly Part[];
+  throw new UsageError('not-json', { option: where }, `\`${where}\` is not JSON: ${json.problem}.`);
 }
 
 export function resumeOf({ resume = {}, toolResponses }: GenerateOptions): Resume {

@@ -34,6 +34,41 @@ test.each<readonly [string, unknown, string]>([
   await expect(runs.get('run')).rejects.toMatchObject({ code: 'unknown-run' });
 });
 
+const itself: { me?: unknown } = {};
+itself.me = itself;
+const deep = Array.from({ length: 10_000 }).reduce<unknown>((inner) => [inner], 1);
+
+test.each<readonly [string, unknown, string]>([
+  ['a bigint', { amount: 5n }, 'data.amount: a bigint is not JSON'],
+  ['no number', { amount: Number.NaN }, 'data.amount: NaN is not a JSON number'],
+  ['a map', new Map(), 'a Map or Set is not JSON'],
+  ['a circle', itself, 'data.me: it refers to itself'],
+  ['what is nested too deeply', deep, 'it is nested deeper than 500 levels'],
+])('%s in what is said is refused, and nothing is recorded', async (_name, data, problem) => {
+  const { clerk, runs, model } = desk();
+  const parts = [{ data }] as never;
+  const said = { role: 'user', content: parts } as const;
+  const notJson = { name: 'UsageError', code: 'not-json', message: expect.stringContaining(problem) };
+  await expect(clerk.start({ prompt: parts }, { runId: 'run' })).rejects.toMatchObject(notJson);
+  await expect(clerk.start({ messages: [said] }, { runId: 'run' })).rejects.toMatchObject(notJson);
+  await expect(clerk.chat({ runId: 'run' }).send(parts)).rejects.toMatchObject(notJson);
+  await runs.settled();
+  expect(model.requests).toHaveLength(0);
+  await expect(runs.get('run')).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
+test('the model hears what is on record, whatever reads otherwise each time', async () => {
+  const { clerk, runs, model } = desk();
+  let reads = 0;
+  const data = { day: new Date(0), toss: { toJSON: () => ++reads } };
+  const { id } = await clerk.start({ prompt: [{ data }] as never });
+  await runs.wait(id);
+  const said = [{ data: { day: '1970-01-01T00:00:00.000Z', toss: 1 } }];
+  expect(model.requests[0]?.messages.at(-1)?.content).toEqual(said);
+  expect((await runs.get(id)).messages.find(({ role }) => role === 'user')?.content).toEqual(said);
+  expect(await runs.verify(id)).toMatchObject({ ok: true });
+});
+
 test('whoever starts a run has a name that can be looked up by, whichever store it is', async () => {
   const { clerk, runs, model } = desk();
   await clerk.start('Pay.', { runId: 'short', by: 'x'.repeat(512) });
