@@ -94,7 +94,7 @@ export function errorIn({ outcome }: RunRecord): RunView['error'] {
 export function interruptView(record: InterruptRecord): RunInterrupt {
   const { card, settlement, ...rest } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
-  if (digestOf(record.id, card) !== record.digest || !isRequest(part))
+  if (digestOf(record.id, card) !== record.digest || !isRequest(part) || !isShownAs(record, part))
     throw new UsageError(
       'outdated-card',
       { interruptId: record.id },
@@ -108,6 +108,11 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     input: willRun(part),
     payload: part.metadata?.interrupt as Json,
   };
+}
+
+/** The tool and the kind that stand beside the card are those on it: they say what is approved. */
+function isShownAs({ tool, kind }: InterruptRecord, { toolRequest, metadata }: ToolRequestPart): boolean {
+  return tool === toolRequest.name && kind === (metadata?.interruptKind ?? 'interrupt');
 }
 
 function isRequest(part: unknown): part is ToolRequestPart {

@@ -71,6 +71,8 @@ describe.each(kinds)('on %s', (kind, open) => {
 
   const ofCards: readonly (readonly [string, string, string])[] = [
     ['another card', `card = replace(card, 'ann', 'eve')`, 'outdated-card'],
+    ['another tool beside its card', `tool = 'look'`, 'outdated-card'],
+    ['another kind beside its card', `kind = 'unknown-outcome'`, 'outdated-card'],
     ['another digest', `digest = 'another'`, 'outdated-card'],
     ['a card that is nothing', `card = 'null'`, 'outdated-card'],
     ['a card that is no JSON', `card = '{'`, 'store-failed'],
