@@ -144,6 +144,21 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     expect(error.message).toMatch(/respond\[0\].*respond\[2\].*respond\[3\]|respond\[2\].*respond\[3\].*respond\[0\]/);
   });
 
+  test.each([{ toolRequest: null }, { toolRequest: 5 }, { metadata: 'x' }, { toolRequest: undefined }])(
+    'a decision that is broken: %o',
+    async (broken) => {
+      const ai = instance({ calls: [{ name: 'ask', ref: 'a' }] });
+      const ask = ai.defineTool({ name: 'ask', description: '', needsApproval: true }, () => 1);
+      const { messages, interrupts } = await ai.generate({ prompt: 'go', tools: [ask] });
+      const resume = { approve: { ...interrupts[0], ...broken } as never };
+      const error = await failure(ai.generate({ messages, tools: [ask], resume }));
+      expect(error).toMatchObject({
+        code: 'invalid-resume',
+        message: expect.stringMatching(/approve\[0\].*it is no decision/),
+      });
+    },
+  );
+
   test.each(['at once', 'later'])('a schema that throws at an answer, %s: nothing is decided', async (when) => {
     const validate = () => {
       if (when === 'at once') throw new TypeError('boom');

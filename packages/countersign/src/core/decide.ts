@@ -148,7 +148,7 @@ type Target =
   | { readonly fault: { readonly problem: string; readonly stale?: true } };
 
 function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: string) => boolean): Target {
-  if (!isObject(part) || !(isToolRequest(part) || isToolResponse(part)))
+  if (!isDecision(part))
     return { fault: { problem: 'it is no decision: make one with respond, restart, approve, reject or cancel' } };
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
   const [outer, ...rest] = pathOf(part);
@@ -187,6 +187,12 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
       fault: { problem: `${what} has asked again since; this decision was made on its earlier question`, stale: true },
     };
   return { call, interruptId: interrupt.id, rest: [] };
+}
+
+/** Callers without types, and those who pass on what they were sent, may give anything. */
+function isDecision(part: unknown): boolean {
+  if (!isObject(part) || !isObject(part.metadata ?? {})) return false;
+  return isObject('toolRequest' in part ? part.toolRequest : part.toolResponse);
 }
 
 /** The id of the interrupt that a decision was made on; undefined where it was built by hand without one. */

@@ -102,6 +102,7 @@ const WAIT_KEYS = keysOf<WaitOptions>({ until: true, signal: true });
 export function askedDecide(what: string, options: DecideOptions): void {
   refuseUnknownKeys(what, options, DECIDE_KEYS);
   checkType('drive', options.drive, 'boolean');
+  checkType('onChunk', options.onChunk, 'function');
   checkSigned(options);
 }
 

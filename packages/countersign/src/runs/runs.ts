@@ -6,6 +6,7 @@ import { newState } from '../core/history.ts';
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { StartOptions } from '../loop/agent.ts';
+import { resumeOf } from '../loop/options.ts';
 import type { Context } from '../loop/tool.ts';
 import {
   askedAfter,
@@ -135,7 +136,7 @@ export class Runs {
     const { say: _, ...decides } = options;
     askedDecide('`resume`', decides);
     const id = askedId('runId', runId);
-    const [said, given] = [copyOf(resume), { ...options }];
+    const [said, given] = [copyOf(resumeOf({ resume })), { ...options }];
     return this.#turns.take(id, () => decideSeveral(this.#desk, id, said, given));
   }
 
@@ -168,7 +169,7 @@ export class Runs {
   /** Drives a run on that stopped with an error, or that nobody drives. */
   async drive(runId: string, options: { readonly context?: Context } = {}): Promise<void> {
     askedDrive(options);
-    if (await this.#drives.take(runId, options.context)) return;
+    if (await this.#drives.take(askedId('runId', runId), options.context)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
     this.#drives.agent(run.agent);
   }

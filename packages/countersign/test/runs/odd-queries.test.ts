@@ -114,7 +114,7 @@ describe.each(stores)('on %s', (_name, open) => {
 
   test.each([noText, 5, 5n, null, ['run']])('an id that is no text is refused: %s', async (id) => {
     const calls = [runs.get(id), runs.find(id), runs.wait(id), runs.verify(id), runs.cancel(id), runs.interrupt(id)];
-    for (const call of [...calls, runs.decide(id, 'approve'), runs.events(id).next()])
+    for (const call of [...calls, runs.decide(id, 'approve'), runs.drive(id), runs.delete(id), runs.events(id).next()])
       await refused(call, /`(runId|interruptId)` is a text, not /);
   });
 
@@ -124,6 +124,24 @@ describe.each(stores)('on %s', (_name, open) => {
     await refused(runs.decide(asked, 'approve', { note: 5n as never }), /`note` is a text/);
     await refused(runs.decide(asked, 'approve', { channel: 5n as never }), /`channel` is a text/);
     await refused(runs.cancel('run', { reason: 5n as never }), /`reason` is a text/);
+    expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
+  });
+
+  test.each<readonly [unknown, string, RegExp]>([
+    [null, 'invalid-options', /`resume` must be an object/],
+    ['approve', 'invalid-options', /`resume` must be an object/],
+    [{ approved: [] }, 'invalid-resume', /approved, which is no decision/],
+    [{ approve: { toolRequest: null } }, 'invalid-resume', /it is no decision/],
+    [{ reject: { toolResponse: 5 } }, 'invalid-resume', /it is no decision/],
+  ])('what resumes a run and is no decision is refused: %j', async (resume, code, says) => {
+    const message = expect.stringMatching(says);
+    const resuming = runs.resume('run', resume as never);
+    await expect(resuming).rejects.toMatchObject({ name: 'UsageError', code, message });
+    expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
+  });
+
+  test('a listener that is none is refused, and nothing is decided', async () => {
+    await refused(runs.decide(asked, 'approve', { onChunk: 5 as never }), /`onChunk` is a function/);
     expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
   });
 
