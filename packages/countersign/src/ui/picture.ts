@@ -1,10 +1,11 @@
 // The picture of a conversation as a browser shows it, kept up to date event by event.
 import { callOf } from '../core/call.ts';
+import { interruptIdOf } from '../core/decide.ts';
 import type { Result, RunEvent } from '../core/event.ts';
 import { insideState } from '../core/inside.ts';
 import type { Json } from '../core/json.ts';
 import { isToolRequest, type Message, type Part, type ToolResponsePart } from '../core/message.ts';
-import { fold, type State } from '../core/state.ts';
+import { eventsInside, fold, type State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { interruptKey, type PendingCard, pendingCards } from '../runs/card.ts';
 import type { CardDecision, InterruptCard, Problem } from './card.ts';
@@ -108,7 +109,7 @@ export class Picture {
       this.#reply(event.content);
     }
     // A refusal and an answer are said first, and end the waiting with the result that follows.
-    if (event.type === 'decision-made') this.#decisions.set(interruptKey(chatId, event.interruptId), event);
+    for (const made of decisionsIn(event)) this.#decisions.set(interruptKey(chatId, made.interruptId), made);
     const after = pendingCards(chatId, this.#state);
     for (const [key, card] of before) if (!after.has(key)) this.#decided(key, card, event);
     for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
@@ -247,7 +248,8 @@ export class Picture {
     const card = piece?.cards.get(key);
     if (!piece || !card) return;
     const inside = settledInside(event).find(({ callId }) => callId === pending.part.metadata?.callId);
-    const decision = decisionOn(pending, this.#decisions.get(key) ?? inside ?? event);
+    const own = interruptKey(this.#options.chatId, interruptIdOf(pending.part) ?? pending.part.toolRequest.ref);
+    const decision = decisionOn(pending, this.#decisions.get(key) ?? this.#decisions.get(own) ?? inside ?? event);
     piece.cards.set(key, { ...card, status: 'decided', mayDecide: false, decision, problems: [] });
     if (event.type === 'run-ended')
       this.#change(piece, { at: { state: 'error', text: 'The run was ended before this was decided.' } });
@@ -362,6 +364,12 @@ type Settled = RunEvent & { type: 'call-settled' };
 function settledInside(event: RunEvent): readonly Settled[] {
   if (event.type !== 'call-went-on') return [];
   return event.inside.flatMap((inner) => (inner.type === 'call-settled' ? [inner] : settledInside(inner)));
+}
+
+/** The decisions that an event tells of, on its call or inside it. Those inside were recorded when it was. */
+function decisionsIn(event: RunEvent): readonly (RunEvent & { type: 'decision-made' })[] {
+  if (event.type === 'decision-made') return [event];
+  return event.type === 'call-went-on' ? eventsInside(event).flatMap(decisionsIn) : [];
 }
 
 /** All conversations on the way to a call inside are on record as they happen. */

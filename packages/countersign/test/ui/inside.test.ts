@@ -1,5 +1,6 @@
 // What a chat shows of a tool, wherever it is: with the agent of the chat, or with a sub-agent.
 import { type CountersignOptions, countersign, memoryStore, type ToolContext } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -78,3 +79,34 @@ test.each(EVERYWHERE)('a result that comes late is shown as a result, not as can
   expect(work).toMatchObject({ state: 'output-available', output: 'paid at last' });
   await said;
 });
+
+test.each(['with its own ref', 'without a ref'])(
+  'a call inside a sub-agent that was rejected is shown as rejected, by whom and why: %s',
+  async (how) => {
+    const ref = (own: string) => (how === 'without a ref' ? {} : { ref: own });
+    const ai = countersign({ store: memoryStore(), retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    const calls = ['x', 'y'].map((own) => ({ name: 'pay', input: { own }, ...ref(own) }));
+    const sub = ai.defineAgent({ name: 'sub', tools: [pay], model: scriptedModel([{ calls }, 'Done.']) });
+    const asks = { calls: [{ name: 'sub', input: { prompt: 'Pay.' }, ...ref('s') }] };
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [sub], model: scriptedModel([asks, 'Done.']) });
+    const { GET, POST } = chatRoute(clerk, { authorize: () => ({ id: 'ann' }) });
+    await clerk.start('Pay.', { runId: 'chat-1', by: 'ann' });
+    const { pending } = await ai.runs.wait('chat-1');
+    const decisions = pending.map((interruptId, index) => ({
+      interruptId,
+      decision: index === 0 ? { type: 'approve' } : { type: 'reject', reason: 'too much' },
+    }));
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ id: 'chat-1', messages: [], decisions });
+    await (await POST(new Request(API, { method: 'POST', headers, body }))).text();
+    await ai.runs.settled();
+    const { messages } = (await (await GET(new Request(`${API}/chat-1`))).json()) as any;
+    const cards = messages.flatMap(({ parts }: any) => parts.filter(({ type }: any) => type === 'data-interrupt'));
+    const at = expect.any(Number);
+    expect(cards.map(({ data }: any) => data.decision)).toMatchObject([
+      { type: 'approve', by: 'ann', channel: 'chat', at },
+      { type: 'reject', by: 'ann', channel: 'chat', at, reason: 'too much' },
+    ]);
+  },
+);
