@@ -23,6 +23,8 @@ export type RawReply = {
 export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () => string): readonly RunEvent[] {
   const calls: CallIds[] = [];
   const taken = new Set<string>();
+  /** A model may have given what is an id of ours to another call. */
+  const unused = (id: string): string => (used.has(id) || taken.has(id) ? unused(`${id}_`) : id);
   const content = reply.content.map((part): Part => {
     // Only tools answer for tools: what a model sends as an answer is kept as data.
     if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
@@ -32,7 +34,7 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
       throw new UsageError('invalid-options', { id }, `newId gave the id ${id} twice; every id must be new.`);
     const given = part.toolRequest.ref;
     const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
-    const ref = fits ? given : id;
+    const ref = fits ? given : unused(id);
     taken.add(ref);
     calls.push({ id, ref });
     return request(part, ref, fits ? undefined : given);

@@ -1,5 +1,6 @@
 // Rules 1 and 2: every call is a call of its own, and results reach the model in the order of its calls.
-import { approve, interrupt, respond, restart, tool, z } from 'countersign';
+import { approve, countersign, interrupt, respond, restart, tool, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { calls, latch, nth, outputs, payTool, requests, results, scripted, travelled } from './support.ts';
 
@@ -67,6 +68,18 @@ describe('rule 1: ids', () => {
       resume: { respond: respond(nth(paused.interrupts, 0), 'x') },
     });
     expect(done.finishReason).toBe('stop');
+  });
+
+  test('an id of ours that a model has given to another call is not used', async () => {
+    let made = 0;
+    const newId = () => `call_${made++}`;
+    const model = scriptedModel([calls({ name: 'ask', ref: 'call_1' }, { name: 'ask' }, { name: 'ask' }), 'done']);
+    const ai = countersign({ model, newId, retry: false });
+    const paused = await ai.generate({ prompt: 'go', tools: [ask] });
+    expect(new Set(paused.interrupts.map(({ toolRequest }) => toolRequest.ref)).size).toBe(3);
+    const answers = paused.interrupts.map((part, index) => respond(part, `answer ${index}`));
+    const done = await ai.generate({ tools: [ask], messages: paused.messages, resume: { respond: answers } });
+    expect(outputs(done.messages)).toEqual(['answer 0', 'answer 1', 'answer 2']);
   });
 
   test("the provider's id is kept where it can be, and beside ours where it cannot", async () => {
