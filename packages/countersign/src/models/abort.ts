@@ -16,6 +16,16 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | unde
   });
 }
 
+/** The same, but resolves with undefined as soon as the signal aborts. */
+export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  try {
+    return await untilAborted(work, signal);
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
+  }
+}
+
 /** Resolves with the work, or with undefined once that has taken so long: it goes on, and is no longer waited for. */
 export async function forAtMost<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();

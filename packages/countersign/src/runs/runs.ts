@@ -8,6 +8,7 @@ import type { Message } from '../core/message.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { resumeOf } from '../loop/options.ts';
 import type { Context } from '../loop/tool.ts';
+import { unlessAborted } from '../models/abort.ts';
 import {
   askedAfter,
   askedCancel,
@@ -252,7 +253,8 @@ export class Runs {
     const changes = changesOf(this.#store, askedId('runId', runId), signal);
     try {
       while (!signal?.aborted) {
-        const loaded = await this.#store.read(runId, { after: seen });
+        const loaded = await unlessAborted(this.#store.read(runId, { after: seen }), signal);
+        if (signal?.aborted) return;
         if (!loaded) throw unknownRun(runId);
         const { version } = loaded.run;
         if (seen < version && seen + loaded.events.length !== version)

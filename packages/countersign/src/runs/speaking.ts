@@ -35,16 +35,15 @@ type Runs = { readonly store: Store; readonly drives: Drives };
  */
 export async function speak(runs: Runs, runId: string, say: Say, options: SpeakOptions): Promise<number> {
   const { store, drives } = runs;
-  await drives.tellTime();
+  await untilAborted(drives.tellTime(), options.signal);
   const changes = changesOf(store, runId, options.signal);
   let { seen } = options;
   try {
     for (;;) {
-      const loaded = await store.read(runId);
+      const loaded = await untilAborted(store.read(runId), options.signal);
       if (!loaded) throw unknownRun(runId);
       checkChain(loaded);
       seen ??= loaded.run.version;
-      options.signal?.throwIfAborted();
       if (loaded.run.status === 'running') await comesToRest(runs, loaded.run, changes, options);
       else {
         const refusal = await says(drives, loaded, say, { ...options, seen });
@@ -66,7 +65,7 @@ async function says(
 ) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
-  await askIfOver(record.id, state, drives);
+  await untilAborted(askIfOver(record.id, state, drives), options.signal);
   const chunks = options.onChunk && holdNews(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });
   const at = drives.clock();
@@ -97,7 +96,7 @@ async function comesToRest(
   for (let { status, version } = first; status === 'running'; ) {
     if (!drives.isStopping && !drives.driven(id)) await untilAborted(drives.take(id, context), signal);
     await untilChanged(drives, id, changes, signal);
-    const loaded = await store.read(id, { after: version });
+    const loaded = await untilAborted(store.read(id, { after: version }), signal);
     if (!loaded) throw unknownRun(id);
     ({ status, version } = loaded.run);
   }

@@ -53,12 +53,15 @@ export async function converse(
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
   const resume = resumeOf(options);
+  // Whoever gives up waits for no store that is silent; what is being recorded then may be recorded all the same.
+  const orLeft = <T>(work: Promise<T>): Promise<T> => untilAborted(work, abortSignal);
   abortSignal?.throwIfAborted();
   // Of what there is, no events are read for that.
-  const found = await runs.find(runId, { after: Number.MAX_SAFE_INTEGER });
-  if (found && found.run.agent !== agent.name) await refuseForeign(runs, runId, agent.name);
+  const found = await orLeft(runs.find(runId, { after: Number.MAX_SAFE_INTEGER }));
+  if (found && found.run.agent !== agent.name) await orLeft(refuseForeign(runs, runId, agent.name));
   const begins = prompt !== undefined && !found && !hasDecisions(resume);
-  const begun = begins && (await unlessExists(startRun(runs, agent, options, { prompt }, { runId, ...driving })));
+  const start = { runId, ...driving };
+  const begun = begins && (await orLeft(unlessExists(startRun(runs, agent, options, { prompt }, start))));
   const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
   // Of what waited in a conversation that was cancelled, nothing can be decided any more.
   const say =
@@ -68,7 +71,7 @@ export async function converse(
   const seen = hasDecisions(resume) ? 0 : (found?.run.version ?? 0);
   let said = begun;
   if (!begun && hasDecisions(resume)) {
-    const decide = () => runs.resume(runId, resume, { ...driving, ...(say && { say }) });
+    const decide = () => orLeft(runs.resume(runId, resume, { ...driving, ...(say && { say }) }));
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
       // It may be about to be asked.
@@ -76,9 +79,10 @@ export async function converse(
       return decide();
     });
   }
-  const saidAt = say && !said ? await runs.speak(runId, say, { ...driving, ...signal, seen }) : begun ? 0 : undefined;
+  const speaking = { ...driving, ...signal, seen };
+  const saidAt = say && !said ? await orLeft(runs.speak(runId, say, speaking)) : begun ? 0 : undefined;
   // While this process drives it, there is nothing to read.
-  await untilAborted(runs.left(runId), abortSignal);
+  await orLeft(runs.left(runId));
   // Its claim may have lapsed, or be that of a process that died: there may be no worker.
   const loaded = await runs.waited(runId, signal, driving);
   const whole = stateOfRun(loaded);

@@ -20,7 +20,9 @@ export async function untilRests(
   const changes = changesOf(store, runId, signal);
   try {
     for (let after = 0; ; ) {
-      const loaded = await store.read(runId, { after });
+      const reading = store.read(runId, { after });
+      // Whoever had given up before gets a run that rests; who does so now does not wait for a store that is silent.
+      const loaded = await (signal?.aborted ? reading : untilAborted(reading, signal));
       if (!loaded) throw unknownRun(runId);
       const { status, version } = loaded.run;
       const drivenOn = status === 'failed' ? drives.driven(runId) : undefined;

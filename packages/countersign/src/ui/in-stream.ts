@@ -1,6 +1,6 @@
 // What takes long to be taken, such as words that wait until a tool of another tab is done, is waited for in the stream:
 // without a sign of life, somebody on the way would give the post up, and the words with it.
-import { forAtMost } from '../models/abort.ts';
+import { forAtMost, untilAborted } from '../models/abort.ts';
 import { problemOf } from './problem.ts';
 import type { ChatChunk } from './ui-message.ts';
 
@@ -24,9 +24,10 @@ export async function soonOrInStream(taking: Promise<Chunks>, options: InStreamO
 async function* inStream(taking: Promise<Chunks>, { errorText, signal, onFault }: InStreamOptions): Chunks {
   let chunks: Chunks;
   try {
-    chunks = await taking;
+    chunks = await untilAborted(taking, signal);
   } catch (error) {
-    if (signal.aborted) return;
+    // What is taken later listens already, and ends with its first step.
+    if (signal.aborted) return void taking.then((late) => late.next()).catch(() => undefined);
     const { status, code, detail: message } = problemOf(error);
     if (status >= 500) onFault(error);
     yield { type: 'error', errorText: status >= 500 ? errorText({ code, message }) : message };

@@ -8,6 +8,7 @@ import type { State } from '../core/state.ts';
 import type { Agent } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
+import { unlessAborted } from '../models/abort.ts';
 import { pendingCards, runIdOf } from '../runs/card.ts';
 import type { LiveChunk } from '../runs/live.ts';
 import type { Runs } from '../runs/runs.ts';
@@ -254,7 +255,7 @@ export class StoredChat {
           yield writer.begin();
         }
         yield* writer.news();
-        const rested = run && (await this.#restedAs(run));
+        const rested = run && (await unlessAborted(this.#restedAs(run), signal));
         if (!rested) continue;
         const error = isObject(rested.outcome) && isObject(rested.outcome.error) ? rested.outcome.error : undefined;
         if (rested.status === 'failed')

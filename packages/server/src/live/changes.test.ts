@@ -27,3 +27,32 @@ test('whoever reads too late looks at everything again, and nothing is kept for 
   tell(new Set(['run_1']));
   expect((await next).value).toEqual({ event: 'change', data: { runId: 'run_1' } });
 });
+
+test('a store that is silent keeps nobody who has left', async () => {
+  let tell: Listener = () => undefined;
+  const hub = {
+    news: 0,
+    closed: new AbortController().signal,
+    listen: (listener: Listener) => {
+      tell = listener;
+      return () => undefined;
+    },
+  };
+  const asked = Promise.withResolvers<void>();
+  const access = {
+    reference: () => {
+      asked.resolve();
+      return new Promise(() => {});
+    },
+    sees: async () => true,
+  };
+  const services = { hub, access, claims: { follow: () => () => undefined } } as unknown as Parameters<
+    typeof changesFor
+  >[0];
+  const left = new AbortController();
+  const next = changesFor(services, { id: 'ann' } as never, left.signal).next();
+  tell(new Set(['run_0']));
+  await asked.promise;
+  left.abort();
+  expect(await next).toEqual({ done: true, value: undefined });
+});

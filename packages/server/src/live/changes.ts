@@ -4,6 +4,7 @@ import type { Person } from '../identity/person.ts';
 import type { ClaimWatch } from './claim-watch.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** Beyond so many that a client has not read yet, it looks at everything again: what is kept for it has an end. */
 const MANY = 1_000;
@@ -36,8 +37,9 @@ export async function* changesFor(
       if (taken === 'all') yield { event: 'change', data: { runId: null } };
       else
         for (const runId of taken) {
-          const run = await access.reference(runId, hub.news);
-          if (run && (await access.sees(run, person, hub.news))) yield { event: 'change', data: { runId } };
+          const run = await unlessAborted(access.reference(runId, hub.news), until);
+          if (run && (await unlessAborted(access.sees(run, person, hub.news), until)))
+            yield { event: 'change', data: { runId } };
         }
       if (!until.aborted && isEmpty(waiting))
         await new Promise<void>((resolve) => {

@@ -26,3 +26,15 @@ test('a long run is read as it is asked for, to its end', async () => {
   ]);
   expect(rest.at(-1)).toEqual({ event: 'end', data: {} });
 });
+
+test('a store that is silent keeps nobody who has left, and no server that ends', async () => {
+  const [left, closing] = [new AbortController(), new AbortController()];
+  const hub = { news: 0, closed: closing.signal, listen: () => () => undefined } as unknown as Hub;
+  const events = new RunEvents({ store: { read: () => new Promise(() => {}) } } as unknown as Runs, hub);
+  const leaving = events.follow('run_1', 0, left.signal).next();
+  const staying = events.follow('run_1', 0, new AbortController().signal).next();
+  left.abort();
+  expect(await leaving).toEqual({ done: true, value: undefined });
+  closing.abort();
+  expect(await staying).toEqual({ done: true, value: undefined });
+});

@@ -2,6 +2,7 @@
 import type { Runs, StoredEvent } from 'countersign';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
@@ -42,7 +43,7 @@ export class RunEvents {
             wake = resolve;
           });
         changed = false;
-        const tail = until.aborted ? undefined : await this.#tail(runId, seen);
+        const tail = until.aborted ? undefined : await unlessAborted(this.#tail(runId, seen), until);
         if (!tail) return;
         for (const event of tail.events) {
           seen += 1;
