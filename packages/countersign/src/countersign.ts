@@ -71,6 +71,8 @@ export type CountersignOptions = {
   readonly onReminder?: OnReminder;
   /** How long a worker may be silent before another takes its runs over; 15,000 ms unless given. */
   readonly leaseMs?: number;
+  /** How long a stop waits for a model to reply; then whoever goes on with the run asks it anew. 10,000 ms unless given. */
+  readonly graceMs?: number;
   /** The time in milliseconds, for deadlines and records; the machine's unless given. That of a store counts more. */
   readonly clock?: () => number;
 };
@@ -111,10 +113,11 @@ export class Countersign {
       contextFor = () => undefined,
       onReminder,
       leaseMs = 15_000,
+      graceMs = 10_000,
       clock = Date.now,
     } = options;
     checkMaxTurns({ maxTurns });
-    checkTimes({ leaseMs });
+    checkTimes({ leaseMs, graceMs });
     checkContext(context);
     for (const [name, given] of Object.entries({ newId, contextFor, onReminder, clock }))
       checkType(name, given, 'function');
@@ -133,7 +136,7 @@ export class Countersign {
       clock,
     };
     if (store !== undefined) checkStore(store);
-    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, clock }, onReminder);
+    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock }, onReminder);
   }
 
   /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
@@ -241,7 +244,7 @@ export class Countersign {
 
   #openRuns(
     store: Store,
-    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'clock'>,
+    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock'>,
     onReminder: OnReminder | undefined,
   ): Runs {
     const { newId } = this.#settings;
@@ -308,6 +311,7 @@ const SETTINGS = keysOf<CountersignOptions>({
   contextFor: true,
   onReminder: true,
   leaseMs: true,
+  graceMs: true,
   clock: true,
 });
 const RETRY_KEYS = keysOf<RetryPolicy>({ attempts: true, initialDelayMs: true, maxDelayMs: true });

@@ -37,8 +37,9 @@ export async function drive(run: Run, driver: Driver): Promise<void> {
 }
 
 async function callModel(run: Run, driver: Driver): Promise<void> {
-  const { model, specs, toolChoice, config, outputSchema, signal, emit } = driver;
+  const { model, specs, toolChoice, config, outputSchema, emit } = driver;
   const index = run.replies;
+  const { signal, answered } = untilGivenUp(driver);
   const request = {
     messages: run.state.history.toArray(),
     tools: specs,
@@ -51,9 +52,11 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
   try {
     reply = await untilAborted(model.reply(request, emit && ((chunk) => emit(modelChunk(chunk, index)))), signal);
   } catch (error) {
-    // The loop sees the abort next; what the model had said so far is not a reply.
+    // The loop sees the abort or the stop next; what the model had said so far is not a reply.
     if (signal?.aborted) return;
     throw error;
+  } finally {
+    answered();
   }
   if (!Array.isArray(reply?.content))
     throw new ProviderError(
@@ -66,6 +69,21 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
     );
   run.countReply(reply.usage);
   run.record(...replyEvents(reply, run.state.refs, driver.newId));
+}
+
+/** Aborts with the run, or once a stop waits no more. Not `AbortSignal.any`: V8 keeps it until the next full collection. */
+function untilGivenUp({ signal, onGivenUp }: Driver): { readonly signal?: AbortSignal; readonly answered: () => void } {
+  if (!onGivenUp || !signal) return { ...(signal && { signal }), answered: () => undefined };
+  const left = new AbortController();
+  const leave = () => left.abort(signal.reason);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  const forget = onGivenUp(leave);
+  const answered = () => {
+    forget();
+    signal.removeEventListener('abort', leave);
+  };
+  return { signal: left.signal, answered };
 }
 
 /**

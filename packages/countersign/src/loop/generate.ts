@@ -83,8 +83,8 @@ function promptOf({ prompt }: GenerateOptions): readonly Message[] {
 /** Inside a stored run it is that run's clock that counts, and whoever stops the run stops it. */
 function driverWithin(driver: Driver, within: Within | undefined): Driver {
   if (!within) return driver;
-  const { clock, stopping } = within;
-  return { ...driver, ...(clock && { clock }), ...(stopping && { stopping }) };
+  const { clock, stopping, onGivenUp } = within;
+  return { ...driver, ...(clock && { clock }), ...(stopping && { stopping }), ...(onGivenUp && { onGivenUp }) };
 }
 
 function rests(state: State, limits: Limits): boolean {

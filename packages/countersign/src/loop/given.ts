@@ -59,7 +59,7 @@ export function insideOf(run: Run, driver: Driver, call: Call): Inside {
 }
 
 /** What happens inside a call is recorded in its run, and nothing happens there once the run was taken away or ended. */
-function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
+function withinOf(run: Run, { clock, stopping, onGivenUp }: Driver, call: Call): Within {
   const wentOn = (events: readonly RunEvent[]) =>
     event({ type: 'call-went-on', callId: call.id, inside: events } as const);
   const late = (events: readonly RunEvent[]) => run.onLate?.([wentOn(events)]);
@@ -68,6 +68,7 @@ function withinOf(run: Run, { clock, stopping }: Driver, call: Call): Within {
     begun: call.inside?.begun ?? false,
     ...(clock && { clock }),
     ...(stopping && { stopping }),
+    ...(onGivenUp && { onGivenUp }),
     sink: {
       write(events) {
         if (!isGoingOn(run, call.id)) {

@@ -29,6 +29,8 @@ export type Driver = {
   readonly clock?: () => number;
   /** True when the run is to be left, as it is, to another worker. */
   readonly stopping?: () => boolean;
+  /** Calls it once a process that is being stopped waits for no model any more. Returns how to take that back. */
+  readonly onGivenUp?: (giveUp: () => void) => () => void;
 };
 
 /** A failure that the caller is to hear of. */

@@ -25,4 +25,6 @@ export type Within = {
   readonly clock?: () => number;
   /** True when that run is to be left, as it is, to another worker. */
   readonly stopping?: () => boolean;
+  /** Calls it once no model is waited for any more. */
+  readonly onGivenUp?: (giveUp: () => void) => () => void;
 };

@@ -6,12 +6,12 @@ import type { State } from '../core/state.ts';
 import type { Chunk } from '../loop/chunk.ts';
 import { drive } from '../loop/drive.ts';
 import { callFailed, interrupted } from '../loop/generate.ts';
-import { guarded } from '../loop/guarded.ts';
 import { isThenable } from '../loop/options.ts';
 import { type Driver, Run } from '../loop/run.ts';
 import type { Context, ToolDefinition } from '../loop/tool.ts';
 import { askIfOver, expireCards } from './expiry.ts';
-import { holdNews } from './held-news.ts';
+import { GivingUp } from './giving-up.ts';
+import { listening } from './held-news.ts';
 import { Journal } from './journal.ts';
 import type { JournalOptions } from './journal-options.ts';
 import { Live, tellBoth } from './live.ts';
@@ -49,6 +49,8 @@ export type DrivesOptions = {
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly leaseMs: number;
+  /** How long a stop waits for models. */
+  readonly graceMs: number;
   readonly onAppended: JournalOptions['onAppended'];
 };
 
@@ -69,14 +71,6 @@ type OpenOptions = {
 /** Empty once the run rests: V8 may keep what a map once had until the next full collection. */
 type Driven = { readonly rest: Promise<Rest | undefined>; journal: Journal | undefined };
 
-/** What others may refuse is heard of once it is on record. */
-function listening(onEvent: (event: RunEvent) => void, journal: Journal, waits: boolean): (event: RunEvent) => void {
-  if (!waits) return guarded(onEvent);
-  const { hear, release } = holdNews(onEvent);
-  journal.begun.then(release, () => undefined);
-  return hear;
-}
-
 export class Drives {
   readonly live = new Live();
   readonly paused = new PausedRuns();
@@ -87,6 +81,7 @@ export class Drives {
   /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
   readonly #rested = new Map<string, Promise<Rest | undefined>>();
   readonly #renewals: Renewals;
+  readonly #givingUp = new GivingUp();
   readonly #takingUp: TakingUp<AgentPort>;
   readonly #late: TellingLate<AgentPort>;
   readonly #time: StoreTime;
@@ -164,7 +159,7 @@ export class Drives {
       onStale: how.onStale ?? 'absorb',
       claim: how.claim ?? (how.held === undefined ? 'take' : 'hold'),
     });
-    const onEvent = agent.onEvent && listening(agent.onEvent, journal, how.onStale === 'fail');
+    const onEvent = agent.onEvent && listening(agent.onEvent, how.onStale === 'fail' ? journal.begun : undefined);
     const run = new Run(state, { sink: journal, ...(emit && { emit }), ...(onEvent && { onEvent }) });
     journal.attach(run);
     return { run, journal };
@@ -277,6 +272,7 @@ export class Drives {
         signal: journal.lost,
         clock: this.clock,
         stopping: this.#isStopping,
+        onGivenUp: this.#givingUp.listen,
       };
       for (;;) {
         // What cannot be known to be too late is left to whoever looks next.
@@ -374,17 +370,21 @@ export class Drives {
   /** Nothing is taken up any more, until somebody works again; what runs comes to its next rest and is handed over. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#takingUp.leaveAll();
-    await this.settled();
+    await this.#comeToRest();
   }
 
   /** The same for a while: whoever else works in this process goes on afterwards. */
   async pause(): Promise<void> {
     this.#pauses += 1;
-    this.#takingUp.leaveAll();
-    await this.settled().finally(() => {
+    await this.#comeToRest().finally(() => {
       this.#pauses -= 1;
     });
+  }
+
+  async #comeToRest(): Promise<void> {
+    this.#takingUp.leaveAll();
+    const forget = this.#givingUp.after(this.#options.graceMs, this.#isStopping);
+    await this.settled().finally(forget);
   }
 
   /** Resolves when nothing is being driven, or taken up, in this process. */

@@ -22,3 +22,11 @@ export function holdNews<T>(listen: (news: T) => void): HeldNews<T> {
   };
   return { hear, release };
 }
+
+/** What others may refuse is heard of once it has `begun` to be on record. */
+export function listening<T>(listen: (news: T) => void, begun: Promise<unknown> | undefined): (news: T) => void {
+  if (!begun) return guarded(listen);
+  const { hear, release } = holdNews(listen);
+  begun.then(release, () => undefined);
+  return hear;
+}

@@ -1,0 +1,97 @@
+// A stop comes to an end though a model does not reply: whoever goes on asks it anew, and nothing is in doubt.
+import { countersign, type Model, memoryStore, type Store } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, onTestFinished, test } from 'vitest';
+
+const never = new Promise<never>(() => {});
+
+/** Heeds no signal, but keeps it. */
+function silentModel() {
+  const asked = Promise.withResolvers<AbortSignal | undefined>();
+  const reply: Model['reply'] = ({ signal }) => {
+    asked.resolve(signal);
+    return never;
+  };
+  return { model: { name: 'silent', reply } satisfies Model, asked: asked.promise };
+}
+
+const define = (store: Store, model: Model, options: { readonly graceMs?: number } = {}) => {
+  const ai = countersign({ model, store, retry: false, ...options });
+  return { ai, clerk: ai.defineAgent({ name: 'clerk' }) };
+};
+
+test.each(['worker', 'runs'] as const)('a stop of the %s does not wait for a model without end', async (who) => {
+  const store = memoryStore();
+  const { model, asked } = silentModel();
+  const { ai, clerk } = define(store, model, { graceMs: 20 });
+  const worker = ai.runs.work();
+  await clerk.start('Hi.', { runId: 'run' });
+  const signal = await asked;
+  expect(signal?.aborted).toBe(false);
+  await (who === 'worker' ? worker.stop() : ai.runs.stop());
+  expect(signal?.aborted).toBe(true);
+  await worker.stop();
+  // Its claim was given up: nobody waits until it lapses.
+  const next = define(store, scriptedModel(['Hello.']));
+  await next.ai.runs.drive('run');
+  expect(await next.ai.runs.wait('run')).toMatchObject({ status: 'done', text: 'Hello.' });
+});
+
+test('nor for one inside a sub-agent, which goes on from what is on record', async () => {
+  const store = memoryStore();
+  const looked: string[] = [];
+  const { model: silent, asked } = silentModel();
+  const open = (inner: Model) => {
+    const outer = scriptedModel(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'scout', input: { prompt: 'Go.' } }] },
+    );
+    const ai = countersign({ model: outer, store, retry: false, graceMs: 20 });
+    const look = ai.defineTool({ name: 'look', description: '' }, () => looked.push('once'));
+    const scout = ai.defineAgent({ name: 'scout', description: '', model: inner, tools: [look] });
+    return { ai, clerk: ai.defineAgent({ name: 'clerk', tools: [scout] }) };
+  };
+  const looksFirst = scriptedModel([{ calls: [{ name: 'look' }] }]);
+  const isFirst = ({ messages }: Parameters<Model['reply']>[0]) => !messages.some(({ role }) => role === 'tool');
+  const first = open({
+    name: 'inner',
+    reply: (request, emit) => (isFirst(request) ? looksFirst : silent).reply(request, emit),
+  });
+  await first.clerk.start('Hi.', { runId: 'run' });
+  await asked;
+  await first.ai.runs.stop();
+  const next = open(scriptedModel(['Seen.']));
+  await next.ai.runs.drive('run');
+  expect(await next.ai.runs.wait('run')).toMatchObject({ status: 'done', text: 'Done.', pending: [] });
+  expect(looked).toEqual(['once']);
+});
+
+test('a reply that comes in time is kept', async () => {
+  const store = memoryStore();
+  const mayReply = Promise.withResolvers<string>();
+  const asked = Promise.withResolvers<void>();
+  const { ai, clerk } = define(
+    store,
+    scriptedModel(() => {
+      asked.resolve();
+      return mayReply.promise;
+    }),
+  );
+  await clerk.start('Hi.', { runId: 'run' });
+  await asked.promise;
+  const stopping = ai.runs.stop();
+  mayReply.resolve('Hello.');
+  await stopping;
+  expect(await ai.runs.get('run')).toMatchObject({ status: 'done', text: 'Hello.' });
+});
+
+test('who works again before that asks the model once', async () => {
+  const { model, asked } = silentModel();
+  const { ai, clerk } = define(memoryStore(), model, { graceMs: 20 });
+  await clerk.start('Hi.', { runId: 'run' });
+  const signal = await asked;
+  void ai.runs.stop();
+  const worker = ai.runs.work();
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  expect(signal?.aborted).toBe(false);
+  onTestFinished(() => worker.stop());
+});
