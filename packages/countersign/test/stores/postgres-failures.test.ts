@@ -150,10 +150,8 @@ describe.runIf(postgres)('a connection', () => {
   test('that is the only one serves all who wait for it, one after the other', async () => {
     const store = postgresStore({ url: await freshDatabase(), poolMax: 1 });
     await store.append(creation('run'));
-    const startedAt = performance.now();
-    await Promise.all(Array.from({ length: 9 }, () => store.listRuns({ limit: 9 })));
-    // Nobody waits until it is given back for not being used.
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    // Nobody waits until it is given back for not being used: all of them would wait longer than for any connection.
+    await Promise.all(Array.from({ length: 30 }, () => store.listRuns({ limit: 9 })));
     await store.close();
   });
 
