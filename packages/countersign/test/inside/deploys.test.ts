@@ -329,36 +329,50 @@ test('a sub-agent that became a tool does not run as one, also where nothing ins
   expect(effects).toEqual([]);
 });
 
-test('what was decided inside a sub-agent just as that was rejected does not hold up whoever takes the run over', async () => {
-  const { open, takeOver, store, effects } = world();
-  const version =
-    (has: 'deputy' | 'no deputy'): Define =>
-    (ai, nth) => {
-      const pay = payTool(ai, effects);
-      const both = [call('pay', {}, 'one'), call('pay', {}, 'two')];
-      const deputy = ai.defineAgent({ name: 'deputy', description: '', tools: [pay], model: script([both]) });
-      const thinks = (turn: number) => (nth === 2 && turn === 1 ? STUCK : undefined);
-      const model = script([[ask('deputy')]], thinks);
-      const tools = has === 'deputy' ? [deputy] : [];
-      return above(ai, ai.defineAgent({ name: 'helper', description: '', tools, model }));
-    };
-  const one = open(version('deputy'));
-  const { id } = await one.root.start('Go');
-  await one.runs.settled();
-  const [first, second] = await waiting(one.runs);
-  const two = open(version('no deputy'));
-  await two.runs.decide(first?.id ?? '', 'approve');
-  await two.runs.settled();
-  const gone = only((await waiting(two.runs)).filter(({ tool }) => tool === 'deputy'));
-  const rejected = justBefore(
-    store,
-    (event) => event.type === 'call-went-on' && JSON.stringify(event).includes('"rejected"'),
-    () => one.runs.decide(second?.id ?? '', 'approve', { drive: false }),
-  );
-  await two.runs.decide(gone.id, 'reject');
-  await eventually(async () => expect(JSON.stringify(await store.read(id))).toContain('"rejected"'));
-  expect(rejected.came()).toBe(true);
-  const three = await takeOver(id, version('deputy'));
-  expect(await three.runs.get(id)).toMatchObject({ status: 'done', text: expect.stringContaining('was rejected') });
-  expect(effects).toEqual([]);
-});
+test.each(['nothing else', 'a question beside it'])(
+  'what was decided inside a sub-agent just as that was rejected does not hold up whoever goes on: %s',
+  async (beside) => {
+    const { open, takeOver, store, effects } = world();
+    const isAlone = beside === 'nothing else';
+    const version =
+      (has: 'deputy' | 'no deputy'): Define =>
+      (ai, nth) => {
+        const pay = payTool(ai, effects);
+        const both = [call('pay', {}, 'one'), call('pay', {}, 'two')];
+        const deputy = ai.defineAgent({ name: 'deputy', description: '', tools: [pay], model: script([both]) });
+        const thinks = (turn: number) => (nth === 2 && turn === 1 ? STUCK : undefined);
+        const model = script([[ask('deputy'), ...(isAlone ? [] : [call('which')])]], thinks);
+        const tools = [question(ai, 'which'), ...(has === 'deputy' ? [deputy] : [])];
+        return above(ai, ai.defineAgent({ name: 'helper', description: '', tools, model }));
+      };
+    const one = open(version('deputy'));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const [first, second] = (await waiting(one.runs)).filter(({ tool }) => tool === 'pay');
+    const two = open(version('no deputy'));
+    await two.runs.decide(first?.id ?? '', 'approve');
+    await two.runs.settled();
+    const gone = only((await waiting(two.runs)).filter(({ tool }) => tool === 'deputy'));
+    const rejected = justBefore(
+      store,
+      (event) => event.type === 'call-went-on' && JSON.stringify(event).includes('"rejected"'),
+      () => one.runs.decide(second?.id ?? '', 'approve', { drive: false }),
+    );
+    await two.runs.decide(gone.id, 'reject');
+    await eventually(async () => expect(JSON.stringify(await store.read(id))).toContain('"rejected"'));
+    expect(rejected.came()).toBe(true);
+    if (!isAlone) {
+      await two.runs.settled();
+      expect(await two.runs.get(id)).toMatchObject({ status: 'waiting' });
+    }
+    const three = await takeOver(id, version('deputy'));
+    if (!isAlone) {
+      const which = only(await waiting(three.runs));
+      expect(which).toMatchObject({ tool: 'which' });
+      await three.runs.decide(which.id, { type: 'respond', output: 'this' });
+      await three.runs.settled();
+    }
+    expect(await three.runs.get(id)).toMatchObject({ status: 'done', text: expect.stringContaining('was rejected') });
+    expect(effects).toEqual([]);
+  },
+);
