@@ -199,11 +199,12 @@ function hostNames({ hosts }: AppOptions, publicAddress: URL | undefined): HostN
   return new Set([...names, ...(publicAddress ? [publicAddress.hostname] : [])]);
 }
 
-/** Whether the same is found again, and may do no less. Throws where that cannot be known. */
+/** Whether the same is found again, and may do and see no less. Throws where that cannot be known. */
 async function isStill({ person }: Caller, ask: () => Promise<Caller | undefined>): Promise<boolean> {
   try {
     const now = (await ask())?.person;
-    return now?.id === person.id && person.scopes.every((scope) => now.scopes.includes(scope));
+    if (now?.id !== person.id || (person.reach === 'all' && now.reach !== 'all')) return false;
+    return person.scopes.every((scope) => now.scopes.includes(scope));
   } catch (error) {
     if (error instanceof UsageError) return false;
     throw error;

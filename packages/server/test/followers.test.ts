@@ -1,6 +1,7 @@
 // Many who follow, and some who do not read.
 import { connect } from 'node:net';
-import { createToken, revokeToken } from '@countersign/server';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createToken, type Identified, revokeToken } from '@countersign/server';
 import { createClient } from '@countersign/server/client';
 import { memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
@@ -314,6 +315,31 @@ test('whoever is revoked, signed out or no longer known to the login follows not
   // Who is still known still follows.
   const more = await begin(ask, server.ai, 'hello');
   await stays.hears(more.id);
+});
+
+test('whoever may do or see less than when it was opened does not follow on', async () => {
+  const rights: Record<string, Pick<Identified, 'scopes' | 'reach'>> = {
+    'may do less': { scopes: ['read', 'decide'] },
+    'sees less': { reach: 'all' },
+    'sees more': { scopes: ['read'] },
+  };
+  const server = await startServer({
+    streamCheckMs: 50,
+    identify: (request) => {
+      const id = request.headers.get('x-user') ?? '';
+      return rights[id] ? { id, ...rights[id] } : null;
+    },
+  });
+  const open = (id: string) => fetch(`${server.url}/api/v1/changes`, { headers: { 'x-user': id } });
+  const streams = await Promise.all(['may do less', 'sees less', 'sees more'].map(open));
+  expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const [less, own, all] = streams.map((stream) => stream.text());
+  rights['may do less'] = { scopes: ['read'] };
+  rights['sees less'] = { reach: 'own' };
+  rights['sees more'] = { reach: 'all' };
+  // Each ends by itself.
+  await Promise.all([less, own]);
+  expect(await Promise.race([all?.then(() => 'ended'), delay(200, 'open')])).toBe('open');
 });
 
 test('a token that is revoked ends what it follows, at the latest when the stream is asked for anew', async () => {
