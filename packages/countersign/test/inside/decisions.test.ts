@@ -15,6 +15,7 @@ import {
   only,
   placed,
   question,
+  STUCK,
   script,
   talker,
   tool,
@@ -135,6 +136,39 @@ test('approvals that are given while a sub-agent goes on are all acted on', asyn
   const other = await takeOver(id, define);
   expect((await other.runs.get(id)).status).toBe('done');
   expect(effects).toEqual(['one', 'two', 'three']);
+});
+
+test('an approval that is given while a call beside it runs is acted on once, although the process dies in that', async () => {
+  const { open, takeOver, effects } = world();
+  const begun = Promise.withResolvers<void>();
+  const define: Define = (ai, nth) => {
+    const body: Parameters<typeof tool>[2] = async (_ctx, { to }) => {
+      if (to === 'one' && nth === 1) {
+        begun.resolve();
+        await STUCK;
+      }
+      effects.push(to);
+      return to;
+    };
+    const calls = ['one', 'two'].map((to) => call('pay', { to }, to));
+    return helped(ai, { tools: [tool(ai, 'pay', body, { needsApproval: true })], model: script([calls]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const cards = await waiting(one.runs);
+  const approval = (to: string) =>
+    one.runs.decide(only(cards.filter(({ part }) => part.toolRequest.ref === to)).id, 'approve');
+  await approval('one');
+  await begun.promise;
+  await approval('two');
+  const other = await takeOver(id, define);
+  const doubt = only(await waiting(other.runs));
+  expect(doubt).toMatchObject({ kind: 'unknown-outcome', part: { toolRequest: { ref: 'one' } } });
+  expect([(await other.runs.get(id)).status, effects]).toEqual(['waiting', ['two']]);
+  await other.runs.decide(doubt.id, { type: 'respond', output: 'one' });
+  await other.runs.settled();
+  expect([(await other.runs.get(id)).status, effects]).toEqual(['done', ['two']]);
 });
 
 test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwards (%s)', async (where) => {
