@@ -2,6 +2,7 @@
 import { type Agent, approve, ConflictError, memoryStore, reject, type Store } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { temporaryFolder } from '../stores/folder.ts';
 import {
   call,
@@ -169,6 +170,32 @@ test('an approval that is given while a call beside it runs is acted on once, al
   await other.runs.decide(doubt.id, { type: 'respond', output: 'one' });
   await other.runs.settled();
   expect([(await other.runs.get(id)).status, effects]).toEqual(['done', ['two']]);
+});
+
+test('a tool inside that asks again while a call beside it runs is answered before that ends', async () => {
+  const { open, effects } = world();
+  const gate = Promise.withResolvers<void>();
+  const define: Define = (ai) => {
+    const asks = tool(ai, 'asks', ({ interrupt, resumed }) => {
+      if (resumed !== 'second') return interrupt({ after: (resumed ?? null) as string | null });
+      effects.push('asked twice');
+      return 'done';
+    });
+    const pay = tool(ai, 'pay', () => gate.promise.then(() => 'paid'), { needsApproval: true });
+    return helped(ai, { tools: [asks, pay], model: script([[call('asks'), call('pay')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const cards = await waiting(one.runs);
+  await one.runs.decide(of(cards, 'asks').id, { type: 'restart', resumed: 'first' }, { drive: false });
+  await one.runs.decide(of(cards, 'pay').id, 'approve');
+  const again = await eventually(async () => of(await waiting(one.runs), 'asks'));
+  expect(again.payload).toEqual({ after: 'first' });
+  await one.runs.decide(again.id, { type: 'restart', resumed: 'second' });
+  gate.resolve();
+  await one.runs.settled();
+  expect([(await one.runs.get(id)).status, effects]).toEqual(['done', ['asked twice']]);
 });
 
 test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwards (%s)', async (where) => {
