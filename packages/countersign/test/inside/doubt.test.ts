@@ -3,6 +3,7 @@ import type { AgentConfig } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
+  ask,
   call,
   type Define,
   EVERYWHERE,
@@ -37,6 +38,30 @@ test.each(EVERYWHERE)(
     expect(text).toMatch(/nobody knows/);
   },
 );
+
+test('doubt two levels down is withdrawn only by what is said after it was asked, and the model is told', async () => {
+  const { open, pass, effects } = world();
+  const define: Define = (ai) => {
+    const pay = tool(ai, 'pay', () => {
+      effects.push('paid');
+      return STUCK;
+    });
+    const deputy = ai.defineAgent({ name: 'deputy', tools: [pay], model: script([[call('pay')]]) });
+    return helped(ai, { tools: [deputy], model: script([[ask('deputy')]]) });
+  };
+  await open(define).root.start('Go', { runId: 'c' });
+  await eventually(() => expect(effects).toEqual(['paid']));
+  pass(2 * LEASE_MS);
+  const { root } = open(define);
+  const { interrupts } = await root.generate({ runId: 'c', prompt: 'And?' });
+  expect(only(interrupts)).toMatchObject({
+    toolRequest: { name: 'pay' },
+    metadata: { interruptKind: 'unknown-outcome' },
+  });
+  const { text, interrupts: none } = await root.generate({ runId: 'c', prompt: 'Never mind.' });
+  expect({ text, none }).toEqual({ text: expect.stringMatching(/nobody knows whether it took effect/), none: [] });
+  expect(effects).toEqual(['paid']);
+});
 
 test.each(EVERYWHERE)(
   'a user who speaks on after a cancel, while a call was under way: the model is told that nobody knows (%s)',

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
 import { eventually } from '../eventually.ts';
 import {
+  ask,
   call,
   type Define,
   EVERYWHERE,
@@ -95,26 +96,31 @@ test.each(WAYS)('a sub-agent that waits, after some of it ran, while the user sp
   expect(effects).toEqual(whilePending === 'cancel' ? ['free'] : ['free', 'paid']);
 });
 
-test.each(EVERYWHERE)('what is said to a run that failed leaves a call whose outcome is unknown: %s', async (where) => {
-  const { open, store, effects } = world();
-  const { root, runs } = open((ai) =>
-    placed(ai, where, { tools: [payTool(ai, effects)], model: script([[call('pay')]]) }),
-  );
-  const { id } = await root.start('Go');
-  await runs.wait(id);
-  const isResult = (event: object) => JSON.stringify(event).includes('"call-settled"');
-  justBefore(store, isResult, async () => {
-    throw new ProviderError('store-failed', {}, 'It is too large.', { retryable: false });
-  });
-  await runs.decide(only(await waiting(runs)).id, 'approve');
-  expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [] });
-  // Nobody was asked yet, so nobody has said anything else instead.
-  await root.generate({ runId: id, prompt: 'And?' });
-  expect(only(await waiting(runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
-  expect(await root.generate({ runId: id, prompt: 'Never mind.' })).toMatchObject({ finishReason: 'stop' });
-  expect(await waiting(runs)).toEqual([]);
-  expect(effects).toEqual(['pay']);
-});
+test.each([...EVERYWHERE, 'deeper'] as const)(
+  'what is said to a run that failed leaves a call whose outcome is unknown: %s',
+  async (where) => {
+    const { open, store, effects } = world();
+    const { root, runs } = open((ai) => {
+      const pays = { tools: [payTool(ai, effects)], model: script([[call('pay')]]) };
+      if (where !== 'deeper') return placed(ai, where, pays);
+      return helped(ai, { tools: [ai.defineAgent({ name: 'deputy', ...pays })], model: script([[ask('deputy')]]) });
+    });
+    const { id } = await root.start('Go');
+    await runs.wait(id);
+    const isResult = (event: object) => JSON.stringify(event).includes('"call-settled"');
+    justBefore(store, isResult, async () => {
+      throw new ProviderError('store-failed', {}, 'It is too large.', { retryable: false });
+    });
+    await runs.decide(only(await waiting(runs)).id, 'approve');
+    expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [] });
+    // Nobody was asked yet, so nobody has said anything else instead.
+    await root.generate({ runId: id, prompt: 'And?' });
+    expect(only(await waiting(runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(await root.generate({ runId: id, prompt: 'Never mind.' })).toMatchObject({ finishReason: 'stop' });
+    expect(await waiting(runs)).toEqual([]);
+    expect(effects).toEqual(['pay']);
+  },
+);
 
 test.each(EVERYWHERE)('who saw one doubt, and speaks before the next is asked, leaves the next: %s', async (where) => {
   const { open, takeOver, pass, effects } = world();
