@@ -101,6 +101,57 @@ describe('after somebody has ended the run', () => {
   });
 });
 
+describe('somebody answers when nothing is left to do here', () => {
+  async function rested(changes: (answer: () => Promise<unknown>, kept: Store) => Partial<Store> = () => ({})) {
+    const { kept, runs, open, started, settled, step } = await approved();
+    const [question] = (await runs.interrupts({ tool: 'ask' })).items;
+    const answer = () => runs.decide(question?.id ?? '', { type: 'respond', output: 1 }, { drive: false });
+    const { journal, run } = await open('hold', changes(answer, kept));
+    run.record(started);
+    run.record(settled);
+    await journal.recorded();
+    return { kept, journal, run, answer, step };
+  }
+
+  test('and that was heard of: the claim is kept, and it goes on', async () => {
+    const { kept, journal, answer } = await rested();
+    await answer();
+    await journal.look();
+    expect(await journal.finish(false)).toBe('more');
+    expect(journal.holds).toBe(true);
+    // Nothing more came of it here.
+    expect(await journal.finish(false)).toBe('done');
+    expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+  });
+
+  test('and that was heard of where the run is to be left: another goes on', async () => {
+    const { kept, journal, answer } = await rested();
+    await answer();
+    await journal.look();
+    expect(await journal.finish()).toBe('done');
+    expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+  });
+
+  test('or nobody does: what still comes after the claim was given up does not take it again', async () => {
+    const { kept, journal, run, step } = await rested();
+    expect(await journal.finish(false)).toBe('done');
+    expect(journal.holds).toBe(false);
+    run.record(step('late'));
+    await journal.recorded();
+    expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+  });
+
+  test('just before the claim is given up: it is to be taken again', async () => {
+    const { journal } = await rested((answer, kept) => ({
+      release: async (...given) => {
+        await answer();
+        return kept.release(...given);
+      },
+    }));
+    expect(await journal.finish(false)).toBe('again');
+  });
+});
+
 test('a look at a store that is away does not keep the next write from being made', async () => {
   const { kept, open, started, types } = await approved();
   const read = vi.fn(kept.read.bind(kept)).mockRejectedValueOnce(away());
