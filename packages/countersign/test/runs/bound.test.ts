@@ -379,6 +379,17 @@ test('what was approved waits where the schema throws at it, and runs once one d
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
 
+test('what nobody was asked about is told as a mistake where the schema throws at it', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const broken = deploy(withDefault(10).refine(() => Promise.reject(new Error('The list of payees is away'))));
+  await broken.clerk.start('Pay.', { runId: 'run' });
+  await broken.runs.settled();
+  expect((await broken.runs.interrupts()).items).toEqual([]);
+  const { status, messages } = await broken.runs.get('run');
+  expect([status, JSON.stringify(messages)]).toEqual(['done', expect.stringContaining('The list of payees is away')]);
+  expect(paid).toEqual([]);
+});
+
 test('a number that is counted in cents since it was approved is asked about, and then read as it is', async () => {
   const { deploy, paid } = versions({ amount: 10 });
   const old = deploy(z.object({ amount: z.number() }));
