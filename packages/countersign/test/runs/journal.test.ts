@@ -40,6 +40,18 @@ describe('an append whose answer is lost', () => {
     expect(journal.hasBegun).toBe(true);
   });
 
+  test('and after which another has the claim lets nothing begin', async () => {
+    const { kept, open, started } = await approved();
+    const lapses = async () => {
+      await kept.release('run', 'ours');
+      await kept.claim('run', 'theirs', LEASE_MS);
+    };
+    const { journal, run } = await open('enter', losing(kept, lapses));
+    run.record(started);
+    await expect(journal.flushed()).rejects.toMatchObject({ code: 'claim-lost' });
+    expect(journal.isHeld()).toBe(false);
+  });
+
   test('is not waited for any longer where nobody can tell whether it was written', async () => {
     const { kept, open, started } = await approved();
     const read = () => Promise.reject<never>(away());
