@@ -360,3 +360,19 @@ describe('a server that was an hour ahead, and was followed by one that is right
     expect((await two.runs.interrupts({ runId: 'run' })).items).toHaveLength(1);
   });
 });
+
+test('a question, which nobody can approve, is cancelled by a deadline that was to approve it', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const model = scriptedModel([{ calls: [{ name: 'ask', ref: 'a', input: {} }] }, 'Done.']);
+  const ai = countersign({ model, store: memoryStore({ now: clock }), clock });
+  const ask = ai.defineInterrupt({ name: 'ask', description: '', expiresIn: 60_000, onExpiry: 'approve' });
+  await ai.defineAgent({ name: 'clerk', tools: [ask] }).start('Ask.', { runId: 'run' });
+  await ai.runs.settled();
+  const [card] = (await ai.runs.interrupts()).items;
+  now += 120_000;
+  await ai.runs.drive('run');
+  await ai.runs.settled();
+  expect(await ai.runs.get('run')).toMatchObject({ status: 'done', text: 'Done.' });
+  expect((await ai.runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'cancel' } });
+});
