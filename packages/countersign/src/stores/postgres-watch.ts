@@ -100,7 +100,7 @@ export class PostgresAnnouncer {
 async function announce({ pool, tables, watcherId }: WatchConnection, runIds: readonly string[]): Promise<void> {
   const payloads = runIds.length === 0 ? [payloadOf(watcherId, [])] : payloadsOf(watcherId, runIds);
   const text = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload';
-  await ask(await pool(), text, [channelOf(tables), payloads]);
+  await ask(await pool(), text, [channelOf(tables), payloads], ANSWER_MS);
 }
 
 /** Calls `changed` with the runs that other processes append to, soon after. */

@@ -56,6 +56,33 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
+  test('is not kept for long by who announces', async () => {
+    const url = await freshDatabase();
+    const network = await startNetwork(url);
+    const watching = postgresStore(url);
+    const stop = watching.watch(() => undefined);
+    const watchers = poolOn(url, 1);
+    await expect
+      .poll(async () => (await watchers.query('SELECT FROM countersign_watcher').catch(() => undefined))?.rowCount)
+      .toBe(1);
+    const pool = poolOn(network.url, 1);
+    const writing = postgresStore({ pool });
+    await writing.due(1);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await writing.append(creation('run'));
+    network.lose();
+    // It collects for a moment, and then announces, which nobody answers.
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(pool.idleCount).toBe(0);
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    expect(pool.totalCount).toBe(0);
+    stop();
+    await Promise.all([writing.close(), watching.close()]);
+    await Promise.all([pool.end(), watchers.end()]);
+    network.close();
+  });
+
   test('is not listened to any more', async () => {
     const url = await freshDatabase();
     const network = await startNetwork(url);
