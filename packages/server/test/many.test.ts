@@ -24,7 +24,8 @@ function fill(path: string, count: number, settlement?: (index: number) => objec
     const runId = `filled-${index}`;
     const id = `${runId}:call_1`;
     const input = { to: index % 20_000 === 77 ? 'zebra' : `customer${index}`, amount: 500 };
-    const card = { part: { toolRequest: { name: 'pay', ref: 'call_1', input }, metadata: { interrupt: true } } };
+    const metadata = { interrupt: true, interruptKind: 'approval' };
+    const card = { part: { toolRequest: { name: 'pay', ref: 'call_1', input }, metadata } };
     const who = index % 3 === 0 ? 'ann' : 'bob';
     run.run(runId, who, index, index);
     question.run(
