@@ -3,20 +3,26 @@ import { expect, test } from 'vitest';
 import { changesFor } from './changes.ts';
 import type { Listener } from './hub.ts';
 
-test('whoever reads too late looks at everything again, and nothing is kept for them without end', async () => {
-  let tell: Listener = () => undefined;
+function servicesWith(access: object): {
+  readonly services: Parameters<typeof changesFor>[0];
+  readonly tell: Listener;
+} {
+  const listeners: Listener[] = [];
   const hub = {
     news: 0,
     closed: new AbortController().signal,
     listen: (listener: Listener) => {
-      tell = listener;
+      listeners.push(listener);
       return () => undefined;
     },
   };
+  const services = { hub, access, claims: { follow: () => () => undefined } } as never;
+  return { services, tell: (runIds) => void listeners.map((listener) => listener(runIds)) };
+}
+
+test('whoever reads too late looks at everything again, and nothing is kept for them without end', async () => {
   const access = { reference: async (id: string) => ({ id }), sees: async () => true };
-  const services = { hub, access, claims: { follow: () => () => undefined } } as unknown as Parameters<
-    typeof changesFor
-  >[0];
+  const { services, tell } = servicesWith(access);
   const changes = changesFor(services, { id: 'ann' } as never, new AbortController().signal);
   const first = changes.next();
   tell(new Set(['run_0']));
@@ -29,15 +35,6 @@ test('whoever reads too late looks at everything again, and nothing is kept for 
 });
 
 test('a store that is silent keeps nobody who has left', async () => {
-  let tell: Listener = () => undefined;
-  const hub = {
-    news: 0,
-    closed: new AbortController().signal,
-    listen: (listener: Listener) => {
-      tell = listener;
-      return () => undefined;
-    },
-  };
   const asked = Promise.withResolvers<void>();
   const access = {
     reference: () => {
@@ -46,9 +43,7 @@ test('a store that is silent keeps nobody who has left', async () => {
     },
     sees: async () => true,
   };
-  const services = { hub, access, claims: { follow: () => () => undefined } } as unknown as Parameters<
-    typeof changesFor
-  >[0];
+  const { services, tell } = servicesWith(access);
   const left = new AbortController();
   const next = changesFor(services, { id: 'ann' } as never, left.signal).next();
   tell(new Set(['run_0']));
