@@ -1,5 +1,5 @@
 // Decisions on questions inside: who wins, what is kept, and what a wrong answer does.
-import { type Agent, approve, ConflictError, memoryStore, reject, type Store } from 'countersign';
+import { type Agent, approve, ConflictError, memoryStore, type Runs, reject, type Store } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -23,6 +23,12 @@ import {
   waiting,
   world,
 } from './kit.ts';
+
+/** Approves the question about the call with this ref. */
+const approvalsOf =
+  (runs: Runs, cards: Awaited<ReturnType<typeof waiting>>) =>
+  (ref: string): Promise<unknown> =>
+    runs.decide(only(cards.filter(({ part }) => part.toolRequest.ref === ref)).id, 'approve');
 
 /** A helper that pays, slowly, once a person has said so; beside it are more calls. */
 const paying =
@@ -119,9 +125,7 @@ test('approvals that are given while a sub-agent goes on are all acted on', asyn
   const one = open(define);
   const { id } = await one.root.start('Go');
   await one.runs.settled();
-  const cards = await waiting(one.runs);
-  const approval = (to: string) =>
-    one.runs.decide(only(cards.filter(({ part }) => part.toolRequest.ref === to)).id, 'approve');
+  const approval = approvalsOf(one.runs, await waiting(one.runs));
   await approval('one');
   await begun.promise;
   await approval('two');
@@ -157,9 +161,7 @@ test('an approval that is given while a call beside it runs is acted on once, al
   const one = open(define);
   const { id } = await one.root.start('Go');
   await one.runs.settled();
-  const cards = await waiting(one.runs);
-  const approval = (to: string) =>
-    one.runs.decide(only(cards.filter(({ part }) => part.toolRequest.ref === to)).id, 'approve');
+  const approval = approvalsOf(one.runs, await waiting(one.runs));
   await approval('one');
   await begun.promise;
   await approval('two');

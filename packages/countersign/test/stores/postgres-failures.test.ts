@@ -631,11 +631,16 @@ describe.runIf(postgres)('tables', () => {
     await guest.close();
   });
 
-  test('whose sequences were left behind, as by a logical replication, are used once these are set', async () => {
+  async function databaseWithTwoRuns(): Promise<string> {
     const url = await freshDatabase();
-    const before = postgresStore(url);
-    for (const id of ['one', 'two']) await before.append(creation(id));
-    await before.close();
+    const store = postgresStore(url);
+    for (const id of ['one', 'two']) await store.append(creation(id));
+    await store.close();
+    return url;
+  }
+
+  test('whose sequences were left behind, as by a logical replication, are used once these are set', async () => {
+    const url = await databaseWithTwoRuns();
     await onServer(
       url,
       'ALTER TABLE countersign_run ALTER seq RESTART; ALTER TABLE countersign_note ALTER version RESTART',
@@ -651,10 +656,7 @@ describe.runIf(postgres)('tables', () => {
   });
 
   test('whose sequence was set and not used since are used', async () => {
-    const url = await freshDatabase();
-    const before = postgresStore(url);
-    for (const id of ['one', 'two']) await before.append(creation(id));
-    await before.close();
+    const url = await databaseWithTwoRuns();
     const setTo = (next: number) => onServer(url, `ALTER TABLE countersign_run ALTER seq RESTART WITH ${next}`);
     await setTo(2);
     const behind = postgresStore(url);
