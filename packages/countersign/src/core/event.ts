@@ -162,7 +162,8 @@ const KINDS: { readonly [kind in InterruptKind]: true } = {
   inside: true,
 };
 
-const ENDINGS: { readonly [ending in NonNullable<Interrupt['onExpiry']>]: true } = {
+/** What a deadline may decide. */
+export const ENDINGS: { readonly [ending in NonNullable<Interrupt['onExpiry']>]: true } = {
   reject: true,
   cancel: true,
   approve: true,

@@ -53,7 +53,7 @@ export function stillHeard(state: State, resume: Json): Json {
   const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
   return Object.fromEntries(
     verbs.flatMap(([verb, parts]) => {
-      const heard = parts.filter((part) => isOpen(state, JSON.parse(refsOf(part as never))));
+      const heard = parts.filter((part) => isOpen(state, pathTo(part as never)));
       return heard.length > 0 ? [[verb, heard]] : [];
     }),
   );
@@ -72,11 +72,15 @@ function decidedParts(resume: Json): readonly (ToolRequestPart | ToolResponsePar
   return Object.values(resume).flatMap((parts) => (Array.isArray(parts) ? (parts as never[]) : []));
 }
 
-/** The refs that lead to a call, and its own; those of the first `outside` conversations are left out. */
+/** The refs that lead to a call, and its own, as one text; those of the first `outside` conversations are left out. */
 export function refsOf(part: ToolRequestPart | ToolResponsePart, outside = 0): string {
+  return JSON.stringify(pathTo(part).slice(outside));
+}
+
+function pathTo(part: ToolRequestPart | ToolResponsePart): readonly string[] {
   const { path } = (part.metadata ?? {}) as { readonly path?: unknown };
   const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
-  return JSON.stringify([...(Array.isArray(path) ? path.slice(outside) : []), ref]);
+  return [...(Array.isArray(path) ? path : []), ref];
 }
 
 /** A conversation inside of which what was decided was refused: the same, where those questions have a new id. */

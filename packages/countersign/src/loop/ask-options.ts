@@ -1,4 +1,5 @@
 // How a question may wait: what a tool says about it is looked at before anybody is asked.
+import { ENDINGS } from '../core/event.ts';
 import { keysOf } from '../core/known-keys.ts';
 import type { AskOptions } from './signal.ts';
 
@@ -26,7 +27,8 @@ export function askProblem(options: AskOptions): string | undefined {
   const { expiresIn, onExpiry, remindAfter, labels, risk } = options;
   if (!isDuration(expiresIn)) return `expiresIn must be a number of milliseconds, not ${String(expiresIn)}`;
   if (!isDuration(remindAfter)) return `remindAfter must be a number of milliseconds, not ${String(remindAfter)}`;
-  if (!isOneOf(onExpiry, ENDINGS)) return `onExpiry must be one of ${ENDINGS.join(', ')}, not ${String(onExpiry)}`;
+  const endings = Object.keys(ENDINGS);
+  if (!isOneOf(onExpiry, endings)) return `onExpiry must be one of ${endings.join(', ')}, not ${String(onExpiry)}`;
   if (!isOneOf(risk, RISKS)) return `risk must be one of ${RISKS.join(', ')}, not ${String(risk)}`;
   if (labels === undefined) return undefined;
   if (!Array.isArray(labels) || !labels.every(isLabel))
@@ -37,7 +39,6 @@ export function askProblem(options: AskOptions): string | undefined {
 /** What is looked up by a name has an index, and in PostgreSQL that takes no more than some 2,700 bytes of it. */
 export const LONGEST_NAME = 512;
 
-const ENDINGS = ['reject', 'cancel', 'approve'] as const;
 const RISKS = ['low', 'medium', 'high'] as const;
 /** As far as dates go. */
 const LONGEST_MS = 8_640_000_000_000_000;

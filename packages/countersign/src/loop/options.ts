@@ -241,9 +241,9 @@ export function partsOf(content: Content, where: string): readonly Part[] {
 }
 
 /** What is said goes on record, and what is on record is what the model hears. */
-function jsonOf(parts: readonly Part[], where: string): readonly Part[] {
-  const json = toJson(parts);
-  if (json.ok) return json.value as readonly Part[];
+export function jsonOf<T>(said: T, where: string): T {
+  const json = toJson(said);
+  if (json.ok) return json.value as T;
   throw new UsageError('not-json', { option: where }, `\`${where}\` is not JSON: ${json.problem}.`);
 }
 

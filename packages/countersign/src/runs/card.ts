@@ -72,7 +72,7 @@ function cardsOf(call: Call): readonly PendingCard[] {
 
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {
   const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
-  const kind = (part.metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
+  const kind = kindOn(part);
   const wait = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
   return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json, ...wait });
 }
@@ -106,6 +106,11 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
     card: shown,
     digest: digestOf(key, shown),
   };
+}
+
+/** The kind of a question, as it stands on its card. */
+export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
+  return (metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
 }
 
 /** Covers the id of the question and everything on its card. */

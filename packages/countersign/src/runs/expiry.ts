@@ -4,10 +4,10 @@ import type { State } from '../core/state.ts';
 import { applyDecisions, DEADLINE } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import { type PendingCard, pendingCards } from './card.ts';
-import { decisionPart, type Settlement } from './decision.ts';
+import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
 
 /** What goes on record of a question that the user passed over, by saying something else. */
-export type Withdrawn = { readonly withdrawn: true; readonly by: string | null; readonly at: number };
+export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>>;
 
 /** Who hears how a question was settled. */
 export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };

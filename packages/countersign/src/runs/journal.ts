@@ -12,7 +12,7 @@ import { dropAfterEnd, isOvertaken } from './overtaken.ts';
 import { Written } from './paused.ts';
 import { project, statusOf } from './projection.ts';
 import { atMost, MOST_RENEWALS } from './renewals.ts';
-import type { Append, ClaimHow, NewRun, StoredEvent } from './store.ts';
+import type { Append, ClaimHow, NewRun, RunRecord, StoredEvent } from './store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from './store-errors.ts';
 
 /** How long a store that is away is waited for. */
@@ -24,8 +24,8 @@ export class Journal implements Sink {
   /** What the store knows. */
   #durable: State;
   #own: State;
-  #version: number;
-  #hash: string;
+  /** Where the record ends, as far as it is known here. */
+  #head: Pick<RunRecord, 'version' | 'hash'>;
   #create: NewRun | undefined;
   readonly written: Written;
   #onStale: 'absorb' | 'fail';
@@ -50,7 +50,7 @@ export class Journal implements Sink {
     this.#options = options;
     this.#durable = options.state;
     this.#own = options.state;
-    [this.#version, this.#hash] = [options.run.version, options.run.hash];
+    this.#head = { version: options.run.version, hash: options.run.hash };
     this.#create = options.create;
     this.written = new Written(options);
     this.#onStale = options.onStale;
@@ -198,7 +198,7 @@ export class Journal implements Sink {
     this.#gaveUp = true;
     try {
       await store.release(run.id, token);
-      const loaded = await store.read(run.id, { after: this.#version });
+      const loaded = await store.read(run.id, { after: this.#head.version });
       return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
     } catch {
       // Everything is on record. The claim lapses by itself, and whoever looks for work finds what is left to do.
@@ -294,11 +294,11 @@ export class Journal implements Sink {
     const failed = events.findLast((event) => event.type === 'run-failed');
     return {
       runId: run.id,
-      expectedVersion: this.#version,
+      expectedVersion: this.#head.version,
       ...(this.#create && { create: this.#create }),
       ...(this.written.compared !== undefined && { unchanged: this.written.compared }),
       events,
-      hash: linkNew(this.#hash, events),
+      hash: linkNew(this.#head.hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
       // Whichever write tells of it: nothing goes on until somebody says so.
       ...(failed && { status: 'failed', outcome: failed.error }),
@@ -331,8 +331,7 @@ export class Journal implements Sink {
     const { events, hash, claim } = append;
     this.#durable = after;
     this.#own = after;
-    this.#version += events.length;
-    this.#hash = hash;
+    this.#head = { version: this.#head.version + events.length, hash };
     this.#create = undefined;
     this.written.add(append);
     this.#hasBegun = true;
@@ -348,15 +347,15 @@ export class Journal implements Sink {
   /** Takes in what others recorded since; what waits to be written comes after it. */
   async #absorb(unwritten: StoredEvent[]): Promise<void> {
     const { store, run } = this.#options;
-    const loaded = await store.read(run.id, { after: this.#version });
+    const loaded = await store.read(run.id, { after: this.#head.version });
     if (!loaded) throw runGone(run.id);
-    if (loaded.run.version < this.#version) throw wentBack(loaded.run, this.#version);
-    const hash = linkAll(this.#hash, loaded.events);
-    if (this.#version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
+    if (loaded.run.version < this.#head.version) throw wentBack(loaded.run, this.#head.version);
+    const hash = linkAll(this.#head.hash, loaded.events);
+    if (this.#head.version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
     if (loaded.events.length > 0) this.written.end();
-    [this.#version, this.#hash] = [loaded.run.version, hash];
+    this.#head = { version: loaded.run.version, hash };
     if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);
     // The store has theirs first: the run sees everything in that order.
     if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);
@@ -383,8 +382,8 @@ export class Journal implements Sink {
 
   async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
     if (events.length === 0) return false;
-    const loaded = await this.#options.store.read(runId, { after: this.#version });
-    return loaded !== undefined && linkAll(this.#hash, loaded.events.slice(0, events.length)) === hash;
+    const loaded = await this.#options.store.read(runId, { after: this.#head.version });
+    return loaded !== undefined && linkAll(this.#head.hash, loaded.events.slice(0, events.length)) === hash;
   }
 
   #fail(error: unknown): void {

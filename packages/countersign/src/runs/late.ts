@@ -2,7 +2,7 @@
 import { type Call, callOf, goesOnInside, type State } from '../core/call.ts';
 import { messageOf } from '../core/errors.ts';
 import { event, type Result, type RunEvent } from '../core/event.ts';
-import { insideState } from '../core/inside.ts';
+import { insideState, isInDoubt } from '../core/inside.ts';
 import { sameJson } from '../core/json.ts';
 import { eventsInside } from '../core/state.ts';
 import type { LoadedRun } from './store.ts';
@@ -165,8 +165,7 @@ function isSameTry(started: Call, now: Call, result: Result): boolean {
   if (started.phase.inside) return false;
   if (now.phase.at === 'started') return now.pauses === started.pauses;
   if (now.phase.at === 'settled') return false;
-  const isInDoubt = now.phase.at === 'waiting' && now.phase.interrupt.kind === 'unknown-outcome';
-  return isInDoubt ? now.pauses === started.pauses + 1 : result.type === 'output' && isSameOrder(started, now);
+  return isInDoubt(now) ? now.pauses === started.pauses + 1 : result.type === 'output' && isSameOrder(started, now);
 }
 
 /** What would run is what did. */

@@ -1,17 +1,15 @@
 // What a run may be started with.
 import { UsageError } from '../core/errors.ts';
 import { loadMessages } from '../core/history.ts';
-import { toJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
+import { jsonOf } from '../loop/options.ts';
 
 /**
  * The messages as they are recorded: calls without an id have been given one. Throws if they are not JSON or no valid
  * conversation, or if a call waits in it: nobody could decide it in the new run.
  */
 export function startMessages(messages: readonly Message[]): readonly Message[] {
-  const said = toJson(messages);
-  if (!said.ok) throw new UsageError('not-json', { option: 'messages' }, `\`messages\` is not JSON: ${said.problem}.`);
-  const { turn, history } = loadMessages(said.value as unknown as readonly Message[]).state;
+  const { turn, history } = loadMessages(jsonOf(messages, 'messages')).state;
   if (!turn) return history.toArray();
   const open = turn.calls.filter((call) => call.phase.at !== 'settled').map(({ name, ref }) => `${name} (${ref})`);
   throw new UsageError(

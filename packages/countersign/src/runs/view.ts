@@ -4,7 +4,7 @@ import { messagesOf, newState } from '../core/history.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../core/message.ts';
 import { fold, type State } from '../core/state.ts';
-import { digestOf, pendingCards, willRun } from './card.ts';
+import { digestOf, kindOn, pendingCards, willRun } from './card.ts';
 import { checkChain } from './chain.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from './store.ts';
@@ -111,8 +111,8 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
 }
 
 /** The tool and the kind that stand beside the card are those on it: they say what is approved. */
-function isShownAs({ tool, kind }: InterruptRecord, { toolRequest, metadata }: ToolRequestPart): boolean {
-  return tool === toolRequest.name && kind === (metadata?.interruptKind ?? 'interrupt');
+function isShownAs({ tool, kind }: InterruptRecord, part: ToolRequestPart): boolean {
+  return tool === part.toolRequest.name && kind === kindOn(part);
 }
 
 function isRequest(part: unknown): part is ToolRequestPart {
