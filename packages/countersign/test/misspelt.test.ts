@@ -27,10 +27,34 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
     [{ approval: undefined }, 'needsApproval'],
     [{ expireIn: 5 }, 'expiresIn'],
     [{ settleWithin: 5 }, 'settlesWithin'],
-    [{ execute: () => 1 }, 'takes no execute'],
+    [{ execute: () => 1 }, 'takes no execute. Pass the function as its body, behind the options'],
   ])('on a tool: %o', (config, message) => {
     expect(() => tool(any({ ...pay, ...config }), () => 1)).toThrow(
       expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test.each([
+    { needsApproval: true },
+    { needsApproval: () => true },
+    { idempotent: true },
+    { commits: true },
+    { verify: () => undefined },
+    { settlesWithin: 5 },
+  ])('on a tool whose body was forgotten: %o', (config) => {
+    const [said] = Object.keys(config);
+    expect(() => tool({ ...pay, ...config })).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(`no body that ${said}`) }),
+    );
+  });
+
+  test('what says no is no reason to refuse a question', () => {
+    expect(tool({ ...pay, needsApproval: false, idempotent: false }).name).toBe('pay');
+  });
+
+  test('a time after which nobody looks', () => {
+    expect(() => tool({ ...pay, settlesWithin: 5 }, () => 1)).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('Pass `verify` too') }),
     );
   });
 

@@ -14,6 +14,13 @@ export function checkToolConfig(config: unknown, body: unknown, known: readonly 
       { name },
       `A tool's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
     );
+  // As the AI SDK has it; its names alone would not say where the function goes.
+  if ('execute' in given)
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `The tool ${name} takes no execute. Pass the function as its body, behind the options: tool({ … }, body).`,
+    );
   refuseUnknownKeys(`The tool ${name}`, given, known);
   if (body !== undefined && typeof body !== 'function')
     throw new UsageError(
@@ -35,7 +42,22 @@ export function checkToolConfig(config: unknown, body: unknown, known: readonly 
         { name },
         `${field} of tool ${name} must be ${is}, not ${String(given[field])}.`,
       );
+  const idle = body === undefined ? Object.keys(FIELDS).find((field) => isSaid(given[field])) : undefined;
+  if (idle !== undefined)
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `The tool ${name} has no body that ${idle} could be about. Pass the body behind the options, or leave ${idle} out: then it is a question.`,
+    );
+  if (isSaid(given.settlesWithin) && !isSaid(given.verify))
+    throw new UsageError(
+      'invalid-options',
+      { name },
+      `settlesWithin of tool ${name} says when \`verify\` can be believed that it found nothing. Pass \`verify\` too, or leave it out.`,
+    );
 }
+
+const isSaid = (value: unknown): boolean => value !== undefined && value !== false;
 
 type Field = { readonly is: string; readonly fits: (value: unknown) => boolean };
 
