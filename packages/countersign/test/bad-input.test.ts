@@ -9,6 +9,7 @@ import {
   memoryStore,
   type Part,
   respond,
+  type ToolRequestPart,
   tool,
   UsageError,
   z,
@@ -81,6 +82,41 @@ describe('what the model gets wrong is told to it', () => {
 });
 
 describe('what the caller gets wrong is an error that says what to do', () => {
+  test('something else than an interrupt is decided', async () => {
+    const ai = instance({ calls: [{ name: 'pay' }] });
+    const pay = ai.defineTool({ ...anything, name: 'pay', needsApproval: true }, () => 1);
+    const { interrupts } = await ai.generate({ prompt: 'go', tools: [pay] });
+    const told = (given: unknown) => failure((async () => pay.approve(given as ToolRequestPart))());
+    expect((await told(interrupts)).message).toContain('a list: decide each of them');
+    expect((await told(Promise.resolve(interrupts[0]))).message).toContain('a promise: await it first');
+    expect((await told({ id: 'run:call', part: interrupts[0] })).message).toContain('pass its `part`');
+    expect((await told(undefined)).message).toContain('not on undefined.');
+    expect((await told(() => interrupts[0])).message).toContain('something of the type function');
+  });
+
+  test('a decision comes without the messages that it is about', async () => {
+    const ai = instance({ calls: [{ name: 'pay' }] });
+    const pay = ai.defineTool({ ...anything, name: 'pay', needsApproval: true }, () => 1);
+    const { interrupts } = await ai.generate({ prompt: 'go', tools: [pay] });
+    const { message } = await failure(ai.generate({ prompt: 'go', tools: [pay], resume: { approve: interrupts } }));
+    expect(message).toContain('nothing is: pass the messages of the response that asked');
+  });
+
+  test('a run, or a call, is decided in place of its question', async () => {
+    const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'pay', ref: 'p1' }] }]), store: memoryStore() });
+    const pay = ai.defineTool({ ...anything, name: 'pay', needsApproval: true }, () => 1);
+    const { id } = await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('go');
+    await ai.runs.wait(id);
+    for (const wrong of [id, 'p1'])
+      expect(await failure(ai.runs.decide(wrong, 'approve'))).toMatchObject({
+        code: 'unknown-interrupt',
+        message: expect.stringContaining('begins with that of its run'),
+      });
+    expect((await failure(ai.runs.decide(`${id}:p2`, 'approve'))).message).toBe(
+      `There is no interrupt ${id}:p2 in the store.`,
+    );
+  });
+
   test('a tool name that is not defined', async () => {
     const ai = instance();
     ai.defineTool({ ...anything, name: 'look' }, () => 1);

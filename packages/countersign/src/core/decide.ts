@@ -158,7 +158,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
     const stale = settled(outer ?? ref);
     const problem = stale
       ? `${what} was decided earlier; look at what is pending now`
-      : `${what} is not pending in these messages`;
+      : `${what} is not pending in these messages${turn ? '' : ', nothing is: pass the messages of the response that asked'}`;
     return { fault: { problem, ...(stale && { stale }) } };
   }
   if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };

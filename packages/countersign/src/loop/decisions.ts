@@ -135,12 +135,19 @@ function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, re
 
 export function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest'] {
   if (isObject(interrupt) && isToolRequest(interrupt)) return interrupt.toolRequest;
-  const given = typeof interrupt;
-  const indexes = `the text ${JSON.stringify(interrupt)} (a loop with "for … in" gives indexes: use "for … of")`;
-  const found = given === 'string' ? indexes : given === 'undefined' ? given : `a ${given}`;
   throw new UsageError(
     'invalid-decision',
-    { given },
-    `A decision is made on an interrupt of response.interrupts, not on ${found}.`,
+    { given: typeof interrupt },
+    `A decision is made on an interrupt of response.interrupts, not on ${foundInstead(interrupt)}.`,
   );
+}
+
+/** What was given in place of an interrupt, and what its caller may have meant. */
+function foundInstead(given: unknown): string {
+  if (typeof given === 'string')
+    return `the text ${JSON.stringify(given)} (a loop with "for … in" gives indexes: use "for … of")`;
+  if (Array.isArray(given)) return 'a list: decide each of them';
+  if (given instanceof Promise) return 'a promise: await it first';
+  if (isObject(given) && 'part' in given) return 'a card of a store: pass its `part`, or decide it with runs.decide';
+  return given === null || given === undefined ? String(given) : `something of the type ${typeof given}`;
 }

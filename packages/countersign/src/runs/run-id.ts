@@ -30,4 +30,9 @@ export const runNotEnded = (runId: string): ConflictError =>
   );
 
 export const unknownInterrupt = (interruptId: string): UsageError =>
-  new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);
+  new UsageError(
+    'unknown-interrupt',
+    { interruptId },
+    // Whoever names the run, or the call in the messages, has a part of it only.
+    `There is no interrupt ${interruptId} in the store.${interruptId.includes(':') ? '' : ' The id of one begins with that of its run, as in run_1:call_1.'}`,
+  );
