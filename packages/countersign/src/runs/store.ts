@@ -47,6 +47,10 @@ export type Risk = 'low' | 'medium' | 'high';
  * What became of a question. Each settled one is `approved` (also with changes, or restarted), `rejected`, `answered` or
  * `cancelled`, which are also those that were withdrawn. Among them, `edited` are those approved with changes, and
  * `expired` those that nobody decided in time.
+ *
+ * A store reads it from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`, and there is no
+ * `decision` where the question was withdrawn. One with an `edit` or a `replaceInput` is edited. What a deadline decided has
+ * `deadline` as `by` and null as `channel`.
  */
 export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
@@ -64,7 +68,10 @@ export type InterruptRecord = {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly remindAt: number | null;
-  /** What the person is shown and what the digest covers: JSON that the engine writes and reads. */
+  /**
+   * What the person is shown and what the digest covers: JSON that the engine writes and reads. A search looks for texts and
+   * numbers below its `part.toolRequest.input` and its `part.metadata.interrupt`.
+   */
   readonly card: Json;
   readonly digest: string;
   /** Null while it waits. */
@@ -142,7 +149,7 @@ export type RunQuery = {
   readonly status?: RunStatus;
   readonly agent?: string;
   readonly startedBy?: string;
-  /** `newest` first unless given. */
+  /** By `createdAt`, those of one millisecond as they were appended; `newest` first unless given. */
   readonly order?: 'newest' | 'oldest';
   readonly after?: string;
   readonly limit: number;
@@ -164,12 +171,12 @@ export type InterruptQuery = {
   readonly startedBy?: string;
   /**
    * Words. Each of them must begin a word of the question, whatever the case of its letters: in the names of the tool and
-   * the agent, the labels, the input, or what the asker wants shown.
+   * the agent, the labels, the input, or what the asker wants shown. A word is letters, marks and digits in a row.
    */
   readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
-  /** `oldest` first unless given. */
+  /** By `createdAt`, also the settled ones, those of one millisecond as they were appended; `oldest` first unless given. */
   readonly order?: 'newest' | 'oldest';
   readonly after?: string;
   readonly limit: number;

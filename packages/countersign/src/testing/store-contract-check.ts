@@ -73,11 +73,12 @@ export async function load(store: Store, runId: string): Promise<LoadedRun> {
 }
 
 export async function refused(append: Promise<unknown>, code: ErrorCode): Promise<void> {
-  await rejects(append, (error: unknown) => {
+  const check = (error: unknown) => {
     ok(error instanceof CountersignError, `Not an error of Countersign: ${error}`);
-    strictEqual(error.code, code, error.message);
+    strictEqual(error.code, code, `refused as ${error.code}, and not as ${code}: ${error.message}`);
     return true;
-  });
+  };
+  await rejects(append, check, `It was to be refused as ${code}, and was taken.`);
 }
 
 /** Everything that a run and the interrupts with these ids are made of, to be compared with later. */

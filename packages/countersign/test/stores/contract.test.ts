@@ -115,6 +115,11 @@ test.each(Object.entries(BUGS))('%s', async (_name, [check, bug]) => {
   expect(await failed(check, bug)).not.toEqual([]);
 });
 
+test('whoever takes what was to be refused is told so', async () => {
+  const found = await failed('a page of no items', () => ({ listRuns: async () => ({ items: [], cursor: null }) }));
+  expect(found).toEqual([expect.stringContaining('It was to be refused as invalid-options, and was taken.')]);
+});
+
 function unfenced(store: Store, how: string): Partial<Store> {
   const latest = async ({ runId }: Append): Promise<number> => (await store.read(runId))?.run.version ?? 0;
   return {
@@ -123,7 +128,7 @@ function unfenced(store: Store, how: string): Partial<Store> {
   };
 }
 
-/** The checks with this in their name that fail. */
+/** The checks with this in their name that fail, and what their writer is told. */
 async function failed(check: string, bug: Bug): Promise<readonly string[]> {
   const checks: [string, () => Promise<void>][] = [];
   const make = async () => {
@@ -145,5 +150,8 @@ async function failed(check: string, bug: Bug): Promise<readonly string[]> {
   const asked = checks.filter(([name]) => name.includes(check));
   expect(asked.length).toBeGreaterThan(0);
   const results = await Promise.allSettled(asked.map(([, body]) => body()));
-  return asked.flatMap(([name], index) => (results[index]?.status === 'rejected' ? [name] : []));
+  return asked.flatMap(([name], index) => {
+    const result = results[index];
+    return result?.status === 'rejected' ? [`${name}: ${result.reason.message}`] : [];
+  });
 }
