@@ -4,12 +4,14 @@ import { UsageError } from './errors.ts';
 import { GrowList, GrowSet } from './grow.ts';
 import { isObject } from './json.ts';
 import { isToolRequest, isToolResponse, type Message, type Part, type ToolResponsePart } from './message.ts';
-import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn } from './wire.ts';
+import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn, STORED_KEY } from './wire.ts';
 
 export type Loaded = {
   readonly state: State;
   /** What the user said, without asking first, after a reply whose calls are still open. */
   readonly spoken: readonly Message[];
+  /** The stored run that these messages are a picture of, where calls are still open in it. */
+  readonly storedIn?: string;
 };
 
 /** The state of a run that nothing was said in yet. */
@@ -33,14 +35,21 @@ export function loadMessages(messages: readonly Message[]): Loaded {
     queued: rest.filter((message) => message.metadata?.[QUEUED_KEY] === true).map(unqueued),
     ...(open && { turn: readTurn(open.message, open.answers) }),
   };
-  return { state, spoken: rest.filter((message) => message.metadata?.[QUEUED_KEY] !== true) };
+  const storedIn = open?.message.metadata?.[STORED_KEY];
+  return {
+    state,
+    spoken: rest.filter((message) => message.metadata?.[QUEUED_KEY] !== true),
+    ...(typeof storedIn === 'string' && { storedIn }),
+  };
 }
 
-/** The continuation of a run as plain JSON. The run must be over: the list is its own. */
-export function messagesOf(state: State): Message[] {
+/** The continuation of a run as plain JSON. The run must be over: the list is its own. `storedIn`: the run is stored, under this id. */
+export function messagesOf(state: State, storedIn?: string): Message[] {
   const { turn, queued } = state;
   const waiting = queued.map((message) => ({ ...message, metadata: { ...message.metadata, [QUEUED_KEY]: true } }));
-  const messages = (turn ? state.history.append(openMessage(turn), ...waiting) : state.history).toArray() as Message[];
+  const messages = (
+    turn ? state.history.append(openMessage(turn, storedIn), ...waiting) : state.history
+  ).toArray() as Message[];
   rememberMessages(messages, state);
   return messages;
 }

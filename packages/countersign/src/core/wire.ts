@@ -17,6 +17,9 @@ export const MAX_TURNS_KEY = 'maxTurnsReached';
 /** On a user message that waits until the pending decisions are made. */
 export const QUEUED_KEY = 'queued';
 
+/** On the open reply of a stored run, wherever its messages are shown: the id of that run, in which it goes on. */
+export const STORED_KEY = 'storedRun';
+
 /** Metadata keys that only the engine writes on a request; whatever a model sends under them is dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'callId',
@@ -61,8 +64,12 @@ export function foreignMetadata(metadata: Metadata | undefined): Metadata | unde
 }
 
 /** The model's message of a turn in which calls are open. Reading it back gives the same turn. */
-export function openMessage(turn: Turn): Message {
-  const metadata = { ...turn.metadata, ...(turn.resumed !== undefined && { resumed: turn.resumed }) };
+export function openMessage(turn: Turn, storedIn?: string): Message {
+  const metadata = {
+    ...turn.metadata,
+    ...(turn.resumed !== undefined && { resumed: turn.resumed }),
+    ...(storedIn !== undefined && { [STORED_KEY]: storedIn }),
+  };
   return {
     role: 'model',
     content: withRequests(turn, messageMetadata),
@@ -244,7 +251,7 @@ const mayHaveActed = (result: Result): boolean => result.type !== 'output' && re
 /** Reads a turn back from the model's message and the answers that followed it. */
 export function readTurn(message: Message, answers: ReadonlyMap<string, ToolResponsePart>): Turn {
   const calls = message.content.filter(isToolRequest).map((part) => readCall(part, answers.get(part.toolRequest.ref)));
-  const { resumed, ...metadata } = message.metadata ?? {};
+  const { resumed, [STORED_KEY]: _stored, ...metadata } = message.metadata ?? {};
   return {
     content: message.content,
     calls,

@@ -39,18 +39,22 @@ export async function generate<O extends SchemaInput = any>(
   const options = checkOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const driver = driverWithin(prepareDriver(settings, options, schema, within ? 'leave-out' : 'refuse'), within);
-  const { state, spoken } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
+  const { state, spoken, storedIn } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
   // Inside a stored run, whether a decision fits was looked at before it was recorded.
   const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
   const decisions = await checkResume(state, resumeOf(options), known);
   const says = [...spoken, ...promptOf(options)];
+  const { whilePending = 'cancel' } = options;
+  // Whoever only says something withdraws what is open, so that none of it can run here.
+  const goesOn = decisions.length > 0 || says.length === 0 || whilePending !== 'cancel';
+  if (storedIn !== undefined && goesOn) throw goesOnInStore(storedIn);
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
   const run = new Run(state, { ...driver, sink: within?.sink });
   run.onLate = within?.late;
   applyDecisions(run, decisions, options.resume?.metadata);
-  hear(run, says, options.whilePending ?? 'cancel', new Set(decisions.map(({ call }) => call.id)));
+  hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
   if (!run.isStored) refuseMissingTools(run.state, driver.tools);
   try {
     await drive(run, driver);
@@ -74,6 +78,12 @@ function recorded(state: State, { system }: GenerateOptions): Loaded {
   // Whoever stopped it is gone, and it goes on.
   const goesOn = ended && ended.reason !== 'aborted' ? state : rest;
   return { state: told === messages ? goesOn : { ...goesOn, history: GrowList.of(told) }, spoken: [] };
+}
+
+/** The store knows nothing of what runs here: decided there as well, a call would run twice. */
+function goesOnInStore(runId: string): UsageError {
+  const message = `These messages are of the stored run ${runId}, in which calls are open. Go on with it there: with \`runs.decide(…)\`, or with \`generate({ runId: '${runId}', … })\` of its agent. Decided here as well, a call would run twice.`;
+  return new UsageError('invalid-options', { runId }, message);
 }
 
 function promptOf({ prompt }: GenerateOptions): readonly Message[] {

@@ -17,8 +17,9 @@ export class GenerateResponse<Output = any> {
   /** The final reply as the output schema gives it; null while there is none. */
   readonly output: Output | null;
 
-  constructor(state: State, usage: Usage | undefined, output: Output | null) {
-    this.messages = messagesOf(state);
+  /** `storedIn`: the id of the run, if it is stored. */
+  constructor(state: State, usage: Usage | undefined, output: Output | null, storedIn?: string) {
+    this.messages = messagesOf(state, storedIn);
     this.usage = usage;
     this.output = output;
     const { reason, message } = finishOf(state);

@@ -89,9 +89,10 @@ export async function converse(
   const answered = saidAt === undefined ? undefined : answeredTo(loaded, saidAt, agent.limits);
   const state = answered ?? whole;
   const error = answered ? undefined : errorIn(loaded.run);
-  if (error) throw errorOf(error, { runId, messages: messagesOf(state) });
+  if (error) throw errorOf(error, { runId, messages: messagesOf(state, runId) });
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
-  return new GenerateResponse(state, undefined, await readOutput(state, schema, () => messagesOf(state)));
+  const output = await readOutput(state, schema, () => messagesOf(state, runId));
+  return new GenerateResponse(state, undefined, output, runId);
 }
 
 /**

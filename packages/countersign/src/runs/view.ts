@@ -73,7 +73,7 @@ export function viewOf(loaded: LoadedRun): RunView {
   const { run } = loaded;
   const state = stateOfRun(loaded);
   const outcome = isObject(run.outcome) ? run.outcome : {};
-  const messages = messagesOf(state);
+  const messages = messagesOf(state, run.id);
   const said = messages.findLast((message) => message.role === 'model');
   return {
     ...run,
