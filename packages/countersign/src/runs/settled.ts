@@ -2,7 +2,7 @@
 import { ConflictError } from '../core/errors.ts';
 import { type Json, sameJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
-import { digestOf, type PendingCard } from './card.ts';
+import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
 import { type DecisionInput, decisionOf, type Settlement, saidFully } from './decision.ts';
 import type { InterruptRecord, Store } from './store.ts';
 
@@ -64,9 +64,11 @@ export async function refuseOutdated(
   );
 }
 
-/** The tool, its input and what the asker wants shown are those of the record. */
-function shows(card: Json, { toolRequest, metadata }: ToolRequestPart): boolean {
+/** What is asked about the tool, what would run, and what the asker wants shown are those of the record. */
+function shows(card: Json, recorded: ToolRequestPart): boolean {
   const { part } = card as unknown as { readonly part: ToolRequestPart };
-  const payload = metadata?.interrupt ?? null;
-  return sameJson(part.toolRequest, toolRequest) && sameJson(part.metadata?.interrupt ?? null, payload);
+  const [shown, asked] = [part, recorded].map(
+    (one) => [one.toolRequest, willRun(one), kindOn(one), one.metadata?.interrupt ?? null] as unknown as Json,
+  );
+  return sameJson(shown, asked);
 }

@@ -234,24 +234,37 @@ describe('who only decides', () => {
 });
 
 describe('a card that was changed in the store, with its digest', () => {
-  const amountOf = (record: InterruptRecord, amount: number): InterruptRecord => {
-    const card = JSON.parse(JSON.stringify(record.card).replace('"amount":5', `"amount":${amount}`));
+  const changed = (record: InterruptRecord, from: string, to: string): InterruptRecord => {
+    const card = JSON.parse(JSON.stringify(record.card).replace(from, to));
     return { ...record, card, digest: digestOf(record.id, card) };
   };
+  const changes: readonly (readonly [string, (record: InterruptRecord) => InterruptRecord, object])[] = [
+    ['its input', (record) => changed(record, '"amount":5', '"amount":1'), { input: { amount: 1 } }],
+    [
+      'what would run',
+      (record) => changed(record, '"metadata":{', '"metadata":{"runsWith":{"amount":1},'),
+      { input: { amount: 1 } },
+    ],
+    [
+      'its kind, also beside it',
+      (record) => ({ ...changed(record, '"approval"', '"unavailable"'), kind: 'unavailable' }),
+      { kind: 'unavailable' },
+    ],
+  ];
 
-  test('is not what a decision is made on', async () => {
+  test.each(changes)('is not what a decision is made on: %s', async (_what, change, shown) => {
     const kept = memoryStore();
     const store = changedStore(kept, {
       interrupt: async (id) => {
         const record = await kept.interrupt(id);
-        return record && amountOf(record, 1);
+        return record && change(record);
       },
     });
     const { clerk, runs, paid } = bank({ store });
     const { id } = await clerk.start('Pay.');
     const [key = ''] = (await runs.rested(id)).pending;
     const seen = await runs.interrupt(key);
-    expect(seen.input).toEqual({ amount: 1 });
+    expect(seen).toMatchObject(shown);
     await expect(runs.decide(key, 'approve', { digest: seen.digest })).rejects.toMatchObject({ code: 'outdated-card' });
     expect(paid).toEqual([]);
   });
