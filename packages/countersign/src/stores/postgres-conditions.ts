@@ -12,11 +12,13 @@ export const watchedBy = (watcher: string, me: string): string =>
   `EXISTS (SELECT FROM ${watcher} WHERE until > ${NOW} AND id <> ${me})`;
 
 /**
- * True when the interrupt `i` is one of the run and waits. Said so that the planner finds no other way to `i` than by
- * its id: not through all those that wait, nor through all there are while it believes them to be few.
+ * True when the interrupt `i` is one of the run, whatever the events of the run say that they opened. Said so that the
+ * planner finds no other way to `i` than by its id: not through all there are while it believes them to be few.
  */
-export const waitsIn = (runId: string): string =>
-  `coalesce(i.run_id = ${runId}, false) AND coalesce(i.settled_at IS NULL, false)`;
+export const isOf = (runId: string): string => `coalesce(i.run_id = ${runId}, false)`;
+
+/** The same, and it waits; nor is it looked for through all those that wait. */
+export const waitsIn = (runId: string): string => `${isOf(runId)} AND coalesce(i.settled_at IS NULL, false)`;
 
 /** All that is on record of the run `r` at this moment, as it would be read: see `recordDigest`. */
 export const digestNow = (event: string): string => {

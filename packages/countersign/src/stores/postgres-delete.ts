@@ -1,5 +1,5 @@
 // Deleting a run on PostgreSQL, in one statement.
-import { asOneRow, NOW, watchedBy } from './postgres-conditions.ts';
+import { asOneRow, isOf, NOW, watchedBy } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { DELETED } from './rows.ts';
@@ -23,7 +23,7 @@ export function deleteStatement({ run, event, interrupt, label, watcher }: Table
       DELETE FROM ${interrupt} i WHERE i.id = ANY (ARRAY(
         SELECT json_array_elements_text(e.opened::json) FROM gone g JOIN ${event} e ON e.run_seq = g.seq
         WHERE e.opened IS NOT NULL
-      )) RETURNING i.id, i.seq, i.created_at, i.labels
+      )) AND ${isOf('$1')} RETURNING i.id, i.seq, i.created_at, i.labels
     ), labels AS (
       DELETE FROM ${label} l USING questions q, unnest(q.labels) AS name
       WHERE l.label = name AND l.waiting IN (true, false) AND l.created_at = q.created_at AND l.seq = q.seq

@@ -127,6 +127,21 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
+  // SQLite finds the questions of a run by their own rows.
+  if (kind === 'PostgreSQL')
+    test('a run whose events name the question of another neither shows it nor takes it along', async () => {
+      const given = await afterChange('SELECT 1');
+      const { runs, bad, good } = given;
+      await given.change(`UPDATE countersign_event SET opened = '["${bad}", "${good}"]'
+        WHERE run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')`);
+      expect((await runs.interrupts({ runId: 'bad' })).items).toMatchObject([{ id: bad }]);
+      await runs.cancel('bad');
+      await runs.delete('bad');
+      await runs.decide(good, 'approve');
+      expect(await runs.wait('good', { until: 'end' })).toMatchObject({ status: 'done' });
+      await given.end();
+    });
+
   test('with an outcome that is no JSON, the others are listed, and the run is not believed', async () => {
     const given = await afterChange(`UPDATE countersign_run SET outcome = '{' WHERE id = 'bad'`);
     const { runs, bad } = given;
