@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
+import { UsageError } from '../core/errors.ts';
+import { problemResponse } from './problem.ts';
 import type { ChatRoute } from './route.ts';
 
 /**
@@ -27,8 +29,20 @@ export function nodeHandler(route: ChatRoute): (req: IncomingMessage, res: Serve
 async function respond(route: ChatRoute, req: IncomingMessage, signal: AbortSignal): Promise<Response> {
   if (req.method !== 'GET' && req.method !== 'POST')
     return new Response(null, { status: 405, headers: { allow: 'GET, POST' } });
-  const request = requestOf(req, signal);
+  const request = readable(req, signal);
+  if (!request) return problemResponse(UNREADABLE);
   return req.method === 'POST' ? route.POST(request) : route.GET(request);
+}
+
+const UNREADABLE = new UsageError('invalid-request', { status: 400 }, 'The address or the host cannot be read.');
+
+/** Node lets pass what is no address, such as `//`, or a host with a space: who sends it must not end the process. */
+function readable(req: IncomingMessage, signal: AbortSignal): Request | undefined {
+  try {
+    return requestOf(req, signal);
+  } catch {
+    return undefined;
+  }
 }
 
 function requestOf(req: IncomingMessage, signal: AbortSignal): Request {

@@ -1,4 +1,5 @@
 // Attacks on the chat route: each a real HTTP request, each blocked or without effect. The ledger is what counts.
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { APPROVAL } from '../../src/ui/recipe.ts';
@@ -379,6 +380,24 @@ describe('with a store only', () => {
     expect(view).toMatchObject({ status: 'done', text: 'Paid.' });
     expect(server.ledger).toHaveLength(1);
   });
+});
+
+test.each([
+  ['//', 'localhost'],
+  ['/api/chat/one', 'a b'],
+  ['/api/chat/one', '['],
+  ['/api/chat/one', ''],
+  ['/api/chat/one', 'me:secret@localhost'],
+  ['http://me:secret@localhost/api/chat/one', 'localhost'],
+])('what is no address is refused, and ends no process: %s on %j', async (path, host) => {
+  const { url } = await serveChat({ script: [] });
+  for (const method of ['GET', 'POST']) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 .*application\/problem\+json.*cannot be read/s);
+    socket.destroy();
+  }
 });
 
 test('a client that does not read holds nothing up, and gets everything when it reads', async () => {
