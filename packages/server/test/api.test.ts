@@ -245,6 +245,20 @@ test('a run that has asked more than is shown shows what waits', async () => {
   expect(body.interrupts.filter(({ status }: any) => status === 'pending')).toMatchObject([{ id: oldest }]);
 });
 
+test.each([5, 'bob', {}, { by: 5, until: 'soon' }, { by: 'bob' }, { by: 'bob', until: 1e300 }])(
+  'what is no claim, such as %j, keeps nobody off',
+  async (value) => {
+    const { as, ai } = await startServer();
+    const ann = await as('ann');
+    const run = await begin(ann, ai, 'pay bob 500');
+    const { id } = run.interrupts[0];
+    await ai.runs.notes.put('claims', id, value);
+    const list = await ann('GET', '/api/v1/interrupts');
+    expect(list.body.items).toMatchObject([{ id, claim: null }]);
+    expect((await ann('POST', `/api/v1/interrupts/${id}/claim`)).body.claim.by).toBe('ann');
+  },
+);
+
 test('a claim keeps others off, lapses, and is given up', async () => {
   const { as, ai } = await startServer({ mayDecide: () => true });
   const [ann, bob] = [await as('ann'), await as('bob')];

@@ -1,8 +1,10 @@
 // What all stores check of a note before they touch it, and how it is kept: the value as JSON text.
 import { UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
+import { eachAlone } from '../runs/left-out.ts';
 import type { Note, PutOptions } from '../runs/notes.ts';
 import type { Page } from '../runs/store.ts';
+import { jsonIn, readable } from './rows.ts';
 
 /** A note as SQL stores keep it. */
 export type NoteRow = {
@@ -36,8 +38,9 @@ export function encodeNote(value: Json, { version, expiresAt = null }: PutOption
   return { value: text, version: version ?? null, expiresAt: expiresAt === null ? null : Math.ceil(expiresAt) };
 }
 
+/** Throws if its value cannot be read. */
 export function noteOf({ key, value, version, expires_at }: NoteRow): Note {
-  return { key, value: JSON.parse(value), version, expiresAt: expires_at };
+  return { key, value: readable('note', key, 'value', jsonIn(value)), version, expiresAt: expires_at };
 }
 
 export function checkCollection(collection: string): void {
@@ -48,19 +51,17 @@ export function checkKey(key: string): void {
   checkName('key', key, 512);
 }
 
-/** In the order in which they were asked for. */
+/** In the order in which they were asked for. What cannot be read is left out. */
 export function inOrder(keys: readonly string[], rows: readonly NoteRow[]): readonly Note[] {
   const byKey = new Map(rows.map((row) => [row.key, row]));
-  return [...new Set(keys)].flatMap((key) => {
-    const row = byKey.get(key);
-    return row === undefined ? [] : [noteOf(row)];
-  });
+  const found = [...new Set(keys)].flatMap((key) => byKey.get(key) ?? []);
+  return eachAlone(found, noteOf);
 }
 
-/** `rows` holds one more than `limit` when there is a page after this one. */
+/** `rows` holds one more than `limit` when there is a page after this one. What cannot be read is left out. */
 export function pageOfNotes(rows: readonly NoteRow[], limit: number): Page<Note> {
-  const items = rows.slice(0, limit).map(noteOf);
-  return { items, cursor: rows.length > limit ? (items.at(-1)?.key ?? null) : null };
+  const onPage = rows.slice(0, limit);
+  return { items: eachAlone(onPage, noteOf), cursor: rows.length > limit ? (onPage.at(-1)?.key ?? null) : null };
 }
 
 /** Not every database keeps a zero character, or half of a surrogate pair. */

@@ -7,6 +7,7 @@ import {
   checkKey,
   encodeNote,
   inOrder,
+  noteOf,
   pageOfNotes,
   SWEEP_EVERY_MS,
   SWEEP_MOST,
@@ -29,8 +30,10 @@ export class PostgresNotes implements Notes {
   }
 
   async get(collection: string, key: string): Promise<Note | undefined> {
-    const [note] = await this.getMany(collection, [key]);
-    return note;
+    checkCollection(collection);
+    checkKey(key);
+    const [row] = await this.#rows(this.#sql.get, [collection, key]);
+    return row === undefined ? undefined : noteOf(row);
   }
 
   async put(collection: string, key: string, value: Json, options?: PutOptions): Promise<boolean> {

@@ -185,7 +185,7 @@ export function labelsIn(text: string): readonly string[] | undefined {
 }
 
 /** Undefined if it is no JSON, which no JSON stands for. */
-function jsonIn(text: string): Json | undefined {
+export function jsonIn(text: string): Json | undefined {
   try {
     return JSON.parse(text);
   } catch {
@@ -193,7 +193,7 @@ function jsonIn(text: string): Json | undefined {
   }
 }
 
-function readable<T>(of: 'run' | 'interrupt', id: string, field: string, value: T | undefined): T {
+export function readable<T>(of: 'run' | 'interrupt' | 'note', id: string, field: string, value: T | undefined): T {
   if (value !== undefined) return value;
   throw new ProviderError(
     'store-failed',

@@ -142,6 +142,21 @@ describe.each(kinds)('on %s', (kind, open) => {
       await given.end();
     });
 
+  test('a note that is no JSON is left out of lists, and says so where it is asked for', async () => {
+    const given = await afterChange('SELECT 1');
+    const { notes } = given.store;
+    for (const key of ['a', 'b', 'c']) await notes.put('notes', key, key);
+    await given.change(`UPDATE countersign_note SET value = '{' WHERE key = 'b'`);
+    const first = await notes.list('notes', { limit: 2 });
+    expect(first).toMatchObject({ items: [{ key: 'a' }], cursor: 'b' });
+    expect(await notes.list('notes', { limit: 2, after: 'b' })).toMatchObject({ items: [{ key: 'c' }], cursor: null });
+    expect(await notes.getMany('notes', ['c', 'b', 'a'])).toMatchObject([{ key: 'c' }, { key: 'a' }]);
+    await expect(notes.get('notes', 'b')).rejects.toMatchObject({ code: 'store-failed', retryable: false });
+    expect(await notes.put('notes', 'b', 'mended')).toBe(true);
+    expect(await notes.get('notes', 'b')).toMatchObject({ value: 'mended' });
+    await given.end();
+  });
+
   test('with an outcome that is no JSON, the others are listed, and the run is not believed', async () => {
     const given = await afterChange(`UPDATE countersign_run SET outcome = '{' WHERE id = 'bad'`);
     const { runs, bad } = given;

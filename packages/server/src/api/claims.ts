@@ -1,6 +1,6 @@
 // Claims: who works on a question, so that two people do not. They lapse by themselves and lock nothing.
 import { ConflictError, type Note, type Notes } from 'countersign';
-import type { Claim } from '../shapes/interrupt.ts';
+import { type Claim, ClaimShape } from '../shapes/interrupt.ts';
 
 const COLLECTION = 'claims';
 const FIVE_MINUTES = 5 * 60_000;
@@ -62,10 +62,13 @@ export async function dropClaim(notes: Notes, interruptId: string): Promise<void
   await notes.remove(COLLECTION, interruptId);
 }
 
-/** Undefined if it was given up. */
+/** Undefined if it was given up, or is none, as where somebody changed the store: that keeps nobody from their work. */
 function claimIn({ value }: Note): Claim | undefined {
-  return value === NOBODY ? undefined : (value as unknown as Claim);
+  const { data } = value === NOBODY ? {} : ClaimShape.safeParse(value);
+  return data && isMoment(data.until) ? data : undefined;
 }
+
+const isMoment = (at: number): boolean => !Number.isNaN(new Date(at).getTime());
 
 function refuseOthers(interruptId: string, claim: Claim | undefined, by: string): void {
   if (!claim || claim.by === by) return;
