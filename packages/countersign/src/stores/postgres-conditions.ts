@@ -1,11 +1,14 @@
 // Conditions that the statements on PostgreSQL share. Some are said in a way that leaves the planner one choice.
+import { isFree } from './rows.ts';
 
 /** The time of the database, in milliseconds. */
 export const NOW = "(date_part('epoch', statement_timestamp()) * 1000)::bigint";
 
+/** True when nobody holds the run `r`. */
+export const IS_FREE = isFree(NOW, 'r.');
+
 /** True when the token `token` may take the claim of the run `r`. */
-export const mayTake = (token: string): string =>
-  `(r.claim_token IS NULL OR r.claim_token = ${token} OR r.claim_until <= ${NOW})`;
+export const mayTake = (token: string): string => `(${IS_FREE} OR r.claim_token = ${token})`;
 
 /** True when another process than that of the number `me` wants to hear of changes. */
 export const watchedBy = (watcher: string, me: string): string =>

@@ -1,5 +1,5 @@
 // Deleting a run on PostgreSQL, in one statement.
-import { asOneRow, isOf, NOW, watchedBy } from './postgres-conditions.ts';
+import { asOneRow, IS_FREE, isOf, NOW, watchedBy } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { DELETED } from './rows.ts';
@@ -17,7 +17,7 @@ export function deleteStatement({ run, event, interrupt, label, watcher }: Table
         claim_until = NULL
       FROM (SELECT seq, version FROM ${run} WHERE id = $1 OFFSET 0) seen
       WHERE r.id = $1 AND r.version = seen.version AND r.status IN ('done', 'cancelled')
-        AND (r.claim_token IS NULL OR r.claim_until <= ${NOW})
+        AND ${IS_FREE}
       RETURNING r.seq
     ), questions AS (
       DELETE FROM ${interrupt} i WHERE i.id = ANY (ARRAY(

@@ -2,7 +2,7 @@
 import type { RunQuery } from '../runs/store.ts';
 import type { Dialect, Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
-import { asOneRow, digestNow, isOf, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
+import { asOneRow, digestNow, IS_FREE, isOf, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
@@ -50,8 +50,8 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
     release: statement(`WITH r AS (
         UPDATE ${run} SET claim_until = NULL, claim_token = NULL WHERE id = $1 AND claim_token = $2 RETURNING seq
       ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
-    due: statement(`SELECT id FROM ${run}
-      WHERE due_at <= ${NOW} AND (claim_until IS NULL OR claim_until <= ${NOW})
+    due: statement(`SELECT id FROM ${run} r
+      WHERE due_at <= ${NOW} AND ${IS_FREE}
         AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
     // Those that another takes at this moment, or that are being settled, are left out; nobody waits for anybody.
     takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,

@@ -104,6 +104,13 @@ export const DELETED = { version: -1, status: 'deleted' } as const;
 /** True for the rows of runs that were not deleted. */
 export const IS_THERE = 'version >= 0';
 
+/**
+ * True for the rows of runs that nobody holds. Who changes the store may leave a claim without its holder, or without its
+ * end: that is none, or nobody could ever take it.
+ */
+export const isFree = (now: string, run = ''): string =>
+  `(${run}claim_token IS NULL OR ${run}claim_until IS NULL OR ${run}claim_until <= ${now})`;
+
 /** How many runs have this status. */
 export type CountRow = { readonly status: RunStatus; readonly count: number };
 

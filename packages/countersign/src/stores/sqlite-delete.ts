@@ -1,5 +1,5 @@
 // Deleting a run on SQLite, as one job of a transaction.
-import { DELETED, labelsIn } from './rows.ts';
+import { DELETED, isFree, labelsIn } from './rows.ts';
 import { type Job, valuesOf } from './sqlite-connection.ts';
 
 export function sqliteDelete(runId: string, clock: () => number): Job<boolean> {
@@ -23,7 +23,7 @@ export function sqliteDelete(runId: string, clock: () => number): Job<boolean> {
 }
 
 const DELETABLE = `SELECT seq FROM countersign_run WHERE id = ? AND status IN ('done', 'cancelled')
-  AND (claim_token IS NULL OR claim_until <= ?)`;
+  AND ${isFree('?')}`;
 
 const QUESTIONS = 'SELECT seq, labels, created_at FROM countersign_interrupt WHERE run_id = ?';
 

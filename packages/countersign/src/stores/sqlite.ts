@@ -28,6 +28,7 @@ import {
   type InterruptRow,
   IS_THERE,
   interruptOf,
+  isFree,
   loadedOf,
   type PartRow,
   partOf,
@@ -256,7 +257,7 @@ const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')},
   FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
 
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
-  WHERE id = ? AND ${IS_THERE} AND (claim_token IS NULL OR claim_token = ? OR claim_until <= ?)
+  WHERE id = ? AND ${IS_THERE} AND (claim_token = ? OR ${isFree('?')})
   RETURNING seq`;
 
 const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq';
@@ -264,7 +265,7 @@ const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim
 const RELEASE = 'UPDATE countersign_run SET claim_token = NULL, claim_until = NULL WHERE id = ? AND claim_token = ?';
 
 const DUE = `SELECT id FROM countersign_run
-  WHERE due_at <= ? AND (claim_until IS NULL OR claim_until <= ?)
+  WHERE due_at <= ? AND ${isFree('?')}
     AND (? IS NULL OR agent IN (SELECT value FROM json_each(?))) ORDER BY due_at LIMIT ?`;
 
 const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`;

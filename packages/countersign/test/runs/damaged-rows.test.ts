@@ -127,6 +127,23 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
+  test.each([
+    ['holder', 'claim_token = NULL, claim_until = 9007199254740991'],
+    ['end', `claim_token = 'somebody', claim_until = NULL`],
+  ])('a claim without its %s holds nobody up', async (_what, set) => {
+    const given = await afterChange(`UPDATE countersign_run SET ${set}, due_at = 1`);
+    const { runs, store, bad, good } = given;
+    expect(await store.due(5)).toEqual(expect.arrayContaining(['bad', 'good']));
+    expect(await store.claim('bad', 'us', 1_000)).toMatchObject({ run: { id: 'bad' } });
+    await given.change(`UPDATE countersign_run SET ${set}`);
+    for (const id of [bad, good]) await runs.decide(id, 'approve');
+    expect(await runs.wait('bad', { until: 'end' })).toMatchObject({ status: 'done' });
+    expect(await runs.wait('good', { until: 'end' })).toMatchObject({ status: 'done' });
+    await given.change(`UPDATE countersign_run SET ${set}`);
+    await runs.delete('bad');
+    await given.end();
+  });
+
   // SQLite finds the questions of a run by their own rows.
   if (kind === 'PostgreSQL')
     test('a run whose events name the question of another neither shows it nor takes it along', async () => {
