@@ -58,7 +58,7 @@ export type CountersignOptions = {
   readonly maxTurns?: number;
   /** How often and how patiently a failing model is asked again; `false` for never. */
   readonly retry?: Partial<RetryPolicy> | false;
-  /** Makes the ids of calls; random unless given. Each must be new. */
+  /** Makes the ids of calls; random unless given. Each must be new, also in other processes and after a restart. */
   readonly newId?: () => string;
   /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
   readonly store?: Store;
@@ -130,7 +130,7 @@ export class Countersign {
       maxTurns,
       retry: retry === false ? false : withDefaults(DEFAULT_RETRY, retry),
       tools: this.#tools,
-      newId,
+      newId: checkedIds(newId),
       sleep,
       random: Math.random,
       clock,
@@ -247,9 +247,9 @@ export class Countersign {
     options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock'>,
     onReminder: OnReminder | undefined,
   ): Runs {
-    const { newId } = this.#settings;
     const { tell } = this.#appends;
-    const drives = new Drives({ store, agents: this.#agents, newId, sleep, onAppended: tell, ...options });
+    // Runs and claims are told apart across processes, of which a `newId` that counts knows nothing.
+    const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
     return new Runs(store, drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
   }
 
@@ -331,6 +331,16 @@ function randomId(): string {
   }
   next += ID_BYTES;
   return `call_${drawn.toString('base64url', next - ID_BYTES, next)}`;
+}
+
+/** What is no text would be found nowhere, or be looked for without an end. */
+function checkedIds(newId: () => unknown): () => string {
+  return () => {
+    const id = newId();
+    if (typeof id === 'string' && id !== '' && id.isWellFormed() && !id.includes('\0')) return id;
+    const given = typeof id === 'string' ? JSON.stringify(id) : `something of the type ${typeof id}`;
+    throw new UsageError('invalid-options', { option: 'newId' }, `\`newId\` must give a text each time, not ${given}.`);
+  };
 }
 
 /** An abort lets go of the timer, so that nothing keeps the process alive. */

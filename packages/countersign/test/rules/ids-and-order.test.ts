@@ -82,6 +82,19 @@ describe('rule 1: ids', () => {
     expect(outputs(done.messages)).toEqual(['answer 0', 'answer 1', 'answer 2']);
   });
 
+  test.each([undefined, null, Number.NaN, {}, Promise.resolve('id'), '', 'a\0b', '\ud800'])(
+    'an id that is none is refused: %j',
+    async (id) => {
+      const model = scriptedModel([calls({ name: 'ask' }), calls({ name: 'ask' })]);
+      const ai = countersign({ model, newId: () => id as string, retry: false });
+      const asking = ai.generate({ prompt: 'go', tools: [ask] });
+      await expect(asking).rejects.toMatchObject({
+        code: 'invalid-options',
+        message: expect.stringContaining('newId'),
+      });
+    },
+  );
+
   test("the provider's id is kept where it can be, and beside ours where it cannot", async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'a', input: {} }, { name: 'ask', ref: 'a', input: {} })]);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });

@@ -1,7 +1,8 @@
-// What a run may be started with: a conversation that makes sense, and in which nothing waits.
+// What a run may be started with: a conversation that makes sense, in which nothing waits, and an id of its own.
 import { countersign, type Message, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 
 function desk() {
   const model = scriptedModel(() => 'Hello.');
@@ -103,4 +104,27 @@ test('a conversation whose calls have no ids is started with those that it was g
   );
   expect(refs).toEqual([expect.any(String), expect.any(String)]);
   expect(new Set(refs).size).toBe(1);
+});
+
+test('two processes whose ids are the same do not take a run from each other', async () => {
+  const store = memoryStore();
+  const gate = Promise.withResolvers<void>();
+  let began = 0;
+  const opened = ['first', 'second'].map(() => {
+    const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Paid.']);
+    const ai = countersign({ model, store, retry: false, newId: () => 'same' });
+    const pay = ai.defineTool({ name: 'pay', description: '', idempotent: true }, async () => {
+      began += 1;
+      await gate.promise;
+      return 'paid';
+    });
+    return { ai, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  });
+  const runs = await Promise.all(opened.map(({ clerk }) => clerk.start('Pay.')));
+  expect(new Set(runs.map(({ id }) => id)).size).toBe(2);
+  await eventually(async () => expect(began).toBe(2));
+  for (const { id } of runs) for (const { ai } of opened) await ai.runs.drive(id);
+  gate.resolve();
+  for (const { ai } of opened) await ai.runs.settled();
+  expect(began).toBe(2);
 });
