@@ -20,8 +20,9 @@ export function settledAs(
     return { interruptId, runId, ...recorded };
   const who = recorded?.by ?? 'somebody';
   const what = recorded?.decision ? JSON.stringify(recorded.decision) : 'withdrawn';
-  const at = recorded?.at ?? settledAt;
-  const when = at === null ? '' : ` at ${new Date(at).toISOString()}`;
+  const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
+  // Whoever changes the store may write what is no time.
+  const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
   throw new ConflictError(
     'already-decided',
     { interruptId, runId, settlement },

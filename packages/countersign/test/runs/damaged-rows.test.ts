@@ -109,6 +109,22 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
+  test.each([
+    ['{"decision":{"type":"reject"},"at":1e300}', 1],
+    ['{"decision":5,"by":{},"at":{}}', 1],
+    ['[]', 1],
+    ['{}', 8_640_000_000_000_001],
+  ])('with a settlement that is %s at %s, who decides is told that it is decided', async (settlement, at) => {
+    const given = await afterChange('SELECT 1');
+    await given.runs.decide(given.bad, 'approve');
+    await given.runs.wait('bad', { until: 'end' });
+    await given.change(`UPDATE countersign_interrupt SET settlement = '${settlement}', settled_at = ${at}
+      WHERE run_id = 'bad'`);
+    await expect(given.runs.decide(given.bad, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
+    expect(given.paid).toEqual([1]);
+    await given.end();
+  });
+
   test('with a settlement that is no JSON, the others are listed', async () => {
     const given = await afterChange('SELECT 1');
     const { runs, bad, good } = given;
