@@ -59,10 +59,14 @@ export function trustedState(loaded: LoadedRun): State {
   return stateOf(loaded.events);
 }
 
-/** Where the events make no sense because somebody changed them, that is what is said. */
 export function stateOfRun(loaded: LoadedRun): State {
+  return readFrom(loaded, () => stateOf(loaded.events));
+}
+
+/** Where the events make no sense because somebody changed them, that is what is said. */
+export function readFrom<T>(loaded: LoadedRun, read: () => T): T {
   try {
-    return stateOf(loaded.events);
+    return read();
   } catch (error) {
     checkChain(loaded);
     throw error;

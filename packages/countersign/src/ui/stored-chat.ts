@@ -13,7 +13,7 @@ import { pendingCards, runIdOf } from '../runs/card.ts';
 import type { LiveChunk } from '../runs/live.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { LoadedRun, RunRecord } from '../runs/store.ts';
-import { stateOf } from '../runs/view.ts';
+import { readFrom, stateOfRun } from '../runs/view.ts';
 import type { InterruptCard, Problem } from './card.ts';
 import { cardOf, interruptCard, misfitOf } from './cards.ts';
 import { chatMessage } from './chat-messages.ts';
@@ -125,8 +125,9 @@ export class StoredChat {
       if (!post.said) throw unknownChat(this.#chatId);
       if (await this.#begin(post.said)) return new Map();
     }
-    const { run, events } = loaded ?? (await this.#existing());
-    const pending = pendingCards(this.#chatId, stateOf(events));
+    const existing = loaded ?? (await this.#existing());
+    const { run } = existing;
+    const pending = pendingCards(this.#chatId, stateOfRun(existing));
     const { decisions, problems } = postedDecisions(post, pending);
     const refused = new Map(problems);
     let isNew = false;
@@ -300,7 +301,9 @@ export class StoredChat {
       card: (key, pending, at) => cardOf(key, pending, at, tools()),
       mayDecide: (card) => mayDecide(card, this.#person),
     });
-    for (const event of events) picture.apply(event);
+    readFrom(loaded, () => {
+      for (const event of events) picture.apply(event);
+    });
     return picture;
   }
 

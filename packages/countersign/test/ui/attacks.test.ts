@@ -1,8 +1,10 @@
 // Attacks on the chat route: each a real HTTP request, each blocked or without effect. The ledger is what counts.
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { memoryStore } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { APPROVAL } from '../../src/ui/recipe.ts';
+import { changedStore } from '../changed-store.ts';
 import { createClient } from './client.ts';
 import { get, post, SECRET, serveChat, types } from './server.ts';
 
@@ -380,6 +382,25 @@ describe('with a store only', () => {
     expect(view).toMatchObject({ status: 'done', text: 'Paid.' });
     expect(server.ledger).toHaveLength(1);
   });
+});
+
+test('a chat whose first events are gone from the store says so, and nothing is decided in it', async () => {
+  const kept = memoryStore();
+  let isCut = false;
+  const store = changedStore(kept, {
+    read: async (runId, options) => {
+      const loaded = await kept.read(runId, options);
+      return loaded && isCut ? { ...loaded, events: loaded.events.slice(-1) } : loaded;
+    },
+  });
+  const { url, ledger } = await serveChat({ script: [PAY, 'Paid.'], store });
+  await post(url, { id: 'chat-1', messages: [SAY] });
+  isCut = true;
+  const loaded = await get(`${url}/chat-1`);
+  expect([loaded.status, JSON.parse(loaded.text).code]).toEqual([409, 'tampered-run']);
+  const posted = await post(url, { id: 'chat-1', messages: [{ ...SAY, id: 'u2' }] });
+  expect([posted.status, JSON.parse(posted.text).code]).toEqual([409, 'tampered-run']);
+  expect(ledger).toEqual([]);
 });
 
 test.each([
