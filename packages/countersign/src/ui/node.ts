@@ -18,11 +18,11 @@ export function nodeHandler(route: ChatRoute): (req: IncomingMessage, res: Serve
     const answer = await respond(route, req, left.signal);
     res.writeHead(answer.status, Object.fromEntries(answer.headers));
     if (!answer.body) return void res.end();
-    // A client that is gone is no news: the stream behind it is let go.
-    Readable.fromWeb(answer.body as WebStream)
-      .on('error', () => res.destroy())
-      .pipe(res);
-    res.on('close', () => void answer.body?.cancel().catch(() => undefined));
+    const body = Readable.fromWeb(answer.body as WebStream).on('error', () => res.destroy());
+    // A client that is gone is no news: the stream behind it is let go, whatever of it was not read.
+    res.on('close', () => body.destroy());
+    if (res.destroyed) body.destroy();
+    else body.pipe(res);
   };
 }
 
