@@ -183,10 +183,15 @@ function answering(
 }
 
 /** Not every platform aborts the request of a client that has left. */
-function untilLeft({ signal }: Request): { readonly signal: AbortSignal; readonly onLeft: () => void } {
+function untilLeft(request: Request): { readonly signal: AbortSignal; readonly onLeft: () => void } {
   const left = new AbortController();
-  return { signal: AbortSignal.any([signal, left.signal]), onLeft: () => left.abort() };
+  const signal = AbortSignal.any([request.signal, left.signal]);
+  kept.set(signal, request);
+  return { signal, onLeft: () => left.abort() };
 }
+
+/** The signal of a request that was collected never aborts: it is held for as long as somebody listens. */
+const kept = new WeakMap<AbortSignal, Request>();
 
 function readPath(path: string): { readonly chatId: string; readonly what: 'chat' | 'stream' | 'watch' } {
   const segments = path.split('/').filter((segment) => segment !== '');

@@ -1,8 +1,41 @@
 // Clients that leave: whatever was open for them is let go.
 import { createServer, type IncomingMessage, request as nodeRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { memoryStore } from 'countersign';
 import { type ChatRoute, nodeHandler } from 'countersign/ui';
 import { expect, onTestFinished, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+import { post, serveChat } from './server.ts';
+
+test('a watch ends when its client leaves, also once the request was collected', async () => {
+  let watching = 0;
+  const store = memoryStore();
+  const counted = changedStore(store, {
+    watch: (listener) => {
+      const stop = store.watch(listener);
+      watching += 1;
+      return () => {
+        watching -= 1;
+        stop();
+      };
+    },
+  });
+  const { url, chat } = await serveChat({ script: ['Hello.'], store: counted });
+  await post(url, { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] });
+  const atRest = watching;
+  const left = new AbortController();
+  const watch = () =>
+    chat.GET(new Request(`${url}/chat-1/watch`, { headers: { 'x-user': 'ada' }, signal: left.signal }));
+  const reader = (await watch()).body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"status":"done"');
+  expect(watching).toBe(atRest + 1);
+  await collect();
+  left.abort();
+  expect(await reader?.read()).toMatchObject({ done: true });
+  expect(watching).toBe(atRest);
+});
 
 test('what a client of Node has not read when it leaves is let go', async () => {
   const cancelled = Promise.withResolvers<void>();
@@ -30,6 +63,15 @@ test('so is what is answered when a client of Node has left already', async () =
 });
 
 const deferred = () => Promise.withResolvers<void>();
+
+/** Collects what nobody holds; what was looked at in this turn is held until the next. */
+async function collect(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  for (let turn = 0; turn < 3; turn += 1) {
+    await new Promise(setImmediate);
+    runInNewContext('gc')();
+  }
+}
 
 /** An answer without an end, as large as its client likes. */
 function endless(cancelled: () => void): Response {
