@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { isAgentsFileName } from './agents-file.ts';
+import { EXIT } from './failure.ts';
+import { STOP_SIGNALS, STOPPING } from './stopping.ts';
 
 /** What the serving process tells the one that watches. */
 export type ServingMessage =
@@ -34,6 +36,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     let port: number | undefined;
     let isStopping = false;
     let isChanged = false;
+    let codeIfKilled: number = EXIT.failure;
     let timer: NodeJS.Timeout | undefined;
     const changes: (readonly [folder: string, name: string])[] = [];
     /** What the serving process has loaded; undefined until it has, and after it ended. */
@@ -47,7 +50,12 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     const stopChild = () => {
       const stopped = child;
       stopped?.kill('SIGTERM');
-      setTimeout(() => stopped?.exitCode === null && stopped.kill('SIGKILL'), PATIENCE_MS).unref();
+      setTimeout(() => {
+        if (stopped?.exitCode !== null || !stopped.kill('SIGKILL')) return;
+        tell(
+          `It did not come to rest within ${PATIENCE_MS / 1_000} seconds, and was ended. A call that ran is in doubt.`,
+        );
+      }, PATIENCE_MS).unref();
     };
     /** What was never loaded does not count while all is well: agents write files, too. */
     const counts = (folder: string, name: string): boolean => {
@@ -98,10 +106,10 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
         } else if (message.type === 'listening') port = message.port;
         else isUnloadable = true;
       });
-      started.on('exit', (code) => {
+      started.on('exit', (code, signal) => {
         child = undefined;
         loaded = undefined;
-        if (isStopping) return end(0);
+        if (isStopping) return end(signal === 'SIGKILL' ? codeIfKilled : EXIT.ok);
         if (isChanged) return start();
         if (!isUnloadable && port === undefined) return end(code ?? 1);
         tell(
@@ -113,12 +121,17 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     };
 
     for (const folder of folders) follow(folder);
-    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    for (const [signal, code] of STOP_SIGNALS)
       process.on(signal, () => {
-        if (isStopping) child?.kill('SIGKILL');
+        if (isStopping) {
+          codeIfKilled = code;
+          child?.kill('SIGKILL');
+          return;
+        }
         isStopping = true;
-        if (!child) end(0);
-        else stopChild();
+        if (!child) return end(EXIT.ok);
+        tell(STOPPING);
+        stopChild();
       });
     start();
   });

@@ -1,13 +1,19 @@
 // Long commands stop on a signal: the first asks them to finish cleanly, the second ends them at once.
 
-/** Resolves at the first Ctrl-C or SIGTERM. A second one ends the process, with the exit code that a shell gives it. */
-export function stopSignal(): Promise<'SIGINT' | 'SIGTERM'> {
+/** Ctrl-C, `kill`, and a terminal that is closed, each with the exit code that a shell gives to what it ends. */
+export const STOP_SIGNALS = [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const;
+
+export const STOPPING = 'Stopping: what runs comes to its next rest. Again to end at once.';
+
+/** Resolves at the first of these signals. A second one ends the process. */
+export function stopSignal(): Promise<(typeof STOP_SIGNALS)[number][0]> {
   return new Promise((resolve) => {
     let asked = false;
-    for (const [signal, code] of [
-      ['SIGINT', 130],
-      ['SIGTERM', 143],
-    ] as const)
+    for (const [signal, code] of STOP_SIGNALS)
       process.on(signal, () => {
         if (asked) process.exit(code);
         asked = true;

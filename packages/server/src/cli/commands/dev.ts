@@ -44,9 +44,12 @@ const tellParent = (message: ServingMessage): void => {
   process.send?.(message);
 };
 
-/** By the process that watches, or by its end. A Ctrl-C reaches both, and it is the other one that says what follows. */
+/**
+ * By the process that watches, or by its end. Ctrl-C and a terminal that is closed reach both, and it is the other one that
+ * says what follows.
+ */
 function toldToStop(): Promise<void> {
-  process.on('SIGINT', () => {});
+  process.on('SIGINT', () => {}).on('SIGHUP', () => {});
   return new Promise((resolve) => process.once('SIGTERM', resolve).once('disconnect', resolve));
 }
 

@@ -4,7 +4,7 @@ import { ADDRESS_OPTIONS } from '../address-options.ts';
 import { shownPath } from '../agents-file.ts';
 import type { Command } from '../command.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { stopSignal } from '../stopping.ts';
+import { STOPPING, stopSignal } from '../stopping.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -61,7 +61,7 @@ export const serve: Command = {
       if (loginUrl !== undefined) output.line(`Sign in, once, within ten minutes: ${loginUrl}`);
     }
     await stopping;
-    output.note('Stopping: what runs comes to its next rest. Again to end at once.');
+    output.note(STOPPING);
     await stop();
     if (!output.json) output.line('Stopped.');
     return undefined;

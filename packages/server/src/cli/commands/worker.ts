@@ -2,7 +2,7 @@
 import type { Command } from '../command.ts';
 import { failureOf } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { stopSignal } from '../stopping.ts';
+import { STOPPING, stopSignal } from '../stopping.ts';
 import { visibleLine } from '../visible-text.ts';
 
 export const worker: Command = {
@@ -39,7 +39,7 @@ export const worker: Command = {
     if (output.json) output.document({ type: 'working', at: Date.now(), where, agents }, { follow: true });
     else output.line(`Working on ${where} with ${agents.join(', ') || 'no agents'}. Ctrl-C stops it.`);
     const signal = await stop;
-    output.note('Stopping: what runs comes to its next rest. Again to end at once.');
+    output.note(STOPPING);
     await working.stop();
     await close();
     if (output.json) output.document({ type: 'stopped', at: Date.now(), signal }, { follow: true });

@@ -1,0 +1,43 @@
+// `dev`, `serve` and `worker` are to end while a payment is under way: it is finished first, unless somebody insists.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { eventually } from '../../../countersign/test/eventually.ts';
+import { PAY, workplaceForEach } from './workplace.ts';
+
+const place = workplaceForEach();
+
+const LONG = { timeout: 120_000 };
+const ledger = (): string => (existsSync(place.path('ledger')) ? readFileSync(place.path('ledger'), 'utf8') : '');
+
+/** The command in the middle of a payment, and the id of the process that pays. */
+async function paying(command: string, ...args: readonly string[]) {
+  const [run = ''] = await place.start(PAY);
+  const [id] = (await place.json('show', run)).pending;
+  await place.json('decide', id, '--approve');
+  const env = { LEDGER: place.path('ledger'), HOLD: place.path('released') };
+  const port = command === 'worker' ? [] : ['--port', '0'];
+  const running = place.begin([command, 'agents.ts', ...port, ...args], env);
+  const pid = await eventually(() => Number(/begun by (\d+)/.exec(ledger())?.[1] ?? expect.fail('It has not begun.')));
+  const release = () => writeFileSync(place.path('released'), '');
+  return { ...running, run, pid, release };
+}
+
+test.each(['serve', 'worker', 'dev'])('%s finishes it when its terminal is closed', LONG, async (command) => {
+  const { child, pid, ended, release, run } = await paying(command);
+  // The terminal tells every process in it.
+  for (const told of new Set([pid, child.pid ?? 0])) process.kill(told, 'SIGHUP');
+  release();
+  expect(await ended).toBe(0);
+  expect(ledger()).toContain('DE02 950');
+  expect((await place.json('show', run)).pending).toEqual([]);
+});
+
+test.each(['serve', 'dev'])('a second signal ends %s at once, with the code of a shell', LONG, async (command) => {
+  const { child, ended, says, pid } = await paying(command);
+  child.kill('SIGTERM');
+  await says(/Again to end at once/);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(143);
+  await eventually(() => expect(() => process.kill(pid, 0)).toThrow());
+  expect(ledger()).not.toContain('DE02 950');
+});
