@@ -41,3 +41,20 @@ test.each(['serve', 'dev'])('a second signal ends %s at once, with the code of a
   await eventually(() => expect(() => process.kill(pid, 0)).toThrow());
   expect(ledger()).not.toContain('DE02 950');
 });
+
+test('a serving process that loses the one that watches while it starts ends cleanly', LONG, async () => {
+  const source = readFileSync(place.path('agents.ts'), 'utf8');
+  const held = `import { existsSync, writeFileSync } from 'node:fs';
+writeFileSync('loading', '');
+while (!existsSync('lost')) await new Promise((resolve) => setTimeout(resolve, 10));
+`;
+  writeFileSync(place.path('agents.ts'), held + source.replace('appendFileSync, existsSync', 'appendFileSync'));
+  const { child, ended, output, says } = place.begin(['dev', 'agents.ts', '--port', '0']);
+  await eventually(() => expect(existsSync(place.path('loading'))).toBe(true));
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.on('exit', resolve));
+  writeFileSync(place.path('lost'), '');
+  await says(/serves assistant/);
+  await ended;
+  expect(output()).not.toMatch(/Error|Unhandled/);
+});

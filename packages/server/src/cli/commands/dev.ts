@@ -40,8 +40,9 @@ async function watch(invocation: Invocation): Promise<ExitCode> {
   return (await keepServing(command, { folders, tell })) as ExitCode;
 }
 
+/** One that is gone has told to stop by that; an error that nobody takes would end what runs. */
 const tellParent = (message: ServingMessage): void => {
-  process.send?.(message);
+  process.send?.(message, undefined, undefined, () => {});
 };
 
 /**
