@@ -1,4 +1,4 @@
-// Long commands stop on a signal: the first asks them to finish cleanly, the second ends them at once.
+// Long commands stop on a signal, and on nothing else: the first asks them to finish cleanly, the second ends them at once.
 
 /** Ctrl-C, `kill`, and a terminal that is closed, each with the exit code that a shell gives to what it ends. */
 export const STOP_SIGNALS = [
@@ -20,4 +20,12 @@ export function stopSignal(): Promise<(typeof STOP_SIGNALS)[number][0]> {
         resolve(signal);
       });
   });
+}
+
+/**
+ * A log that nobody reads any more, or a full disk below it, is no reason to end in the middle of a tool. Other commands are
+ * done when nobody reads their result.
+ */
+export function workOnUnread(): void {
+  process.stdout.removeAllListeners('error').on('error', () => {});
 }

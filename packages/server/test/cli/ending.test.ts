@@ -42,6 +42,18 @@ test.each(['serve', 'dev'])('a second signal ends %s at once, with the code of a
   expect(ledger()).not.toContain('DE02 950');
 });
 
+test.each(['serve', 'dev'])('%s goes on when nobody reads its log any more', LONG, async (command) => {
+  const { child, ended, release, says } = await paying(command, '--json');
+  const [, url] = await says(/"url":"([^"]+)"/);
+  child.stdout?.destroy();
+  // Each is a line in the log.
+  for (let asked = 0; asked < 3; asked += 1) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  release();
+  await eventually(() => expect(ledger()).toContain('DE02 950'));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
 test('a serving process that loses the one that watches while it starts ends cleanly', LONG, async () => {
   const source = readFileSync(place.path('agents.ts'), 'utf8');
   const held = `import { existsSync, writeFileSync } from 'node:fs';

@@ -8,6 +8,7 @@ import { noteLoadedFiles } from '../loaded-files.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
 import { DEV_PORT, DEV_ROLE, keepServing, type ServingMessage } from '../reloading.ts';
 import type { Serving } from '../serving.ts';
+import { workOnUnread } from '../stopping.ts';
 
 export const dev: Command = {
   name: 'dev',
@@ -25,6 +26,7 @@ export const dev: Command = {
     ['OPENAI_API_KEY=… COUNTERSIGN_MODEL=openai/gpt-5 countersign dev', 'with a real model'],
   ],
   async run(invocation) {
+    workOnUnread();
     const role = process.env[DEV_ROLE];
     return role === undefined ? watch(invocation) : serveOnce(invocation, role === 'first');
   },

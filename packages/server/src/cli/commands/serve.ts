@@ -4,7 +4,7 @@ import { ADDRESS_OPTIONS } from '../address-options.ts';
 import { shownPath } from '../agents-file.ts';
 import type { Command } from '../command.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { STOPPING, stopSignal } from '../stopping.ts';
+import { STOPPING, stopSignal, workOnUnread } from '../stopping.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -31,6 +31,7 @@ export const serve: Command = {
   ],
   async run(invocation) {
     const { output } = invocation;
+    workOnUnread();
     const { startServing } = await import('../serving.ts');
     const { opened, server, stop } = await startServing(invocation, invocation.positionals[0], {
       dev: false,

@@ -2,7 +2,7 @@
 import type { Command } from '../command.ts';
 import { failureOf } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { STOPPING, stopSignal } from '../stopping.ts';
+import { STOPPING, stopSignal, workOnUnread } from '../stopping.ts';
 import { visibleLine } from '../visible-text.ts';
 
 export const worker: Command = {
@@ -23,6 +23,7 @@ export const worker: Command = {
   async run(invocation) {
     const { output } = invocation;
     const concurrency = invocation.whole('concurrency', 1, 1_000) ?? 8;
+    workOnUnread();
     const { openAgents } = await import('../opening.ts');
     const { ai, where, close } = await openAgents(invocation, invocation.positionals[0]);
     const stop = stopSignal();
