@@ -54,6 +54,18 @@ test.each(['serve', 'dev'])('%s goes on when nobody reads its log any more', LON
   expect(await ended).toBe(0);
 });
 
+test.each(['serve', 'dev'])('a log that is full keeps %s from nothing', LONG, async (command) => {
+  const { child, says } = place.begin([command, 'agents.ts', '--port', '0', '--json']);
+  const [, url] = await says(/"url":"([^"]+)"/);
+  const exited = new Promise((resolve) => child.on('exit', resolve));
+  child.stdout?.pause();
+  // More lines than there is room for on the way to whoever reads.
+  const ask = async () => (await fetch(`${url}/healthz`)).text();
+  for (let times = 0; times < 40; times += 1) await Promise.all(Array.from({ length: 50 }, ask));
+  child.kill('SIGTERM');
+  expect(await exited).toBe(0);
+});
+
 test('a serving process that loses the one that watches while it starts ends cleanly', LONG, async () => {
   const source = readFileSync(place.path('agents.ts'), 'utf8');
   const held = `import { existsSync, writeFileSync } from 'node:fs';

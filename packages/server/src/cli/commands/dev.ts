@@ -8,7 +8,7 @@ import { noteLoadedFiles } from '../loaded-files.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
 import { DEV_PORT, DEV_ROLE, keepServing, type ServingMessage } from '../reloading.ts';
 import type { Serving } from '../serving.ts';
-import { workOnUnread } from '../stopping.ts';
+import { whetherReadOrNot } from '../stopping.ts';
 
 export const dev: Command = {
   name: 'dev',
@@ -25,11 +25,10 @@ export const dev: Command = {
     ['countersign dev src/agents.ts --port 4000', 'another file, another port'],
     ['OPENAI_API_KEY=… COUNTERSIGN_MODEL=openai/gpt-5 countersign dev', 'with a real model'],
   ],
-  async run(invocation) {
-    workOnUnread();
+  run: whetherReadOrNot((invocation) => {
     const role = process.env[DEV_ROLE];
     return role === undefined ? watch(invocation) : serveOnce(invocation, role === 'first');
-  },
+  }),
 };
 
 /** The process that watches. */

@@ -4,7 +4,7 @@ import { ADDRESS_OPTIONS } from '../address-options.ts';
 import { shownPath } from '../agents-file.ts';
 import type { Command } from '../command.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { STOPPING, stopSignal, workOnUnread } from '../stopping.ts';
+import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -29,9 +29,8 @@ export const serve: Command = {
       'behind a proxy, with a log for programs',
     ],
   ],
-  async run(invocation) {
+  run: whetherReadOrNot(async (invocation) => {
     const { output } = invocation;
-    workOnUnread();
     const { startServing } = await import('../serving.ts');
     const { opened, server, stop } = await startServing(invocation, invocation.positionals[0], {
       dev: false,
@@ -66,5 +65,5 @@ export const serve: Command = {
     await stop();
     if (!output.json) output.line('Stopped.');
     return undefined;
-  },
+  }),
 };

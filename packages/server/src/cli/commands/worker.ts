@@ -2,7 +2,7 @@
 import type { Command } from '../command.ts';
 import { failureOf } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { STOPPING, stopSignal, workOnUnread } from '../stopping.ts';
+import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
 import { visibleLine } from '../visible-text.ts';
 
 export const worker: Command = {
@@ -20,10 +20,9 @@ export const worker: Command = {
     ['countersign worker agents.ts', 'works with your agents'],
     ['countersign worker --store postgres://localhost/app --concurrency 32', 'one of several on a shared store'],
   ],
-  async run(invocation) {
+  run: whetherReadOrNot(async (invocation) => {
     const { output } = invocation;
     const concurrency = invocation.whole('concurrency', 1, 1_000) ?? 8;
-    workOnUnread();
     const { openAgents } = await import('../opening.ts');
     const { ai, where, close } = await openAgents(invocation, invocation.positionals[0]);
     const stop = stopSignal();
@@ -46,5 +45,5 @@ export const worker: Command = {
     if (output.json) output.document({ type: 'stopped', at: Date.now(), signal }, { follow: true });
     else output.line('Stopped.');
     return undefined;
-  },
+  }),
 };
