@@ -1,5 +1,5 @@
 // The ledger port: what is known of the calls that a person has to decide, whatever a client says about them.
-import type { Json } from '../core/json.ts';
+import { type Json, sameJson } from '../core/json.ts';
 
 /** A call that the model asked for, under the id that the AI SDK knows it by. */
 export type AskedCall = { readonly id: string; readonly tool: string; readonly input: Json };
@@ -26,6 +26,8 @@ export type ClaimedCall = {
   readonly isPassedOver: boolean;
   /** Whether a person would have to decide it, by what the client says. */
   readonly isGated: () => Promise<boolean>;
+  /** Whether it is one of ours that asks nobody, by what the client says. A tool that is gone may have asked. */
+  readonly asksNobody: () => Promise<boolean>;
   /** The seals that came with its message. */
   readonly seals: ReadonlyMap<string, string>;
 };
@@ -53,6 +55,9 @@ export interface Ledger {
    */
   run(call: AskedCall, body: (input: Json) => unknown): Promise<unknown>;
 }
+
+export const isSameCall = (one: AskedCall, other: { readonly tool: string; readonly input: unknown }): boolean =>
+  one.tool === other.tool && sameJson(one.input, other.input);
 
 /** Why a call does not run. */
 export class Refused extends Error {

@@ -3,7 +3,7 @@ import type { UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Asks } from './asks.ts';
-import type { Known, Ledger } from './ledger.ts';
+import { type ClaimedCall, isSameCall, type Known, type Ledger } from './ledger.ts';
 import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
 
 export async function receive<Message extends UIMessage>(
@@ -13,7 +13,7 @@ export async function receive<Message extends UIMessage>(
 ): Promise<Message[]> {
   checkMessages(messages);
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
-  const seen = new Map<string, Promise<Known>>();
+  const seen = new Map<string, Promise<Seen>>();
   return Promise.all(
     messages.map(async (message, index) => {
       if (message.role !== 'assistant' || !Array.isArray(message.parts)) return message;
@@ -39,10 +39,13 @@ function checkMessages(messages: unknown): void {
   throw new UsageError('invalid-request', { status: 400 }, '`messages` must be a list of messages of `useChat`.');
 }
 
+/** What is true of a part, unless it is left out; and of the call on record under its id, as far as one was found yet. */
+type Seen = { readonly part: Known | undefined; readonly onRecord: Known | undefined };
+
 async function settled(
   given: ToolPart,
   place: { readonly isLast: boolean; readonly isPassedOver: boolean; readonly seals: ReadonlyMap<string, string> },
-  seen: Map<string, Promise<Known>>,
+  seen: Map<string, Promise<Seen>>,
   ledger: Ledger,
   asks: Asks,
 ): Promise<ToolPart | undefined> {
@@ -55,25 +58,36 @@ async function settled(
   // Of a tool that asks nobody nothing is on record; whoever claims that it waits for approval is heard, and refused.
   if (!asks.ever(tool) && !isUndecided) return part;
   const confirmed = asks.byOutput(tool);
+  const isGated = async () =>
+    !isElsewhere && (isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] }));
   const claimed = {
     id,
     tool,
     input: part.input,
     ...claimOf(part, confirmed),
     ...place,
-    isGated: async () =>
-      !isElsewhere && (isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] })),
+    isGated,
+    asksNobody: async () => !asks.elsewhere(tool) && !(await isGated()),
   };
   const before = seen.get(id);
-  const settling = (async () => {
-    const first = await before;
-    return first && first.at !== 'open-to-all' ? first : ledger.settle(claimed);
+  const settling = (async (): Promise<Seen> => {
+    const onRecord = (await before)?.onRecord;
+    const known = onRecord ? await beside(onRecord, claimed) : await ledger.settle(claimed);
+    return { part: known, onRecord: known && known.at !== 'open-to-all' ? known : onRecord };
   })();
   seen.set(id, settling);
-  const known = await settling;
-  // A call has one part; what stands there a second time could only say otherwise.
-  if ((await before) === known) return undefined;
+  const { part: known } = await settling;
+  if (!known) return undefined;
   return truePart(isElsewhere && known.at === 'open-to-all' ? given : part, claimed, known, confirmed);
+}
+
+/**
+ * A call has one part; what stands there a second time could only say otherwise. But providers that count their calls
+ * give an id again: what asks nobody and is another call is left as it is.
+ */
+async function beside(onRecord: Known, claimed: ClaimedCall): Promise<Known | undefined> {
+  if ('call' in onRecord && isSameCall(onRecord.call, claimed)) return undefined;
+  return (await claimed.asksNobody()) ? { at: 'open-to-all' } : undefined;
 }
 
 function sealsIn(parts: readonly unknown[]): ReadonlyMap<string, string> {

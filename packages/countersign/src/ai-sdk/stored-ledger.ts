@@ -1,7 +1,6 @@
 // The ledger in a store: each call is a run of its own, so it is decided once, and runs at most once.
 import { ConflictError, messageOf, ProviderError } from '../core/errors.ts';
 import { type Decision, isByDeadline, type Result } from '../core/event.ts';
-import { sameJson } from '../core/json.ts';
 import { interruptKey } from '../runs/card.ts';
 import { shortHash } from '../runs/chain.ts';
 import type { DecisionInput } from '../runs/decision.ts';
@@ -14,6 +13,7 @@ import {
   type ClaimedCall,
   deniedText,
   Failed,
+  isSameCall,
   type Known,
   type Ledger,
   type Outcome,
@@ -103,7 +103,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     const { standing, call } = found;
     if (standing.at === 'begun') return settledAgain(claimed, await drive(id, undefined), found);
     if (standing.at === 'waiting') {
-      if (decision && isSame(call, claimed)) await decide(standing, id, decisionInput(decision));
+      if (decision && isSameCall(call, claimed)) await decide(standing, id, decisionInput(decision));
       // What was decided on another call is no decision on this one, and the AI SDK is about to try it.
       else if (decision && claimed.isLast) return found;
       else if (claimed.isPassedOver) await decide(standing, id, { type: 'cancel', reason: PASSED_OVER });
@@ -124,7 +124,7 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
   async function runOnce(call: AskedCall, body: Body): Promise<unknown> {
     let found = await read(call.id);
     if (!found) throw new Refused(`Nothing shows that ${call.tool} was asked for in this chat. It was not run.`);
-    if (!isSame(found.call, call) && !isSame(found.edited, call))
+    if (!isAbout(found, call))
       throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
     vouch(call);
     if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
@@ -159,7 +159,11 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
       } catch (error) {
         if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
         const found = await read(call.id);
-        if (!found || !isSame(found.call, call) || (found.standing.at !== 'waiting' && found.standing.at !== 'begun'))
+        if (
+          !found ||
+          !isSameCall(found.call, call) ||
+          (found.standing.at !== 'waiting' && found.standing.at !== 'begun')
+        )
           throw new ConflictError(
             'run-exists',
             { chatId, toolCallId: call.id, runId },
@@ -173,6 +177,8 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     async settle(claimed) {
       const found = await read(claimed.id);
       if (!found) return { at: (await claimed.isGated()) ? 'unproved' : 'open-to-all' };
+      // A provider that counts its calls gives an id again: what asks nobody is another call than the one on record.
+      if (!isAbout(found, claimed) && (await claimed.asksNobody())) return { at: 'open-to-all' };
       return knownOf(await settled(claimed, found), claimed);
     },
 
@@ -214,8 +220,8 @@ const REFUSED_SINCE = 'it was approved, but refused before it ran';
 const decisionInput = ({ approved, reason }: NonNullable<ClaimedCall['decision']>): DecisionInput =>
   approved ? 'approve' : { type: 'reject', ...(reason !== undefined && { reason }) };
 
-const isSame = (one: AskedCall, other: { readonly tool: string; readonly input: unknown }): boolean =>
-  one.tool === other.tool && sameJson(one.input, other.input);
+const isAbout = ({ call, edited }: OnRecord, other: Pick<ClaimedCall, 'tool' | 'input'>): boolean =>
+  isSameCall(call, other) || isSameCall(edited, other);
 
 async function recorded(runs: Runs, runId: string): Promise<readonly StoredEvent[] | undefined> {
   try {

@@ -1,14 +1,14 @@
 // How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
 
-import { generateText, streamText } from 'ai';
+import { generateText, streamText, tool } from 'ai';
 import { type DecisionInput, memoryStore, NotPerformed, ProviderError } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
-import { userMessage } from './bank.ts';
+import { type Part, userMessage } from './bank.ts';
 import { saying } from './model.ts';
-import { calling, talk, toolsOf } from './talk.ts';
+import { calling, inputSchema, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
@@ -112,6 +112,45 @@ test('an id that the model gives to another call while the first one waits is an
   };
   await ask(10);
   await expect(ask(20)).rejects.toMatchObject({ code: 'run-exists' });
+});
+
+describe('a provider that counts its calls anew in each reply', () => {
+  const [small, large] = [{ amount: 10 }, { amount: 200 }];
+  const callOf = (input: object) => ({ type: 'tool-pay', toolCallId: 'call_0', input });
+  const paid = (input: object) => ({ ...callOf(input), state: 'output-available', output: 'paid' });
+  const approved = { ...callOf(large), state: 'approval-responded', approval: { id: 'a', approved: true } };
+
+  async function payments() {
+    const pay = vi.fn((_payment: { amount: number }) => 'paid');
+    const tools = { pay: tool({ inputSchema, needsApproval: ({ amount }) => amount > 50, execute: pay }) };
+    const store = memoryStore();
+    const { model } = saying(() => ({ calls: [{ id: 'call_0', tool: 'pay', input: large }] }));
+    await generateText({ model, prompt: 'pay', tools: gate(tools, { ...who, store }).tools });
+    const receive = async (...parts: object[]) => {
+      const message = { id: 'm', role: 'assistant', parts: parts.flatMap((part) => [{ type: 'step-start' }, part]) };
+      const gated = gate(tools, { ...who, store });
+      const [received] = await gated.receive([message] as never[]);
+      return { parts: (received as any).parts.filter(({ type }: Part) => type === 'tool-pay'), gated };
+    };
+    return { pay, receive };
+  }
+
+  test('what asked nobody before does not stand in the way of what is approved', async () => {
+    const { pay, receive } = await payments();
+    const { parts, gated } = await receive(paid(small), approved);
+    expect(parts).toEqual([paid(small), approved]);
+    await (gated.tools as any).pay.execute(large, { toolCallId: 'call_0', messages: [] });
+    expect(pay.mock.calls.map(([input]) => input)).toEqual([large]);
+  });
+
+  test('what asked nobody after it is not forgotten, and nothing stands there twice', async () => {
+    const { receive } = await payments();
+    const { gated } = await receive(approved);
+    await (gated.tools as any).pay.execute(large, { toolCallId: 'call_0', messages: [] });
+    const { parts } = await receive(paid(large), paid(small), paid(large));
+    expect(parts).toMatchObject([paid(large), paid(small)]);
+    expect(parts).toHaveLength(2);
+  });
 });
 
 test('the same question announced again is the same question', async () => {
