@@ -182,7 +182,11 @@ export class Picture {
   #shown(said: readonly Message[]): readonly PictureMessage[] {
     return said.map(({ role, content, metadata }, index): PictureMessage => {
       const given = metadata?.[MESSAGE_ID];
-      const id = typeof given === 'string' ? given : `${this.#options.chatId}.${this.#seq}.${index}`;
+      const own = `${this.#options.chatId}.${this.#seq}.${index}`;
+      const id = typeof given === 'string' ? given : own;
+      // Who edits a message says other words under its id, and a page takes messages of one id for the same.
+      const edited = this.messages.findIndex((before) => before.role === 'user' && before.id === id);
+      if (edited >= 0) this.messages[edited] = { ...(this.messages[edited] as PictureMessage), id: `${own}.before` };
       if (role === 'user') return { role, id, content };
       const step: Piece[] = [];
       this.#complete(step, content);

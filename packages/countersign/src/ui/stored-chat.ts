@@ -2,7 +2,7 @@
 import { ConflictError, CountersignError, UsageError } from '../core/errors.ts';
 import type { FinishReason } from '../core/event.ts';
 import { newState } from '../core/history.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, sameJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { Agent } from '../loop/agent.ts';
@@ -144,7 +144,7 @@ export class StoredChat {
   }
 
   /** False if somebody else began the chat just now. */
-  async #begin(said: NonNullable<Post['said']>): Promise<boolean> {
+  async #begin(said: Said): Promise<boolean> {
     const { agent } = this.#options;
     const { id: by, context } = this.#person;
     const start = { runId: this.#chatId, by, ...(context && { context }) };
@@ -195,17 +195,17 @@ export class StoredChat {
     }
   }
 
-  /** The same words posted again are said once. */
-  async #say(said: NonNullable<Post['said']>, regenerate: boolean, seen: number, signal: AbortSignal): Promise<void> {
+  /** The same words posted again are said once. Other words under their id are an edit, which is said like anything else. */
+  async #say(said: Said, regenerate: boolean, seen: number, signal: AbortSignal): Promise<void> {
     const { runs, whilePending } = this.#options;
     const { id: by, context } = this.#person;
     const view = await runs.get(this.#chatId);
-    if (view.status === 'failed' && (regenerate || isLastSaid(view.messages, said.id))) return this.#again();
+    if (view.status === 'failed' && (regenerate || isLastSaid(view.messages, said))) return this.#again();
     const message = userMessage(said, regenerate);
     await runs.speak(
       this.#chatId,
       (run, kept) => {
-        if (!regenerate && wasSaid(run.state, said.id)) return;
+        if (!regenerate && wasSaid(run.state, said)) return;
         // Nothing waits in a run that was ended.
         hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept, by);
       },
@@ -323,6 +323,8 @@ export class StoredChat {
   }
 }
 
+type Said = NonNullable<Post['said']>;
+
 type News =
   | ({ readonly type: 'heard' } & LiveChunk)
   | { readonly type: 'loaded'; readonly loaded: LoadedRun }
@@ -348,17 +350,19 @@ function takeIn(picture: Picture, heard: readonly LiveChunk[]): LiveChunk[] {
   return later;
 }
 
-function userMessage({ id, content }: NonNullable<Post['said']>, regenerate = false): Message {
+function userMessage({ id, content }: Said, regenerate = false): Message {
   return { role: 'user', content, metadata: { [MESSAGE_ID]: id, ...(regenerate && { [REGENERATES]: true }) } };
 }
 
-function isLastSaid(messages: readonly Message[], id: string): boolean {
-  return messages.findLast(({ role }) => role === 'user')?.metadata?.[MESSAGE_ID] === id;
+function isLastSaid(messages: readonly Message[], { id, content }: Said): boolean {
+  const last = messages.findLast(({ role }) => role === 'user');
+  return last?.metadata?.[MESSAGE_ID] === id && sameJson(last.content, content);
 }
 
-function wasSaid({ history, queued }: State, id: string): boolean {
-  const said = ({ role, metadata }: Message): boolean => role === 'user' && metadata?.[MESSAGE_ID] === id;
-  return queued.some(said) || history.toArray().findLast(said) !== undefined;
+function wasSaid({ history, queued }: State, said: Said): boolean {
+  const isUnderId = ({ role, metadata }: Message): boolean => role === 'user' && metadata?.[MESSAGE_ID] === said.id;
+  const last = queued.findLast(isUnderId) ?? history.toArray().findLast(isUnderId);
+  return last !== undefined && sameJson(last.content, said.content);
 }
 
 function finishReasonOf({ status, outcome }: RunRecord): string {

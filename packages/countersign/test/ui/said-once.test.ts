@@ -24,7 +24,11 @@ function open(store: Store, clock: () => number, dies = false) {
     const response = await route.POST(new Request('http://localhost/api/chat', { method: 'POST', headers, body }));
     return response.text();
   };
-  return { runs: ai.runs, say };
+  const load = async () => {
+    const response = await route.GET(new Request('http://localhost/api/chat/chat'));
+    return ((await response.json()) as LoadedChat).messages;
+  };
+  return { runs: ai.runs, say, load };
 }
 
 test('whoever speaks in a chat whose process died drives it on', async () => {
@@ -46,6 +50,19 @@ test('what is posted again after somebody else spoke is not said again', async (
   await say('m1', 'a');
   const said = (await runs.get('chat')).messages.filter(({ role }) => role === 'user');
   expect(said.map(({ content }) => content)).toEqual([[{ text: 'a' }], [{ text: 'b' }]]);
+});
+
+test('a message that is edited and sent again under its id is said, once', async () => {
+  const clock = () => 1_000_000;
+  const { say, load } = open(memoryStore({ now: clock }), clock);
+  await say('m1', 'a');
+  await say('m2', 'b');
+  expect(await say('m1', 'not a')).toContain('Heard: a b not a');
+  await say('m1', 'not a');
+  const said = (await load()).filter(({ role }) => role === 'user');
+  expect(said.map(({ parts }) => parts[0]?.text)).toEqual(['a', 'b', 'not a']);
+  expect(said.map(({ id }) => id)).toEqual([expect.any(String), 'm2', 'm1']);
+  expect(said[0]?.id).not.toBe('m1');
 });
 
 /** A chat whose model asks to pay once; `body` is what paying does, and `thinks` what comes before the last reply. */
@@ -138,6 +155,38 @@ test('what comes from a page without the question about the outcome does not wit
   await (await post({ messages: [...(await load()), more] })).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
   expect(paid).toHaveBeenCalledOnce();
+});
+
+test.each([6, 7] as const)('a message that is edited withdraws what it had asked for (client %i)', async (version) => {
+  const { fetch, runs } = openPaying(memoryStore(), Date.now, async () => 'paid');
+  const client = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', fetch });
+  await client.chat.sendMessage({ text: 'pay' });
+  expect(client.cards).toMatchObject([{ status: 'pending' }]);
+  await client.chat.sendMessage({ text: 'do not pay', messageId: client.state.messages[0].id });
+  expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
+  const said = (await runs.get('chat')).messages.filter(({ role }) => role === 'user');
+  expect(said.map(({ content }) => content)).toEqual([[{ text: 'pay' }], [{ text: 'do not pay' }]]);
+});
+
+test('a message that is edited after the model failed is said', async () => {
+  let fails = true;
+  const { ask, post, runs } = openPaying(
+    memoryStore(),
+    Date.now,
+    async () => 'paid',
+    () => {
+      if (fails) throw new Error('overloaded');
+    },
+  );
+  await (await post(await ask())).text();
+  expect((await runs.get('chat')).status).toBe('failed');
+  fails = false;
+  await (await post({ messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'and?' }] }] })).text();
+  const { status, messages } = await runs.get('chat');
+  expect({ status, said: messages.filter(({ role }) => role === 'user').map(({ content }) => content) }).toEqual({
+    status: 'done',
+    said: [[{ text: 'pay' }], [{ text: 'and?' }]],
+  });
 });
 
 test('whoever decides gets an answer where the own claim lapsed on the way', async () => {
