@@ -266,8 +266,8 @@ export class Picture {
   #isEndedBy({ part: { metadata } }: PendingCard, { type }: CardDecision): boolean {
     const path = metadata?.path;
     if (!Array.isArray(path)) return false;
-    const runs = type === 'approve' || type === 'restart';
-    return !runs || !isRecorded(this.#state, path);
+    const isRefused = type === 'reject' || type === 'cancel';
+    return isRefused || !isRecorded(this.#state, path);
   }
 
   #end(id: string | undefined, result: Result): void {
@@ -387,5 +387,5 @@ function isRecorded(state: State, path: readonly unknown[]): boolean {
 function decidedEnd(piece: ToolPiece, { type, reason, output }: CardDecision): ToolPiece['at'] {
   return type === 'reject' || type === 'cancel'
     ? endOf(piece, { type: 'rejected', text: reason ?? 'It was rejected.' })
-    : { state: 'output', output: output ?? { decision: type } };
+    : { state: 'output', output: output === undefined ? { decision: type } : output };
 }

@@ -1,10 +1,10 @@
 // What a chat shows of a tool, wherever it is: with the agent of the chat, or with a sub-agent.
-import { type CountersignOptions, countersign, memoryStore, type ToolContext } from 'countersign';
+import { approve, type CountersignOptions, countersign, memoryStore, reject, type ToolContext, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { call, EVERYWHERE, LEASE_MS, placed, script, tool, type Where } from '../inside/kit.ts';
+import { ask, call, EVERYWHERE, LEASE_MS, placed, script, talker, tool, type Where } from '../inside/kit.ts';
 import { createClient } from './client.ts';
 
 const API = 'http://localhost/api/chat';
@@ -110,3 +110,47 @@ test.each(['with its own ref', 'without a ref'])(
     ]);
   },
 );
+
+test.each(['blue', '', 0, false, null])(
+  'an answer to what is asked inside is shown as it was given: %j',
+  async (answer) => {
+    const ai = countersign({ store: memoryStore(), retry: false });
+    const any = ai.defineInterrupt({ name: 'ask', description: '', inputSchema: z.object({}), outputSchema: z.any() });
+    const asks = () => script([[call('ask')]]);
+    const helper = ai.defineAgent({ name: 'helper', tools: [any], model: asks() });
+    const root = ai.defineAgent({
+      name: 'root',
+      tools: [helper, talker(ai, 'talker', [any], asks)],
+      model: script([[ask('helper'), call('talker')]]),
+    });
+    const { POST } = chatRoute(root, { demo: true, client: 7 });
+    const fetcher: typeof fetch = (input, init) => POST(new Request(input, init));
+    const client = createClient(7, { api: API, id: 'chat-1', fetch: fetcher });
+    await client.say('Ask');
+    const decision = { type: 'respond', output: answer };
+    await client.post({ decisions: client.cards.map(({ id }) => ({ interruptId: id, decision })) });
+    const asked = client.tools.filter(({ type }) => type === 'tool-ask');
+    expect(asked.map(({ state, output }) => ({ state, output }))).toEqual(
+      Array(2).fill({ state: 'output-available', output: answer }),
+    );
+  },
+);
+
+test('of two calls inside that have the same ref, each is shown as it was decided', async () => {
+  const ai = countersign({ store: memoryStore(), retry: false });
+  const pay = tool(ai, 'pay', () => 'paid', { needsApproval: true });
+  const deputy = ai.defineAgent({ name: 'deputy', tools: [pay], model: script([[call('pay', { amount: 1 })]]) });
+  const twice = [ask('deputy', 'one'), ask('deputy', 'two')];
+  const root = placed(ai, 'inside', { tools: [deputy], model: script([twice]) });
+  const { GET } = chatRoute(root, { demo: true });
+  const chat = root.chat({ runId: 'chat-1', by: 'demo' });
+  const { interrupts } = await chat.send('Pay');
+  const [one, two] = interrupts as [(typeof interrupts)[0], (typeof interrupts)[0]];
+  await chat.send({ resume: { approve: [approve(one, { edit: { amount: 0 } })], reject: [reject(two, 'too much')] } });
+  const { messages } = (await (await GET(new Request(`${API}/chat-1`))).json()) as any;
+  const cards = messages.flatMap(({ parts }: any) => parts.filter(({ type }: any) => type === 'data-interrupt'));
+  expect(cards.map(({ data }: any) => data.decision)).toMatchObject([
+    { type: 'approve', edit: { amount: 0 } },
+    { type: 'reject', reason: 'too much' },
+  ]);
+});
