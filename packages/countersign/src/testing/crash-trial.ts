@@ -27,7 +27,11 @@ export type CrashProcess = {
 
 /** A run that is started, decided on and driven to its end, whatever happens on the way. */
 export type CrashScenario = {
-  /** Makes an instance with its agents, as a new process would. The model must go by the messages it is given. */
+  /**
+   * Makes an instance with its agents, as a new process would. The model must go by the messages it is given. `begin` is
+   * called again in the next process if its own died before it returned: what it says in a chat it says only if it is not
+   * there yet.
+   */
   open(process: CrashProcess): { readonly runs: Runs; begin(): Promise<unknown> };
   /** What the person decides; undefined leaves the question to its deadline. */
   decide(card: RunInterrupt, effects: readonly CrashEffect[]): DecisionInput | undefined;
@@ -240,14 +244,17 @@ export class CrashTrial {
     await this.#subject.advance?.(ms);
   }
 
-  /** When processes die, questions come at other times: which of them a deadline decided unseen is a matter of chance. */
+  /**
+   * When processes die, questions come at other times: which of them a deadline decided unseen is a matter of chance. A
+   * doubt that was withdrawn, since the user of the scenario spoke, was asked as well.
+   */
   async #addUnseen(): Promise<void> {
     const { runs } = this.#alive;
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const settled = { runId: this.#runId, settled: true, ...(cursor && { cursor }) };
       const page: Page<RunInterrupt> = await runs.interrupts(settled);
       for (const card of page.items)
-        if (card.kind !== 'unknown-outcome' && !this.#decisions.has(card.id))
+        if ((card.kind !== 'unknown-outcome' || isWithdrawn(card)) && !this.#decisions.has(card.id))
           this.#decisions.set(card.id, { card, decision: undefined, acknowledged: false });
       ({ cursor } = page);
     }
@@ -274,6 +281,8 @@ type Alive = {
   readonly runs: Runs;
   begin(): Promise<unknown>;
 };
+
+const isWithdrawn = ({ settlement }: RunInterrupt): boolean => settlement !== null && 'withdrawn' in settlement;
 
 const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 

@@ -190,6 +190,40 @@ test('a call that makes several requests, each with a key of its own, is not run
   expect(results.flatMap(({ crashes }) => crashes.map(({ what }) => what))).toContain('effect rest');
 });
 
+test('a doubt that the user of a chat passes over is one that a person was asked', async () => {
+  const scenario: CrashScenario = {
+    open({ runId, store, clock, leaseMs, effect }) {
+      const model = scriptedModel(({ messages }) => {
+        const answer = messages.findLast(({ role }) => role === 'tool');
+        if (!answer) return { calls: [{ name: 'pay' }, { name: 'ask' }] };
+        return JSON.stringify(answer.content).includes('"paid"') ? 'Paid.' : 'Nobody knows.';
+      });
+      const ai = countersign({ model, store, clock, leaseMs, retry: false });
+      const pay = ai.defineTool({ name: 'pay', description: '' }, (_input, { idempotencyKey }) =>
+        effect('pay', idempotencyKey, 'paid'),
+      );
+      const ask = ai.defineInterrupt({ name: 'ask', description: '' });
+      const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, ask] });
+      const sayOnce = async (text: string) => {
+        const { messages } = await ai.runs.get(runId).catch(() => ({ messages: [] }));
+        if (!JSON.stringify(messages).includes(text)) await clerk.chat({ runId }).send(text);
+      };
+      const begin = async () => {
+        await sayOnce('Pay.');
+        await ai.runs.drive(runId);
+        await ai.runs.settled();
+        await sayOnce('Never mind.');
+      };
+      return { runs: ai.runs, begin };
+    },
+    decide: () => 'approve',
+  };
+  const { problems, results } = await crashEverywhere({ scenario, makeStore: onMemory });
+  expect(problems).toEqual([]);
+  const asked = results.flatMap(({ decisions }) => decisions.map(({ card }) => card.kind));
+  expect(asked).toContain('unknown-outcome');
+});
+
 test.each<readonly [string, object, string]>([
   ['misspelt options', { crash: 2 }, '`crashEverywhere` takes no crash'],
   ['half a crash', { crashes: 0.5 }, 'crashes must be a whole number'],
