@@ -3,7 +3,7 @@ import { ConflictError, CountersignError, UsageError } from '../core/errors.ts';
 import type { FinishReason } from '../core/event.ts';
 import { newState } from '../core/history.ts';
 import { isObject, sameJson } from '../core/json.ts';
-import type { Message } from '../core/message.ts';
+import type { Message, Part } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { Agent } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
@@ -356,13 +356,19 @@ function userMessage({ id, content }: Said, regenerate = false): Message {
 
 function isLastSaid(messages: readonly Message[], { id, content }: Said): boolean {
   const last = messages.findLast(({ role }) => role === 'user');
-  return last?.metadata?.[MESSAGE_ID] === id && sameJson(last.content, content);
+  return last?.metadata?.[MESSAGE_ID] === id && isSame(last.content, content);
 }
 
 function wasSaid({ history, queued }: State, said: Said): boolean {
   const isUnderId = ({ role, metadata }: Message): boolean => role === 'user' && metadata?.[MESSAGE_ID] === said.id;
   const last = queued.findLast(isUnderId) ?? history.toArray().findLast(isUnderId);
-  return last !== undefined && sameJson(last.content, said.content);
+  return last !== undefined && isSame(last.content, said.content);
+}
+
+/** As a page knows them: which type a file has it is told also where it had not said so. */
+function isSame(one: Said['content'], other: Said['content']): boolean {
+  const known = (part: Part) => ('media' in part ? { url: part.media.url } : part);
+  return sameJson(one.map(known), other.map(known));
 }
 
 function finishReasonOf({ status, outcome }: RunRecord): string {

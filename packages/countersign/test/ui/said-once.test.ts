@@ -65,6 +65,18 @@ test('a message that is edited and sent again under its id is said, once', async
   expect(said[0]?.id).not.toBe('m1');
 });
 
+test('a file that is posted again as it was loaded is said once', async () => {
+  const { post, load, runs } = openPaying(memoryStore(), Date.now, async () => 'paid');
+  const parts = [
+    { type: 'text', text: 'pay' },
+    { type: 'file', url: 'https://example.com/bill' },
+  ];
+  await (await post({ messages: [{ id: 'm1', role: 'user', parts }] })).text();
+  const [first] = await load();
+  await (await post({ messages: [first] })).text();
+  expect((await runs.get('chat')).messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
 /** A chat whose model asks to pay once; `body` is what paying does, and `thinks` what comes before the last reply. */
 function openPaying(store: Store, clock: () => number, body: () => Promise<string>, thinks = () => {}) {
   const model = scriptedModel(({ messages }) => {
