@@ -28,6 +28,8 @@ export type ClaimedCall = {
   readonly isGated: () => Promise<boolean>;
   /** Whether it is one of ours that asks nobody, by what the client says. A tool that is gone may have asked. */
   readonly asksNobody: () => Promise<boolean>;
+  /** The calls that the conversation has under this id, this one included. */
+  readonly underId: readonly Pick<ClaimedCall, 'tool' | 'input'>[];
   /** The seals that came with its message. */
   readonly seals: ReadonlyMap<string, string>;
 };

@@ -14,6 +14,7 @@ export async function receive<Message extends UIMessage>(
   checkMessages(messages);
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const seen = new Map<string, Promise<Seen>>();
+  const calls = callsById(messages);
   return Promise.all(
     messages.map(async (message, index) => {
       if (message.role !== 'assistant' || !Array.isArray(message.parts)) return message;
@@ -25,12 +26,26 @@ export async function receive<Message extends UIMessage>(
         parts.map((part, at) => {
           const isLast = place.isLast && at > lastStep;
           const toolPart = toolPartOf(part);
-          return toolPart ? settled(toolPart, { ...place, isLast, seals }, seen, ledger, asks) : part;
+          if (!toolPart) return part;
+          const underId = calls.get(toolPart.toolCallId) ?? [];
+          return settled(toolPart, { ...place, isLast, seals, underId }, seen, ledger, asks);
         }),
       );
       return { ...message, parts: received.filter((part) => part !== undefined) } as Message;
     }),
   );
+}
+
+function callsById(messages: readonly UIMessage[]): ReadonlyMap<string, ClaimedCall['underId']> {
+  const parts = messages.flatMap(({ role, parts }) => (role === 'assistant' && Array.isArray(parts) ? parts : []));
+  const calls = new Map<string, Pick<ClaimedCall, 'tool' | 'input'>[]>();
+  for (const part of parts.flatMap((part) => toolPartOf(part) ?? [])) {
+    const call = { tool: toolNameOf(part), input: part.input };
+    const before = calls.get(part.toolCallId);
+    if (before) before.push(call);
+    else calls.set(part.toolCallId, [call]);
+  }
+  return calls;
 }
 
 /** They come from the client as they are: their type is only hoped for. */
@@ -44,7 +59,7 @@ type Seen = { readonly part: Known | undefined; readonly onRecord: Known | undef
 
 async function settled(
   given: ToolPart,
-  place: { readonly isLast: boolean; readonly isPassedOver: boolean; readonly seals: ReadonlyMap<string, string> },
+  place: Pick<ClaimedCall, 'isLast' | 'isPassedOver' | 'seals' | 'underId'>,
   seen: Map<string, Promise<Seen>>,
   ledger: Ledger,
   asks: Asks,

@@ -177,8 +177,10 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     async settle(claimed) {
       const found = await read(claimed.id);
       if (!found) return { at: (await claimed.isGated()) ? 'unproved' : 'open-to-all' };
-      // A provider that counts its calls gives an id again: what asks nobody is another call than the one on record.
-      if (!isAbout(found, claimed) && (await claimed.asksNobody())) return { at: 'open-to-all' };
+      // A provider that counts its calls gives an id again: beside the one on record, what asks nobody is another call. In
+      // its place, it is what a client made of it.
+      const isBeside = !isAbout(found, claimed) && claimed.underId.some((call) => isAbout(found, call));
+      if (isBeside && (await claimed.asksNobody())) return { at: 'open-to-all' };
       return knownOf(await settled(claimed, found), claimed);
     },
 

@@ -150,6 +150,8 @@ describe('a provider that counts its calls anew in each reply', () => {
     const { parts } = await receive(paid(large), paid(small), paid(large));
     expect(parts).toMatchObject([paid(large), paid(small)]);
     expect(parts).toHaveLength(2);
+    // In place of the one on record, it is no other call.
+    expect((await receive({ ...paid(small), output: 'FAKE' })).parts).toMatchObject([paid(large)]);
   });
 });
 
