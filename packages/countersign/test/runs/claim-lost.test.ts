@@ -227,33 +227,38 @@ test.each(WAYS)(
 );
 
 test.each([
-  ['driven', { status: 'done', text: 'Theirs.' }],
-  ['cancelled', { status: 'cancelled', text: '' }],
-])('a process that has lost a run tells how it stands on record, where it was %s', async (how, stands) => {
-  let now = 1_800_000_000_000;
-  const clock = () => now;
-  const store = memoryStore({ now: clock });
-  const asked = Promise.withResolvers<void>();
-  const open = (reply: () => Promise<string>) => {
-    const ai = countersign({ model: scriptedModel(reply), store, clock, leaseMs: 60_000, retry: false });
-    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
-  };
-  const mine = Promise.withResolvers<string>();
-  const one = open(() => {
-    asked.resolve();
-    return mine.promise;
-  });
-  await one.clerk.start('Go.', { runId: 'run' });
-  await asked.promise;
-  const rested = one.runs.rested('run');
-  now += 2 * 60_000;
-  const two = open(async () => 'Theirs.');
-  if (how === 'cancelled') await two.runs.cancel('run');
-  else await two.runs.drive('run');
-  await two.runs.settled();
-  mine.resolve('Mine.');
-  expect(await rested).toMatchObject(stands);
-});
+  ['driven', 'replies', { status: 'done', text: 'Theirs.' }],
+  ['driven', 'fails', { status: 'done', text: 'Theirs.' }],
+  ['cancelled', 'replies', { status: 'cancelled', text: '' }],
+])(
+  'a process that has lost a run tells how it stands on record, where it was %s (its model %s)',
+  async (how, ends, stands) => {
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const store = memoryStore({ now: clock });
+    const asked = Promise.withResolvers<void>();
+    const open = (reply: () => Promise<string>) => {
+      const ai = countersign({ model: scriptedModel(reply), store, clock, leaseMs: 60_000, retry: false });
+      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
+    };
+    const mine = Promise.withResolvers<string>();
+    const one = open(() => {
+      asked.resolve();
+      return mine.promise;
+    });
+    await one.clerk.start('Go.', { runId: 'run' });
+    await asked.promise;
+    const rested = one.runs.rested('run');
+    now += 2 * 60_000;
+    const two = open(async () => 'Theirs.');
+    if (how === 'cancelled') await two.runs.cancel('run');
+    else await two.runs.drive('run');
+    await two.runs.settled();
+    if (ends === 'fails') mine.reject(new Error('The model is away.'));
+    else mine.resolve('Mine.');
+    expect(await rested).toMatchObject(stands);
+  },
+);
 
 test('a process that has lost a run which nobody else drives tells so, and does not wait', async () => {
   let now = 1_800_000_000_000;

@@ -88,6 +88,24 @@ test('what a body did that had been started stays on record', async () => {
   expect(await typesIn(store)).toEqual(['user-spoke', 'model-replied', 'call-started', 'run-ended', 'call-settled']);
 });
 
+test('what a body came to that heeds no signal is on record as late, and the run stays cancelled', async () => {
+  const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }]);
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '' }, async () => {
+    begun.resolve();
+    await mayEnd.promise;
+    return 'paid';
+  });
+  await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+  await begun.promise;
+  await ai.runs.cancel('run');
+  await ai.runs.settled();
+  mayEnd.resolve();
+  await eventually(async () => expect((await ai.runs.recorded('run')).at(-1)?.type).toBe('call-ended-late'));
+  expect(await ai.runs.get('run')).toMatchObject({ status: 'cancelled' });
+});
+
 test('a body that ends while its cancelled run is given up keeps nobody from the run', async () => {
   const started = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<void>();

@@ -221,6 +221,54 @@ test('a result that comes after a stop is recorded, and the run is left to other
   expect(JSON.stringify(await store.read('run'))).toContain('"output":"late"');
 });
 
+test('a result does not settle another try that a person orders while it is being written', async () => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const kept = memoryStore({ now: clock });
+  const tries = ['first', 'second'].map((output) => ({
+    output,
+    begun: Promise.withResolvers<void>(),
+    mayEnd: Promise.withResolvers<void>(),
+  }));
+  const [first, second] = tries;
+  let begun = 0;
+  const open = opener(clock, async () => {
+    const { output, begun: begins, mayEnd } = tries[begun++] ?? {};
+    begins?.resolve();
+    await mayEnd?.promise;
+    return output ?? 'third';
+  });
+  const two = open(kept, LEASE_MS);
+  const store = changedStore(kept, {
+    append: async (append) => {
+      // What was awaited is about to be written.
+      if (append.claim?.how === 'take' && begun === 1) {
+        const [card] = (await two.runs.interrupts()).items;
+        await two.runs.decide(card?.id ?? '', 'approve');
+        await second?.begun.promise;
+      }
+      return kept.append(append);
+    },
+  });
+  const one = open(store, LEASE_MS);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await first?.begun.promise;
+  now += 2 * LEASE_MS;
+  await two.runs.drive('run');
+  await two.runs.settled();
+  first?.mayEnd.resolve();
+  await one.runs.settled();
+  second?.mayEnd.resolve();
+  await two.runs.settled();
+  const told = (await two.runs.recorded('run')).flatMap((event) =>
+    'result' in event ? [[event.type, event.result]] : [],
+  );
+  expect(told).toEqual([
+    ['call-ended-late', { type: 'output', output: 'first' }],
+    ['call-settled', { type: 'output', output: 'second' }],
+  ]);
+});
+
 test('a result settles the doubt also where its process has seen that it was raised', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;

@@ -3,11 +3,11 @@ import { approve, type Chunk, countersign, memoryStore, type RunEvent } from 'co
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
-function bank(onEvent?: (event: RunEvent) => void) {
+function bank(onEvent?: (event: RunEvent) => void, store = memoryStore()) {
   const paid: string[] = [];
   const calls = [{ name: 'pay', ref: 'p', input: {} }];
   const model = scriptedModel([{ text: 'One moment.', calls }, 'Paid.']);
-  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const ai = countersign({ model, store, retry: false });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => {
     paid.push('paid');
     return 'paid';
@@ -74,6 +74,17 @@ test('what the agent says is to hear of facts hears of each, whoever asks for th
   await runs.decide(id, 'approve');
   await runs.wait('run');
   expect(heard).toEqual((await runs.recorded('run')).map(({ type }) => type));
+});
+
+test('a decision that is refused, since another was first, is not heard of', async () => {
+  const store = memoryStore();
+  const heard: string[] = [];
+  const { clerk, runs } = bank(({ type }) => heard.push(type), store);
+  await clerk.start('Pay.', { runId: 'run' });
+  const [id = ''] = (await runs.rested('run')).pending;
+  await bank(undefined, store).runs.decide(id, 'reject', { drive: false });
+  await expect(runs.decide(id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
+  expect(heard).not.toContain('decision-made');
 });
 
 test('one that throws is not called again, and hurts nobody', async () => {

@@ -1,4 +1,6 @@
 // Claims are renewed as long as they are needed, however often there was nothing to renew in between.
+import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { atMost, Renewals } from '../../src/runs/renewals.ts';
 
@@ -62,6 +64,16 @@ test('a process is kept alive exactly as long as there is something to renew', (
   } finally {
     clearInterval(timer);
   }
+});
+
+test('a run that rests keeps no process alive', async () => {
+  const timing = vi.spyOn(globalThis, 'setInterval');
+  const ai = countersign({ model: scriptedModel(['Hi.']), store: memoryStore(), leaseMs: 3_600_000 });
+  await ai.defineAgent({ name: 'clerk' }).start('Hello.', { runId: 'run' });
+  await ai.runs.settled();
+  const timer = timing.mock.results[0]?.value as NodeJS.Timeout;
+  expect(timer.hasRef()).toBe(false);
+  clearInterval(timer);
 });
 
 test('what failed makes room for the next', async () => {

@@ -288,7 +288,8 @@ describe('a stored run, further', () => {
   test('cancelling tells a tool that runs to stop, and nothing is asked of the model any more', async () => {
     const store = memoryStore();
     const model = scriptedModel([{ calls: [{ name: 'slow' }] }, 'Never said.']);
-    const ai = countersign({ model, store, retry: false });
+    // It is told at once, and not when the claim is renewed the next time.
+    const ai = countersign({ model, store, leaseMs: 3_600_000, retry: false });
     const heard: unknown[] = [];
     const slow = ai.defineTool(
       { name: 'slow', description: '' },

@@ -1,7 +1,8 @@
 // A stop comes to an end though a model does not reply: whoever goes on asks it anew, and nothing is in doubt.
 import { countersign, type Model, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 
 const never = new Promise<never>(() => {});
 
@@ -63,6 +64,29 @@ test('nor for one inside a sub-agent, which goes on from what is on record', asy
   await next.ai.runs.drive('run');
   expect(await next.ai.runs.wait('run')).toMatchObject({ status: 'done', text: 'Done.', pending: [] });
   expect(looked).toEqual(['once']);
+});
+
+test('a stop waits for a start that is being written, and hands the run over', async () => {
+  const kept = memoryStore();
+  const [writing, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const store = changedStore(kept, {
+    append: async (append) => {
+      writing.resolve();
+      await written.promise;
+      return kept.append(append);
+    },
+  });
+  const { ai, clerk } = define(store, scriptedModel(['Hello.']));
+  const starting = clerk.start('Hi.', { runId: 'run' });
+  await writing.promise;
+  const stopped = vi.fn();
+  const stopping = ai.runs.stop().then(stopped);
+  await new Promise(setImmediate);
+  expect(stopped).not.toHaveBeenCalled();
+  written.resolve();
+  await starting;
+  await stopping;
+  expect(await kept.claim('run', 'theirs', 60_000)).toBeDefined();
 });
 
 test('a reply that comes in time is kept', async () => {

@@ -4,15 +4,15 @@ import { Renewals } from '../../src/runs/renewals.ts';
 import { leave, TakingUp } from '../../src/runs/taking-up.ts';
 import { approved, LEASE_MS } from './approved.ts';
 
-async function takingUp(contextFor: () => Promise<object>, isStopping = false) {
+async function takingUp(contextFor: () => Promise<object>, isStopping = false, known = ['clerk']) {
   const { kept, clock, open } = await approved();
   const go = vi.fn();
   const opened = await open('none');
-  const known = async () => undefined;
-  const drives = { clock, isStopping, tellTime: known, askTime: known, open: () => opened, go };
+  const told = async () => undefined;
+  const drives = { clock, isStopping, tellTime: told, askTime: told, open: () => opened, go };
   const renewals = new Renewals(LEASE_MS);
   const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
-  const agents = new Map([['clerk', 'clerk']]);
+  const agents = new Map(known.map((name) => [name, name]));
   const newId = () => 'ours';
   const taking = new TakingUp(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
   const isFree = async () => (await kept.claim('run', 'theirs', LEASE_MS)) !== undefined;
@@ -36,6 +36,21 @@ test('who waits for everything waits for a run that is being taken up', async ()
   expect(await taken).toBe(true);
   expect(go).toHaveBeenCalledTimes(1);
   expect(taking.underWay).toEqual([]);
+});
+
+test('a context that was given is the one that counts', async () => {
+  const contextFor = vi.fn(async () => ({ user: 'eve' }));
+  const { taking, go } = await takingUp(contextFor);
+  expect(await taking.take('run', { user: 'ann' }, false)).toBe(true);
+  expect(contextFor).not.toHaveBeenCalled();
+  expect(go.mock.lastCall?.[3]).toEqual({ context: { user: 'ann' }, isLookedUp: true });
+});
+
+test('a run whose agent is not known here is left to others at once', async () => {
+  const { taking, go, isFree } = await takingUp(async () => ({}), false, []);
+  expect(await taking.take('run', undefined, false)).toBe(false);
+  expect(go).not.toHaveBeenCalled();
+  expect(await isFree()).toBe(true);
 });
 
 test.each([

@@ -16,7 +16,7 @@ beforeEach(() => {
 const warned = () => warnings.mock.calls.map(([text]) => String(text));
 
 /** A run whose payment was begun by a process that has lost it since. */
-async function lost(changes: Partial<Store>, isStopping = false) {
+async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => Promise<void>) {
   const { kept, clock, sleep, open, types, started, settled, callId } = await approved();
   const before = trustedState(await loaded(kept));
   const { run, journal } = await open('hold');
@@ -26,7 +26,7 @@ async function lost(changes: Partial<Store>, isStopping = false) {
   const telling = new TellingLate<string>({
     store: changedStore(kept, changes),
     clock,
-    sleep,
+    sleep: sleeps ?? sleep,
     isStopping: () => isStopping,
     open: () => late,
     goOn: async () => undefined,
@@ -51,6 +51,26 @@ test('a result is on record although the process stops, once a store that was aw
   await telling.tell('clerk', 'run', known, [settled]);
   expect((await types()).at(-1)).toBe('call-settled');
   expect(warned()).toEqual([]);
+});
+
+test('who waits for everything waits for what is being told', async () => {
+  const { telling, known, settled } = await lost({});
+  const told = telling.tell('clerk', 'run', known, [settled]);
+  expect([...telling.underWay]).toHaveLength(1);
+  await told;
+  expect([...telling.underWay]).toEqual([]);
+});
+
+test('a store that stays away is not waited for without end, and the process warns', async () => {
+  const read = vi.fn(() => Promise.reject<never>(away()));
+  let pauses = 0;
+  const sleep = async () => {
+    if (++pauses > 200) throw new Error('It waits for ever.');
+  };
+  const { telling, known, settled } = await lost({ read }, false, sleep);
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect(read).toHaveBeenCalledTimes(150);
+  expect(warned()).toEqual([expect.stringMatching(/has ended, which could not be recorded/)]);
 });
 
 test.each([0, 2])('a body of a run that is gone is told of once, the store being away for %d times', async (times) => {

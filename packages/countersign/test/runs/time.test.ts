@@ -41,6 +41,26 @@ async function asked({ runs, clerk }: ReturnType<typeof bank>) {
   return { id: card.id, expiresAt: card.expiresAt };
 }
 
+/** A process whose clerk asks two things, one of which is soon over, beside an agent that fails. */
+function twoAsked(store: Store, clock: () => number) {
+  const calls = ['soon', 'later', 'breaks'].map((name) => ({ name, ref: name, input: { prompt: '' } }));
+  const ai = countersign({ model: scriptedModel(() => ({ calls })), store, clock, retry: false });
+  const soon = ai.defineInterrupt({ name: 'soon', description: '', expiresIn: 500 });
+  const later = ai.defineInterrupt({ name: 'later', description: '', expiresIn: HOUR });
+  const breaks = ai.defineAgent({ name: 'breaks', model: scriptedModel([]) });
+  return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [soon, later, breaks] }) };
+}
+
+/** Its run has failed. Returns what waits in it. */
+async function failsAsking(store: Store, clock: () => number) {
+  const { runs, clerk } = twoAsked(store, clock);
+  await clerk.start('Ask.', { runId: 'run' });
+  expect(await runs.wait('run')).toMatchObject({ status: 'failed' });
+  const waiting = async () => (await runs.interrupts()).items.map(({ tool }) => tool);
+  expect(await waiting()).toEqual(['soon', 'later']);
+  return waiting;
+}
+
 /** One clock for everybody, and a process that is stopped for 40 minutes the first time it asks the store for its time. */
 async function stoppedOnce(when: 'before' | 'after', onExpiry: 'reject' | 'approve') {
   let now = 1_800_000_000_000;
@@ -116,6 +136,22 @@ test.each(['reject', 'approve'] as const)(
     await expect(runs.decide(id, 'approve', { by: 'ann' })).rejects.toMatchObject({ code: 'already-decided' });
     expect(await drive()).toBe('done');
     expect(paid).toEqual(onExpiry === 'approve' ? ['paid'] : []);
+    const made = (await runs.recorded('run')).find(({ type }) => type === 'decision-made');
+    expect(made).toMatchObject({ decision: { by: 'deadline', note: 'Nobody decided in time.' } });
+  },
+);
+
+test.each([2 * HOUR, -2 * HOUR])(
+  'a process whose clock is off by %d ms lets, in a run that failed, just the deadline decide that has passed',
+  async (off) => {
+    let now = 1_800_000_000_000;
+    const store = memoryStore({ now: () => now });
+    const waiting = await failsAsking(store, () => now);
+    now += MINUTE;
+    const worker = twoAsked(store, () => now + off).runs.work({ pollMs: 5 });
+    await eventually(async () => expect(await waiting()).not.toContain('soon'));
+    await worker.stop();
+    expect(await waiting()).toEqual(['later']);
   },
 );
 
@@ -131,29 +167,6 @@ describe('a process whose clock is set two hours ahead', () => {
     await process.runs.settled();
     expect(paid).toEqual([]);
     expect((await process.runs.interrupts()).items).toHaveLength(1);
-  });
-
-  test('lets, in a run that failed, only the deadline decide that has passed', async () => {
-    let now = 1_800_000_000_000;
-    const store = memoryStore({ now: () => now });
-    const calls = ['soon', 'later', 'breaks'].map((name) => ({ name, ref: name, input: { prompt: '' } }));
-    const open = (off: number) => {
-      const ai = countersign({ model: scriptedModel(() => ({ calls })), store, clock: () => now + off, retry: false });
-      const soon = ai.defineInterrupt({ name: 'soon', description: '', expiresIn: MINUTE });
-      const later = ai.defineInterrupt({ name: 'later', description: '', expiresIn: HOUR });
-      const breaks = ai.defineAgent({ name: 'breaks', model: scriptedModel([]) });
-      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [soon, later, breaks] }) };
-    };
-    const { runs, clerk } = open(0);
-    await clerk.start('Ask.', { runId: 'run' });
-    expect(await runs.wait('run')).toMatchObject({ status: 'failed' });
-    const waiting = async () => (await runs.interrupts()).items.map(({ tool }) => tool);
-    expect(await waiting()).toEqual(['soon', 'later']);
-    now += 2 * MINUTE;
-    const worker = open(2 * HOUR).runs.work({ pollMs: 5 });
-    await eventually(async () => expect(await waiting()).not.toContain('soon'));
-    await worker.stop();
-    expect(await waiting()).toEqual(['later']);
   });
 
   test('takes a decision that comes in time', async () => {
@@ -351,13 +364,30 @@ describe('a server that was an hour ahead, and was followed by one that is right
     expect(await two.runs.decide(card.id, 'reject', { by: 'ann' })).toMatchObject({ by: 'ann' });
   });
 
-  test('lets no deadline decide before its time', async () => {
-    const { one, two, began } = await followed({ expiresIn: HOUR / 2, onExpiry: 'approve' });
+  // By the one that was ahead, an hour is over in this very millisecond.
+  test.each([HOUR / 2, HOUR])('lets no deadline of %d ms decide before its time', async (expiresIn) => {
+    const { one, two, began } = await followed({ expiresIn, onExpiry: 'approve' });
     await asked(one);
     await two.runs.drive('run').catch(() => undefined);
     await two.runs.settled();
     expect(began).toEqual([]);
     expect((await two.runs.interrupts({ runId: 'run' })).items).toHaveLength(1);
+  });
+
+  test('lets, in a run that failed, only the deadline decide that has passed', async () => {
+    let [now, ahead] = [1_800_000_000_000, HOUR];
+    const store = memoryStore({ now: () => now + ahead });
+    const two = twoAsked(store, () => now);
+    // It asks for the time.
+    await expect(two.runs.cancel('none')).rejects.toMatchObject({ code: 'unknown-run' });
+    ahead = 0;
+    const waiting = await failsAsking(store, () => now);
+    // Nobody takes this for a clock that was set.
+    now += 600;
+    const worker = two.runs.work({ pollMs: 5 });
+    await eventually(async () => expect(await waiting()).not.toContain('soon'));
+    await worker.stop();
+    expect(await waiting()).toEqual(['later']);
   });
 });
 
@@ -374,5 +404,5 @@ test('a question, which nobody can approve, is cancelled by a deadline that was 
   await ai.runs.drive('run');
   await ai.runs.settled();
   expect(await ai.runs.get('run')).toMatchObject({ status: 'done', text: 'Done.' });
-  expect((await ai.runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'cancel' } });
+  expect((await ai.runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'cancel' }, at: now });
 });

@@ -89,7 +89,7 @@ function bank(store: Store, script: readonly ScriptStep[] = [calls(5), 'Paid.'])
     const { pending } = await ai.runs.rested(runId);
     return pending[0] ?? '';
   };
-  return { ai, runs: ai.runs, clerk, pay, paid, reads, pause };
+  return { ai, runs: ai.runs, model, clerk, pay, paid, reads, pause };
 }
 
 const outcome = (deciding: Promise<unknown>) =>
@@ -213,6 +213,18 @@ describe('in the process that has paused the run', () => {
     await ai.runs.settled();
     expect(paid).toEqual([{ amount: 0, to: { name: 'ann' } }]);
     expect(await ai.runs.verify('run')).toMatchObject({ ok: true });
+  });
+
+  test('a decision that another was before is told to no model, and drives nothing on', async () => {
+    const store = memoryStore();
+    const { runs, model, paid, pause } = bank(store);
+    const card = await pause();
+    await bank(store).runs.decide(card, 'approve', { drive: false });
+    const refused = runs.decide(card, { type: 'reject', reason: 'too much' });
+    await expect(refused).rejects.toMatchObject({ code: 'already-decided' });
+    await runs.settled();
+    expect({ paid, asked: model.requests.length }).toEqual({ paid: [], asked: 1 });
+    expect(await runs.get('run')).toMatchObject({ status: 'running' });
   });
 
   test('a store that does not compare is read', async () => {

@@ -259,6 +259,23 @@ test('a worker drives no more runs at once than it was told', async () => {
   expect(most).toBe(2);
 });
 
+test('a worker that had no room looks again as soon as a run rests, also where nobody tells of news', async () => {
+  const store = changedStore(memoryStore(), { watch: () => () => undefined });
+  for (const id of ['one', 'two']) await leftRun(store, id);
+  const done = Promise.withResolvers<void>();
+  let replies = 0;
+  const model = scriptedModel(() => {
+    if (++replies === 2) done.resolve();
+    return 'Hi.';
+  });
+  const ai = countersign({ model, store, retry: false });
+  ai.defineAgent({ name: 'clerk' });
+  const worker = ai.runs.work({ concurrency: 1, pollMs: 3_600_000 });
+  await done.promise;
+  await worker.stop();
+  expect((await ai.runs.list({ status: 'done' })).items).toHaveLength(2);
+});
+
 const ODD = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '8', null] as readonly unknown[] as readonly number[];
 
 test('runs of an agent that is gone are not touched, and keep a worker from no other', async () => {
@@ -465,6 +482,17 @@ describe('a context that is looked up for long', () => {
     expect(await store.due(10)).toEqual(['run']);
   });
 
+  test('is not looked up for a run that is started after a stop: it is handed over', async () => {
+    const store = memoryStore();
+    const contextFor = vi.fn(() => never);
+    const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, contextFor });
+    const clerk = ai.defineAgent({ name: 'clerk' });
+    await ai.runs.stop();
+    await clerk.start('Hello.', { runId: 'run' });
+    expect(contextFor).not.toHaveBeenCalled();
+    expect(await store.due(10)).toEqual(['run']);
+  });
+
   test('is not waited for by whoever wants to say something, and gives up', async () => {
     const store = memoryStore();
     await leftRun(store, 'run');
@@ -499,6 +527,52 @@ describe('a context that is looked up for long', () => {
     await Promise.all([runs.stop(), driving]);
     expect(await runs.get('run')).toMatchObject({ status: 'running' });
     expect(await store.due(10)).toEqual(['run']);
+  });
+
+  test('is not waited for by the stop of a worker; a failed run with a deadline that has passed stays failed', async () => {
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const store = memoryStore({ now: clock });
+    const asked = Promise.withResolvers<void>();
+    const open = (contextFor?: () => Promise<never>) => {
+      const calls = ['ask', 'breaks'].map((name) => ({ name, ref: name, input: { prompt: '' } }));
+      const model = scriptedModel(() => ({ calls }));
+      const ai = countersign({ model, store, clock, ...(contextFor && { contextFor }), retry: false });
+      const ask = ai.defineInterrupt({ name: 'ask', description: '', expiresIn: 1_000 });
+      const breaks = ai.defineAgent({ name: 'breaks', model: scriptedModel([]) });
+      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [ask, breaks] }) };
+    };
+    const { runs, clerk } = open();
+    await clerk.start('Ask.', { runId: 'run' });
+    expect(await runs.wait('run')).toMatchObject({ status: 'failed' });
+    now += 2_000;
+    const worker = open(() => {
+      asked.resolve();
+      return never;
+    }).runs.work({ pollMs: 5 });
+    await asked.promise;
+    await worker.stop();
+    expect(await runs.get('run')).toMatchObject({ status: 'failed' });
+    expect(await store.due(10)).toEqual(['run']);
+  });
+
+  test('is not waited for by a stop, which ends once the run is handed over', async () => {
+    const kept = memoryStore();
+    await leftRun(kept, 'run');
+    const asked = Promise.withResolvers<void>();
+    const release: Store['release'] = async (...given) => {
+      await delay(10);
+      return kept.release(...given);
+    };
+    const runs = worked(changedStore(kept, { release }), () => {
+      asked.resolve();
+      return never;
+    });
+    const driving = runs.drive('run');
+    await asked.promise;
+    await runs.stop();
+    expect(await kept.due(10)).toEqual(['run']);
+    await driving;
   });
 
   test('is not waited for by a stop; a run that another took over meanwhile is theirs, and no error', async () => {
