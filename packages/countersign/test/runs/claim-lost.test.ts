@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';
 
 type Step = <T extends string>(name: string, work: () => T) => Promise<T>;
-type Body = (signal: AbortSignal, step: Step) => Promise<string>;
+type Body = (signal: AbortSignal, step: Step, context: unknown) => Promise<string>;
 
 function bank(store: Store, body: Body, { needsApproval = true } = {}) {
   const model = scriptedModel(({ messages }) =>
@@ -15,7 +15,7 @@ function bank(store: Store, body: Body, { needsApproval = true } = {}) {
   const ai = countersign({ model, store, leaseMs: 60_000, retry: false });
   const inputSchema = z.object({ amount: z.number() });
   const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, (_input, ctx) =>
-    body(ctx.signal, ctx.step),
+    body(ctx.signal, ctx.step, ctx.context),
   );
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
 }
@@ -84,20 +84,24 @@ describe('a claim of a minute', () => {
       return answers(asked.length) ? kept.renew(...given) : new Promise<never>(() => undefined);
     };
     const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
-    const body: Body = () => {
+    const signals: AbortSignal[] = [];
+    const body: Body = (signal) => {
+      signals.push(signal);
       begun.resolve();
       return done.promise;
     };
     const { clerk, runs } = bank(changedStore(kept, { renew }), body, { needsApproval: false });
     await clerk.start('Pay.', { runId: 'run' });
     await begun.promise;
-    return { asked, done, runs };
+    return { asked, done, runs, signals };
   }
 
   test('is not asked for again and again where renewals get no answer', async () => {
-    const { asked, done, runs } = await renewing(() => false);
+    const { asked, done, runs, signals } = await renewing(() => false);
     await pass(6);
     expect(asked).toHaveLength(2);
+    // Nobody has said that it is lost.
+    expect(signals).toMatchObject([{ aborted: false }]);
     done.resolve('paid');
     await runs.settled();
   });
@@ -203,8 +207,10 @@ test.each(WAYS)(
   async (_how, decide) => {
     const kept = memoryStore();
     const paid: string[] = [];
-    const pays = async (): Promise<string> => {
+    const contexts: unknown[] = [];
+    const pays: Body = async (_signal, _step, context) => {
       paid.push('paid');
+      contexts.push(context);
       return 'paid';
     };
     const other = bank(kept, pays);
@@ -219,9 +225,9 @@ test.each(WAYS)(
       },
     });
     const { runs } = bank(store, pays);
-    await runs.drive('run');
+    await runs.drive('run', { context: { user: 'ann' } });
     expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
-    expect({ decided, paid }).toEqual({ decided: true, paid: ['paid'] });
+    expect({ decided, paid, contexts }).toEqual({ decided: true, paid: ['paid'], contexts: [{ user: 'ann' }] });
     expect((await runs.interrupts({ settled: true })).items).toHaveLength(1);
   },
 );

@@ -118,6 +118,41 @@ describe('a run that failed', () => {
     await runs.decide(asked, 'approve');
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
     expect({ refused, paid }).toEqual({ refused: true, paid: ['paid'] });
+    // It is free for others.
+    await runs.settled();
+    expect(await kept.claim(id, 'theirs', 60_000)).toBeDefined();
+  });
+
+  test('since its deadline cannot be recorded says so once, however often that is tried, and is free for others', async () => {
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const kept = memoryStore({ now: clock });
+    let [tries, why] = [0, 'The disk is full.'];
+    const append: Store['append'] = async (append) => {
+      if (!append.events.some(({ type }) => type === 'decision-made')) return kept.append(append);
+      tries += 1;
+      throw new InvariantError('invariant', {}, why);
+    };
+    const store = changedStore(kept, { append });
+    const model = scriptedModel(({ messages }) => (messages.at(-1)?.role === 'tool' ? 'Done.' : asksToPay));
+    const ai = countersign({ model, store, clock, leaseMs: 3_600_000, retry: false });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true, expiresIn: 1_000 }, () => 'paid');
+    await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
+    await ai.runs.settled();
+    now += 2_000;
+    const tried = async () => {
+      const before = tries;
+      const worker = ai.runs.work({ pollMs: 5 });
+      await eventually(() => expect(tries).toBeGreaterThan(before));
+      await worker.stop();
+      return ai.runs.get('run');
+    };
+    const { version } = await tried();
+    expect(await tried()).toMatchObject({ status: 'failed', version, error: { message: why } });
+    // Another reason is told.
+    why = 'The disk is gone.';
+    expect(await tried()).toMatchObject({ status: 'failed', error: { message: why } });
+    expect(await kept.claim('run', 'theirs', 60_000)).toBeDefined();
   });
 
   test('is cancelled if somebody cancelled it just before', async () => {

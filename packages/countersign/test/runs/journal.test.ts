@@ -85,10 +85,24 @@ test.each(['hold', 'enter'] as const)(
     const other = await open('none');
     other.run.record(step('theirs'));
     await other.journal.recorded();
+    expect(await journal.finish()).toBe('done');
     run.record(step('one'));
     expect(await journal.finish()).toBe('done');
   },
 );
+
+test('what waits to be written stays what has happened, where others wrote meanwhile', async () => {
+  const { open, started, settled, step } = await approved();
+  const { journal, run } = await open('hold');
+  run.record(started);
+  await journal.recorded();
+  const other = await open('none');
+  other.run.record(step('theirs'));
+  await other.journal.recorded();
+  run.record(settled);
+  await journal.look();
+  expect(run.state.turn?.calls[0]?.phase).toMatchObject({ at: 'settled' });
+});
 
 describe('after somebody has ended the run', () => {
   test('the claim is given up although nothing is left to be written', async () => {

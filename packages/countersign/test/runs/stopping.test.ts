@@ -89,6 +89,14 @@ test('a stop waits for a start that is being written, and hands the run over', a
   expect(await kept.claim('run', 'theirs', 60_000)).toBeDefined();
 });
 
+test('a stop that has ended leaves no timer behind', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { ai } = define(memoryStore(), scriptedModel([]));
+  await ai.runs.stop();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('a reply that comes in time is kept', async () => {
   const store = memoryStore();
   const mayReply = Promise.withResolvers<string>();

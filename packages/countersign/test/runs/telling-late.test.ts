@@ -61,6 +61,45 @@ test('who waits for everything waits for what is being told', async () => {
   expect([...telling.underWay]).toEqual([]);
 });
 
+/** Tells of a result where the first to write it gets no answer, though it may be written. A person may have answered. */
+async function unanswered(isWritten: boolean, answer?: string) {
+  const { kept, open, started, settled, callId, clock, sleep, types } = await approved();
+  const { run, journal } = await open('hold');
+  run.record(started);
+  await journal.finish();
+  if (answer !== undefined) {
+    const person = await open('none');
+    person.run.record(event({ type: 'call-settled', callId, result: { type: 'output', output: answer } }));
+    await person.journal.recorded();
+  }
+  const append: Store['append'] = async (append) => {
+    if (isWritten) await kept.append(append).catch(() => undefined);
+    throw away();
+  };
+  const first = await open('none', { append, read: () => Promise.reject(away()) });
+  const journals = [first, await open('none')];
+  const telling = new TellingLate<string>({
+    store: kept,
+    clock,
+    sleep,
+    isStopping: () => false,
+    open: () => journals.shift() ?? first,
+    goOn: async () => undefined,
+  });
+  await telling.tell('clerk', 'run', journal.own, [settled]);
+  expect(warned()).toEqual([]);
+  return types();
+}
+
+test('a result that was not written at first is written then', async () => {
+  expect((await unanswered(false)).at(-1)).toBe('call-settled');
+});
+
+test('a result that was written without an answer is not written a second time', async () => {
+  const types = await unanswered(true, 'said by a person');
+  expect(types.filter((type) => type === 'call-ended-late')).toHaveLength(1);
+});
+
 test('a store that stays away is not waited for without end, and the process warns', async () => {
   const read = vi.fn(() => Promise.reject<never>(away()));
   let pauses = 0;
