@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { event, type Result } from '../../src/core/event.ts';
 import { fold } from '../../src/core/state.ts';
-import { type LateResult, timesToldLate, underWay } from '../../src/runs/late.ts';
+import { isAwaited, type LateResult, timesToldLate, underWay } from '../../src/runs/late.ts';
 import { trustedState } from '../../src/runs/view.ts';
 import { approved, loaded } from './approved.ts';
 
@@ -14,6 +14,17 @@ test('a body that commits may have acted once it has committed, and others as so
   const about = fold(before, event({ type: 'call-started', callId, commits: true }));
   expect(underWay(about)).toEqual([]);
   expect(underWay(fold(about, event({ type: 'call-committed', callId })))).toEqual([[callId]]);
+});
+
+test('a result is awaited only from who has started the body, and not from an agent that others go on with', async () => {
+  const { kept, callId, started, settled } = await approved();
+  const before = trustedState(await loaded(kept));
+  const ours = fold(before, started);
+  const result = settled as LateResult;
+  expect(isAwaited(result, ours, ours)).toBe(true);
+  expect(isAwaited(result, before, before)).toBe(false);
+  const agent = fold(before, event({ type: 'call-started', callId, inside: true }));
+  expect(isAwaited(result, agent, agent)).toBe(false);
 });
 
 const failed = (text: string): Result => ({ type: 'error', text });
