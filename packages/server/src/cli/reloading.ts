@@ -20,8 +20,8 @@ export const DEV_PORT = 'COUNTERSIGN_DEV_PORT';
 const RELOADED = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.prompt']);
 /** Editors write a file in several steps. */
 const DEBOUNCE_MS = 100;
-/** Who does not come to rest by then is ended. */
-const PATIENCE_MS = 8_000;
+/** Who does not come to rest by then is ended. Longer than a stop waits for a model: what that was asked is handed over. */
+const PATIENCE_MS = 12_000;
 
 export type ReloadOptions = {
   readonly folders: readonly string[];

@@ -66,6 +66,18 @@ test.each(['serve', 'dev'])('a log that is full keeps %s from nothing', LONG, as
   expect(await exited).toBe(0);
 });
 
+test('dev hands over what a model does not answer', LONG, async () => {
+  const [run = ''] = await place.start(PAY);
+  const [id] = (await place.json('show', run)).pending;
+  await place.json('decide', id, '--reject');
+  const env = { LEDGER: place.path('ledger'), SILENT: 'yes' };
+  const { child, ended, output } = place.begin(['dev', 'agents.ts', '--port', '0'], env);
+  await eventually(() => expect(ledger()).toContain('asked by'));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(output()).not.toContain('in doubt');
+});
+
 test('a serving process that loses the one that watches while it starts ends cleanly', LONG, async () => {
   const source = readFileSync(place.path('agents.ts'), 'utf8');
   const held = `import { existsSync, writeFileSync } from 'node:fs';
