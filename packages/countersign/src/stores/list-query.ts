@@ -102,7 +102,7 @@ export function interruptsSql(query: InterruptQuery, dialect: Dialect): Sql {
   const others = filters();
   const page = `SELECT created_at, seq, interrupt_id FROM ${labels} WHERE ${conditions.join(' AND ')}
     ${ordered('created_at', 'seq', others.length === 0)}`;
-  const text = `SELECT ${columns} FROM (${page}) l JOIN ${interrupts} i ON i.id = l.interrupt_id
+  const text = `SELECT ${columns}, CAST(l.created_at AS double precision) AS listed_at FROM (${page}) l JOIN ${interrupts} i ON i.id = l.interrupt_id
     ${others.length === 0 ? '' : `WHERE ${others.join(' AND ')}`} ${ordered('l.created_at', 'l.seq', true)}`;
   return { text, values };
 }

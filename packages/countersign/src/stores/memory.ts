@@ -196,7 +196,7 @@ class MemoryStore implements Store {
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const found = collect(this.#sortedRuns, query.order ?? 'newest', query, ({ record }) => isAskedRun(record, query));
-    return makePage(found, query.limit, recordOf, placeOf);
+    return makePage(found, query, recordOf, placeOf);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
@@ -205,7 +205,7 @@ class MemoryStore implements Store {
     const isFound = ({ record }: KeptInterrupt): boolean =>
       isAskedInterrupt(record, query) && (asked.length === 0 || hasAll(this.#wordsOf(record), asked));
     const found = collect(list, query.order ?? 'oldest', query, isFound);
-    return makePage(found, query.limit, recordOf, placeOf);
+    return makePage(found, query, recordOf, placeOf);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {

@@ -24,17 +24,27 @@ export function readLimit(limit: number): number {
 /** `found` holds one more than `limit` when there is a page after this one. What `itemOf` throws at is left out. */
 export function makePage<Found, T extends object>(
   found: readonly Found[],
-  limit: number,
+  { limit, order }: { readonly limit: number; readonly order?: Order },
   itemOf: (found: Found) => T,
   placeOf: (found: Found) => Place,
 ): Page<T> {
   const onPage = found.slice(0, limit);
   const last = onPage.at(-1);
   const isLast = found.length <= limit || last === undefined;
-  return { items: eachAlone(onPage, itemOf), cursor: isLast ? null : writeCursor(placeOf(last)) };
+  return { items: eachAlone(onPage, itemOf), cursor: isLast ? null : cursorAfter(placeOf(last), order) };
 }
 
-export function writeCursor({ createdAt, seq }: Place): string {
+/**
+ * Times that somebody changed may be beyond those that a cursor has. All of them stand together at one end of the list: at
+ * its begin, the next page is the first of the others. At its end there is none, since none of them is believed.
+ */
+export function cursorAfter({ createdAt, seq }: Place, order: Order = 'oldest'): string | null {
+  if (Number.isSafeInteger(createdAt)) return writeCursor({ createdAt, seq });
+  const isAtBegin = createdAt > 0 === (order === 'newest');
+  return isAtBegin ? writeCursor({ createdAt: Math.sign(createdAt) * Number.MAX_SAFE_INTEGER, seq }) : null;
+}
+
+function writeCursor({ createdAt, seq }: Place): string {
   return Buffer.from(JSON.stringify([createdAt, seq])).toString('base64url');
 }
 

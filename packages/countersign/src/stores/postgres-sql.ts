@@ -5,7 +5,7 @@ import { readPageRequest } from './page.ts';
 import { asOneRow, digestNow, IS_FREE, isOf, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
-import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
+import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
 import { INTERRUPT_COLUMNS, IS_THERE, RUN_COLUMNS } from './rows.ts';
 
 type Name =
@@ -54,8 +54,8 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
       WHERE due_at <= ${NOW} AND ${IS_FREE}
         AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
     // Those that another takes at this moment, or that are being settled, are left out; nobody waits for anybody.
-    takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
-        reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))
+    takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = ${ATTEMPTS} + 1,
+        reminder_due_at = ${NOW} + $2::bigint * (1 << least(${ATTEMPTS}, ${MOST_DOUBLINGS}))
       WHERE i.id = ANY (ARRAY(
         SELECT id FROM ${interrupt}
         WHERE ${REMINDER_WAITS} AND ${REMINDER_DUE_AT} <= ${NOW} AND (expires_at IS NULL OR expires_at > ${NOW})
@@ -112,6 +112,8 @@ const TEXTS = `lower(concat_ws(' ', i.agent, i.tool, i.labels::text, i.card) COL
 /** PostgreSQL reads no JSON with a zero character or half of a surrogate pair, both of which are escaped in ours. */
 const SETTLEMENT = `CASE WHEN strpos(i.settlement, '\\u') = 0 THEN i.settlement
   ELSE regexp_replace(i.settlement, '\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\\\u0020', 'g') END::json`;
+
+const ATTEMPTS = `greatest(0, least(coalesce(i.reminder_attempts, 0), ${MOST_ATTEMPTS}))`;
 
 const RUN_FIELDS = fields('r', RUN_COLUMNS);
 const INTERRUPT_FIELDS = fields('i', INTERRUPT_COLUMNS);

@@ -20,7 +20,7 @@ import type {
   TakenReminder,
 } from '../runs/store.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
-import { makePage, readLimit } from './page.ts';
+import { readLimit } from './page.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './postgres-append.ts';
 import { type DeletedRow, deleteStatement } from './postgres-delete.ts';
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
@@ -55,10 +55,10 @@ import {
   type LoadedRow,
   loadedOf,
   type PartRow,
+  pageOfInterrupts,
+  pageOfRuns,
   partOf,
-  placeOf,
   type RunRow,
-  runOf,
 } from './rows.ts';
 import { searchList } from './search-list.ts';
 import { mayBeIndexed, walkSearch } from './search-walk.ts';
@@ -222,7 +222,7 @@ class PostgresStore implements Store {
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const { text, values } = runsSql(query, this.#tables);
     const rows = await this.#rows<RunRow>({ text }, [...values]);
-    return makePage(rows, query.limit, runOf, placeOf);
+    return pageOfRuns(rows, query);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
@@ -230,12 +230,12 @@ class PostgresStore implements Store {
     const list = <Row>({ text, values }: Sql) => this.#rows<Row>({ text }, [...values]);
     const { dialect } = this.#sql;
     const listed = (asked: InterruptQuery) => list<InterruptRow>(interruptsSql(asked, dialect));
-    if (words.length === 0) return makePage(await listed(query), query.limit, interruptOf, placeOf);
+    if (words.length === 0) return pageOfInterrupts(await listed(query), query);
     const isIndexed = mayBeIndexed(query) && (await this.#isSearchPrepared());
     if (!isIndexed) return walkSearch(query, words, listed);
     const near = await searchList(query, words, dialect, list);
     const rows = near ?? (await list<InterruptRow>(postgresSearchSql(query, words, this.#tables, dialect)));
-    return makePage(rows, query.limit, interruptOf, placeOf);
+    return pageOfInterrupts(rows, query);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {

@@ -6,6 +6,9 @@ import { type InterruptRow, interruptOf } from './rows.ts';
 /** A lease is twice as long with each attempt, but no more often than this. */
 export const MOST_DOUBLINGS = 6;
 
+/** Whoever changed a row may have left more, or less than none: one that cannot be counted fails them all. */
+export const MOST_ATTEMPTS = 1_000_000;
+
 /** In SQL, and said as the index says it: nobody was reminded yet, and the question waits. */
 export const REMINDER_WAITS = 'remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL';
 

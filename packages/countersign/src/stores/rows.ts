@@ -3,8 +3,19 @@
 import { ProviderError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { recordDigest } from '../runs/record-digest.ts';
-import type { InterruptRecord, LoadedRun, Risk, RunCounts, RunRecord, RunStatus, StoredEvent } from '../runs/store.ts';
-import type { Place } from './page.ts';
+import type {
+  InterruptQuery,
+  InterruptRecord,
+  LoadedRun,
+  Page,
+  Risk,
+  RunCounts,
+  RunQuery,
+  RunRecord,
+  RunStatus,
+  StoredEvent,
+} from '../runs/store.ts';
+import { makePage, type Place } from './page.ts';
 
 export type RunRow = {
   readonly seq: number;
@@ -44,6 +55,8 @@ export type InterruptRow = {
   readonly settled_at: number | null;
   readonly settlement: string | null;
   readonly started_by: string | null;
+  /** Where it stands in a list that has times of its own. They are the same, unless somebody changed one. */
+  readonly listed_at?: number;
 };
 
 export const RUN_COLUMNS: readonly string[] =
@@ -75,8 +88,10 @@ export function loadedRow(values: LoadedValues): LoadedRow {
   return { seq, id, agent, status, version, hash, started_by, created_at, updated_at, wake_at, outcome, batches };
 }
 
-/** Throws if the outcome cannot be read. */
+/** Throws if the outcome or a number cannot be read. */
 export function runOf(row: RunRow): RunRecord {
+  const { version, created_at, updated_at, wake_at } = row;
+  checkNumbers('run', row.id, { version, created_at, updated_at, wake_at });
   return recordOf(row, readable('run', row.id, 'outcome', jsonIn(row.outcome)));
 }
 
@@ -120,8 +135,17 @@ export function countsOf(rows: readonly CountRow[]): RunCounts {
   return { ...none, ...Object.fromEntries(known.map(({ status, count }) => [status, count])) };
 }
 
-export function placeOf(row: { readonly created_at: number; readonly seq: number }): Place {
-  return { createdAt: row.created_at, seq: row.seq };
+export function placeOf({ created_at, listed_at = created_at, seq }: InterruptRow): Place {
+  return { createdAt: listed_at, seq };
+}
+
+/** Runs are listed in the order of their numbers alone. */
+export function pageOfRuns(rows: readonly RunRow[], query: RunQuery): Page<RunRecord> {
+  return makePage(rows, query, runOf, ({ seq }) => ({ createdAt: 0, seq }));
+}
+
+export function pageOfInterrupts(rows: readonly InterruptRow[], query: InterruptQuery): Page<InterruptRecord> {
+  return makePage(rows, query, interruptOf, placeOf);
 }
 
 /** The events after the first `after`; the oldest batch of the row may begin before it. */
@@ -163,8 +187,10 @@ function eventsOf(batches: string | null): readonly StoredEvent[] {
   return events.every(isObject) ? (events as unknown as readonly StoredEvent[]) : UNREADABLE;
 }
 
-/** Throws if one of its texts cannot be read. */
+/** Throws if one of its texts or times cannot be read. */
 export function interruptOf(row: InterruptRow): InterruptRecord {
+  const { created_at, expires_at, remind_at, settled_at } = row;
+  checkNumbers('interrupt', row.id, { created_at, expires_at, remind_at, settled_at });
   const read = <T>(field: string, value: T | undefined): T => readable('interrupt', row.id, field, value);
   return {
     id: row.id,
@@ -183,6 +209,16 @@ export function interruptOf(row: InterruptRow): InterruptRecord {
     settledAt: row.settled_at,
     settlement: row.settlement === null ? null : read('settlement', jsonIn(row.settlement)),
   };
+}
+
+/** A database has whole numbers that JavaScript has not; no store is given them. */
+function checkNumbers(
+  of: 'run' | 'interrupt',
+  id: string,
+  numbers: { readonly [column: string]: number | null },
+): void {
+  for (const [column, number] of Object.entries(numbers))
+    readable(of, id, column, number === null || Number.isSafeInteger(number) ? number : undefined);
 }
 
 /** Undefined if it is no list of texts. */

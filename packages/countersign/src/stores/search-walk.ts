@@ -1,8 +1,8 @@
 // A search along the list of interrupts, each of them looked at: where there is no index of the words.
 import { eachAlone } from '../runs/left-out.ts';
 import type { InterruptQuery, InterruptRecord, Page } from '../runs/store.ts';
-import { makePage, readPageRequest, writeCursor } from './page.ts';
-import { type InterruptRow, interruptOf, placeOf } from './rows.ts';
+import { cursorAfter, readPageRequest } from './page.ts';
+import { type InterruptRow, interruptOf, pageOfInterrupts, placeOf } from './rows.ts';
 import { hasAll, wordsOf } from './words.ts';
 
 /** The index has the questions that wait. Those of one run are sooner looked at than found in it. */
@@ -22,18 +22,19 @@ export async function walkSearch(
   const { limit } = readPageRequest(query);
   const { search: _, ...others } = query;
   const found: InterruptRow[] = [];
-  let after = query.after;
+  let after: string | null | undefined = query.after;
   for (;;) {
     const rows = await list({ ...others, limit: AT_ONCE, ...(after !== undefined && { after }) });
     const batch = rows.slice(0, AT_ONCE);
     found.push(...rowsWith(words, batch));
     const last = batch.at(-1);
     if (found.length > limit || last === undefined || rows.length <= AT_ONCE) break;
-    after = writeCursor(placeOf(last));
+    after = cursorAfter(placeOf(last), query.order);
+    if (after === null) break;
     // SQLite answers at once: without a turn in between, nothing else would happen until the end of a long list.
     await new Promise(setImmediate);
   }
-  return makePage(found, limit, interruptOf, placeOf);
+  return pageOfInterrupts(found, query);
 }
 
 /** Those that have all the words, and can be read. */

@@ -14,6 +14,7 @@ import {
 } from './refusals.ts';
 import { DELETED, digestOfRow, type LoadedRow, labelsIn } from './rows.ts';
 import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
+import { inReach } from './sqlite-dialect.ts';
 import { runRow } from './sqlite-run.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
@@ -154,7 +155,7 @@ const ADD_EVENTS = 'INSERT INTO countersign_event (run_seq, version, events) VAL
 
 const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
 
-const WAITING = `SELECT seq, labels, created_at FROM countersign_interrupt
+const WAITING = `SELECT seq, labels, ${inReach('created_at')} FROM countersign_interrupt
   WHERE id = ? AND run_id = ? AND settled_at IS NULL`;
 
 const OPEN = `INSERT INTO countersign_interrupt (id, run_id, started_by, agent, tool, kind, risk, labels, created_at,

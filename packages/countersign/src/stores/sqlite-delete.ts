@@ -1,6 +1,7 @@
 // Deleting a run on SQLite, as one job of a transaction.
 import { DELETED, isFree, labelsIn } from './rows.ts';
 import { type Job, valuesOf } from './sqlite-connection.ts';
+import { inReach } from './sqlite-dialect.ts';
 
 export function sqliteDelete(runId: string, clock: () => number): Job<boolean> {
   return (prepare) => {
@@ -25,7 +26,7 @@ export function sqliteDelete(runId: string, clock: () => number): Job<boolean> {
 const DELETABLE = `SELECT seq FROM countersign_run WHERE id = ? AND status IN ('done', 'cancelled')
   AND ${isFree('?')}`;
 
-const QUESTIONS = 'SELECT seq, labels, created_at FROM countersign_interrupt WHERE run_id = ?';
+const QUESTIONS = `SELECT seq, labels, ${inReach('created_at')} FROM countersign_interrupt WHERE run_id = ?`;
 
 const DELETE_LABEL = `DELETE FROM countersign_label
   WHERE label = ? AND waiting IN (0, 1) AND created_at = ? AND seq = ?`;

@@ -1,9 +1,25 @@
 // How the lists of interrupts are written for SQLite.
-import { INTERRUPT_COLUMNS } from './rows.ts';
+import { INTERRUPT_COLUMNS, RUN_COLUMNS } from './rows.ts';
 import { ifJson } from './sqlite-search.ts';
 
+/**
+ * Whoever changed a row may have left a number that JavaScript has not, at which Node fails the whole statement. Read as
+ * REAL it is a number like others, and the row is refused by itself.
+ */
+export const inReach = (column: string): string => `CAST(${column} AS REAL)`;
+
+/** The columns for statements that find several. */
+export const runFields = (run: string): string => fields(run, RUN_COLUMNS);
+export const interruptFields = (interrupt: string): string => fields(interrupt, INTERRUPT_COLUMNS);
+
+function fields(table: string, columns: readonly string[]): string {
+  const field = (column: string): string =>
+    column === 'version' || column.endsWith('_at') ? inReach(`${table}.${column}`) : `${table}.${column}`;
+  return columns.map((column) => `${field(column)} AS ${column}`).join(', ');
+}
+
 export const SQLITE_DIALECT = {
-  columns: INTERRUPT_COLUMNS.map((column) => `i.${column}`).join(', '),
+  columns: interruptFields('i'),
   interrupts: 'countersign_interrupt',
   labels: 'countersign_label',
   value: () => '?',

@@ -1,7 +1,7 @@
 // Reminders in a SQLite file.
-import { MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow } from './reminders.ts';
-import { INTERRUPT_COLUMNS } from './rows.ts';
+import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow } from './reminders.ts';
 import type { Job } from './sqlite-connection.ts';
+import { interruptFields } from './sqlite-dialect.ts';
 
 /** Whether any can be taken: asked first, since whoever writes keeps others from it. */
 export function isReminderDue(clock: () => number): Job<boolean> {
@@ -27,9 +27,11 @@ export const DUE_REMINDERS = `SELECT seq FROM countersign_interrupt
   WHERE ${REMINDER_WAITS} AND ${REMINDER_DUE_AT} <= ? AND (expires_at IS NULL OR expires_at > ?)
   ORDER BY ${REMINDER_DUE_AT} LIMIT ?`;
 
-const TAKE = `UPDATE countersign_interrupt SET reminder_attempts = coalesce(reminder_attempts, 0) + 1,
-    reminder_due_at = ? + ? * (1 << min(coalesce(reminder_attempts, 0), ${MOST_DOUBLINGS}))
+const ATTEMPTS = `max(0, min(coalesce(reminder_attempts, 0), ${MOST_ATTEMPTS}))`;
+
+const TAKE = `UPDATE countersign_interrupt SET reminder_attempts = ${ATTEMPTS} + 1,
+    reminder_due_at = ? + ? * (1 << min(${ATTEMPTS}, ${MOST_DOUBLINGS}))
   WHERE seq IN (${DUE_REMINDERS})
-  RETURNING ${INTERRUPT_COLUMNS.join(', ')}, reminder_attempts AS attempt`;
+  RETURNING ${interruptFields('countersign_interrupt')}, reminder_attempts AS attempt`;
 
 const STRIKE = `UPDATE countersign_interrupt SET reminded_at = ? WHERE id = ? AND ${REMINDER_WAITS}`;

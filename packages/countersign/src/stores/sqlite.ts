@@ -20,22 +20,21 @@ import type {
 } from '../runs/store.ts';
 import { monotoneClock } from './clock.ts';
 import { interruptsSql, type Sql } from './list-query.ts';
-import { makePage, readLimit, readPageRequest } from './page.ts';
+import { readLimit, readPageRequest } from './page.ts';
 import { canBeKept, checkAppend } from './refusals.ts';
 import { remindersOf } from './reminders.ts';
 import {
-  INTERRUPT_COLUMNS,
   type InterruptRow,
   IS_THERE,
   interruptOf,
   isFree,
   loadedOf,
   type PartRow,
+  pageOfInterrupts,
+  pageOfRuns,
   partOf,
-  placeOf,
   RUN_COLUMNS,
   type RunRow,
-  runOf,
 } from './rows.ts';
 import { searchList } from './search-list.ts';
 import { mayBeIndexed, walkSearch } from './search-walk.ts';
@@ -43,7 +42,7 @@ import { sqliteAppend } from './sqlite-append.ts';
 import { type Job, SqliteConnection } from './sqlite-connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './sqlite-counts.ts';
 import { sqliteDelete } from './sqlite-delete.ts';
-import { SQLITE_DIALECT } from './sqlite-dialect.ts';
+import { interruptFields, runFields, SQLITE_DIALECT } from './sqlite-dialect.ts';
 import { SqliteNotes } from './sqlite-notes.ts';
 import { isReminderDue, strikeReminder, takeReminders } from './sqlite-reminders.ts';
 import { runRow } from './sqlite-run.ts';
@@ -172,20 +171,20 @@ class SqliteStore implements Store {
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
     const rows = await this.#connection.read(allOf<RunRow>(runsSql(query)));
-    return makePage(rows, query.limit, runOf, placeOf);
+    return pageOfRuns(rows, query);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const words = searchWords(query.search);
     const list = (asked: InterruptQuery) =>
       this.#connection.read(allOf<InterruptRow>(interruptsSql(asked, SQLITE_DIALECT)));
-    if (words.length === 0) return makePage(await list(query), query.limit, interruptOf, placeOf);
+    if (words.length === 0) return pageOfInterrupts(await list(query), query);
     const isIndexed = mayBeIndexed(query) && (await this.#connection.read(isSearchPrepared));
     if (!isIndexed) return walkSearch(query, words, list);
     const rowsOf = (sql: Sql) => this.#connection.read(allOf<InterruptRow>(sql));
     const near = await searchList(query, words, SQLITE_DIALECT, rowsOf);
     const rows = near ?? (await rowsOf(sqliteSearchSql(query, words, SQLITE_DIALECT)));
-    return makePage(rows, query.limit, interruptOf, placeOf);
+    return pageOfInterrupts(rows, query);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -268,7 +267,7 @@ const DUE = `SELECT id FROM countersign_run
   WHERE due_at <= ? AND ${isFree('?')}
     AND (? IS NULL OR agent IN (SELECT value FROM json_each(?))) ORDER BY due_at LIMIT ?`;
 
-const INTERRUPT = `SELECT ${INTERRUPT_COLUMNS.join(', ')} FROM countersign_interrupt WHERE id = ?`;
+const INTERRUPT = `SELECT ${interruptFields('i')} FROM countersign_interrupt i WHERE id = ?`;
 
 const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
   WHERE e.seq > ? ORDER BY e.seq`;
@@ -277,19 +276,19 @@ function runsSql(query: RunQuery): Sql {
   const { after, limit } = readPageRequest(query);
   const oldest = query.order === 'oldest';
   const values: (string | number)[] = [];
-  const conditions = [IS_THERE];
+  const conditions = [`r.${IS_THERE}`];
   const asked = { status: query.status, agent: query.agent, started_by: query.startedBy };
   for (const [column, value] of Object.entries(asked)) {
     if (value === undefined) continue;
-    conditions.push(`${column} = ?`);
+    conditions.push(`r.${column} = ?`);
     values.push(value);
   }
   if (after !== undefined) {
-    conditions.push(`seq ${oldest ? '>' : '<'} ?`);
+    conditions.push(`r.seq ${oldest ? '>' : '<'} ?`);
     values.push(after.seq);
   }
-  const text = `SELECT ${RUN_COLUMNS.join(', ')} FROM countersign_run WHERE ${conditions.join(' AND ')}
-    ORDER BY seq ${oldest ? 'ASC' : 'DESC'} LIMIT ?`;
+  const text = `SELECT ${runFields('r')} FROM countersign_run r WHERE ${conditions.join(' AND ')}
+    ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ?`;
   return { text, values: [...values, limit + 1] };
 }
 

@@ -147,7 +147,8 @@ const NO_COUNTS = [
 ].join(', ');
 
 /** The time of a question is that of whoever asked, which may be a little ahead. */
-const TOOK = 'CASE WHEN i.settled_at > i.created_at THEN i.settled_at - i.created_at ELSE 0 END';
+const TOOK =
+  'CASE WHEN i.settled_at > i.created_at THEN CAST(i.settled_at AS double precision) - i.created_at ELSE 0 END';
 
 /** The time of the one in the middle, and of the one that 95 of a hundred do not exceed. */
 function took(place: string, places: string): string {

@@ -109,6 +109,78 @@ describe.each(kinds)('on %s', (kind, open) => {
     await given.end();
   });
 
+  const most = '9223372036854775807';
+  const outOfReach = ['created_at', 'expires_at', 'remind_at'].flatMap((column) => [
+    [column, most] as const,
+    [column, `-${most}`] as const,
+  ]);
+
+  test.each(outOfReach)('with a %s of %s, the others are listed, and reminded of', async (column, number) => {
+    const warnings = listenForWarnings();
+    const given = await afterChange(`UPDATE countersign_interrupt SET ${column} = ${number} WHERE run_id = 'bad'`);
+    const { runs, bad, good } = given;
+    for (const order of ['oldest', 'newest'] as const) {
+      for (const query of [{}, { search: 'pay' }, { label: 'money' }]) {
+        expect((await runs.interrupts({ ...query, order })).items).toMatchObject([{ id: good }]);
+        expect(await eachPage(runs, { ...query, order })).toEqual([good]);
+      }
+    }
+    expect(await runs.stats()).toMatchObject({ waiting: 2 });
+    await expect(runs.interrupt(bad)).rejects.toMatchObject({
+      code: 'store-failed',
+      message: expect.stringMatching(new RegExp(`The ${column} of interrupt bad:.* cannot be read`)),
+    });
+    const worker = given.work();
+    await expect.poll(() => given.seen).toEqual([good]);
+    await worker.stop();
+    expect(warnings.about(bad)).toMatchObject([{ name: 'CountersignWarning', code: 'store-failed' }]);
+    await runs.decide(bad, 'approve', { by: 'ann' });
+    expect(await runs.wait('bad', { until: 'end' })).toMatchObject({ status: 'done' });
+    expect(await runs.stats()).toMatchObject({ waiting: 1, decided: 1 });
+    await runs.delete('bad');
+    warnings.stop();
+    await given.end();
+  });
+
+  test('pages come to an end where all questions have times that no cursor has', async () => {
+    for (const number of [most, `-${most}`]) {
+      const given = await afterChange(`UPDATE countersign_interrupt SET created_at = ${number}`);
+      for (const order of ['oldest', 'newest'] as const) expect(await eachPage(given.runs, { order })).toEqual([]);
+      await given.end();
+    }
+  });
+
+  const ofRuns = ['created_at', 'updated_at', 'wake_at', ...(kind === 'SQLite' ? ['version'] : [])];
+
+  test.each(ofRuns)(
+    'with a %s of a run that no number stands for, the others are listed and worked on',
+    async (column) => {
+      const given = await afterChange(`UPDATE countersign_run SET ${column} = ${most}, due_at = 1 WHERE id = 'bad'`);
+      const { runs, good } = given;
+      expect((await runs.list()).items).toMatchObject([{ id: 'good' }]);
+      const [newest, oldest] = [await runs.list({ limit: 1 }), await runs.list({ limit: 1, order: 'oldest' })];
+      expect((await runs.list({ limit: 1, cursor: newest.cursor ?? '' })).items).toEqual([]);
+      expect((await runs.list({ limit: 1, order: 'oldest', cursor: oldest.cursor ?? '' })).items).toHaveLength(1);
+      const worker = given.work();
+      await runs.decide(good, 'approve');
+      expect(await runs.wait('good', { until: 'end' })).toMatchObject({ status: 'done' });
+      await worker.stop();
+      await given.end();
+    },
+  );
+
+  test.each([most, `-${most}`])(
+    'a reminder that was given %s times keeps none of the others back',
+    async (attempts) => {
+      const given = await afterChange(`UPDATE countersign_interrupt
+      SET reminder_attempts = ${kind === 'SQLite' ? attempts : 2147483647} WHERE run_id = 'bad'`);
+      const worker = given.work();
+      await expect.poll(() => given.seen).toEqual(expect.arrayContaining([given.bad, given.good]));
+      await worker.stop();
+      await given.end();
+    },
+  );
+
   test.each([
     ['{"decision":{"type":"reject"},"at":1e300}', 1],
     ['{"decision":5,"by":{},"at":{}}', 1],
@@ -240,6 +312,19 @@ async function expectNotBelieved(runs: ReturnType<typeof countersign>['runs'], b
   await expect(runs.get('bad')).rejects.toMatchObject(refused);
   await expect(runs.decide(bad, 'approve')).rejects.toMatchObject(refused);
   await expect(runs.resume('bad', { approve: [] })).rejects.toMatchObject(refused);
+}
+
+/** The ids of all questions, found one by one. */
+async function eachPage(runs: ReturnType<typeof countersign>['runs'], query: object): Promise<readonly string[]> {
+  const found: string[] = [];
+  let cursor: string | null | undefined;
+  for (let pages = 0; cursor !== null; pages += 1) {
+    expect(pages).toBeLessThan(5);
+    const page = await runs.interrupts({ ...query, limit: 1, ...(cursor !== undefined && { cursor }) });
+    found.push(...page.items.map(({ id }) => id));
+    cursor = page.cursor;
+  }
+  return found;
 }
 
 function listenForWarnings() {
