@@ -79,8 +79,15 @@ async function keep(notes: Notes, id: string, value: Kept): Promise<{ isFirst: b
       return { isFirst: true, before: value };
     const note = await notes.get(COLLECTION, id);
     // Otherwise it was forgotten in between.
-    if (note) return { isFirst: false, before: note.value as Kept };
+    if (note) return { isFirst: false, before: keptIn(note.value, value.kept) };
   }
+}
+
+/** What is not like what we keep, as where somebody changed the store, was kept for no request that we know. */
+function keptIn(value: Json, like: Json): Kept {
+  const { fingerprint, kept } = (value ?? {}) as Partial<Kept>;
+  const isOurs = typeof fingerprint === 'string' && kept !== undefined && typeof kept === typeof like;
+  return isOurs ? { fingerprint, kept } : { fingerprint: '', kept: null };
 }
 
 const hash = (value: Json): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

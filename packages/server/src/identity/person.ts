@@ -1,5 +1,5 @@
 // Who asks: a person or a program, what they may do, and how far they see.
-import { type Context, UsageError } from 'countersign';
+import { type Context, type Json, UsageError } from 'countersign';
 import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
 
 /** What somebody may do: start and steer runs, read, decide. */
@@ -59,6 +59,15 @@ const ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 export function isPersonId(id: unknown): id is string {
   return typeof id === 'string' && ID.test(id);
+}
+
+/** Who was written down; undefined if that is nobody, as where somebody changed the store. */
+export function identifiedIn(kept: Json | undefined): Identified | undefined {
+  if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return undefined;
+  const { id, name = null, scopes, reach } = kept as { readonly [key: string]: Json };
+  const isKnown = isPersonId(id) && (name === null || typeof name === 'string');
+  if (!isKnown || (scopes !== undefined && !Array.isArray(scopes))) return undefined;
+  return { id, name, ...(scopes && { scopes: scopes as Scope[] }), reach: reach === 'all' ? 'all' : 'own' };
 }
 
 export function personOf({ id, name = null, scopes = SCOPES, reach = 'own', context }: Identified): Person {

@@ -1,7 +1,7 @@
 // Sessions of browsers: a one-time link signs somebody in, a cookie keeps them signed in. Only hashes are kept.
 import { createHash, randomBytes } from 'node:crypto';
 import { type Json, type Notes, UsageError } from 'countersign';
-import { checkIdentified, type Identified, isPersonId, type Person, personOf } from './person.ts';
+import { checkIdentified, type Identified, identifiedIn, isPersonId, type Person, personOf } from './person.ts';
 
 const LINKS = 'login-links';
 const SESSIONS = 'sessions';
@@ -34,7 +34,8 @@ export async function takeLogin(notes: Notes, token: string): Promise<string | u
 export async function personOfSession(notes: Notes, secret: string): Promise<Person | undefined> {
   if (!SECRET.test(secret)) return undefined;
   const note = await notes.get(SESSIONS, hashOf(secret));
-  return note && personOf(note.value as unknown as Identified);
+  const kept = identifiedIn(note?.value);
+  return kept && personOf(kept);
 }
 
 export async function endSession(notes: Notes, secret: string): Promise<void> {

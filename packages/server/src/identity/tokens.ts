@@ -79,7 +79,7 @@ export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> 
   let after: string | null | undefined;
   do {
     const page = await notes.list(COLLECTION, { limit: 200, ...(after && { after }) });
-    found.push(...page.items.map(({ value }) => recordOf(value)));
+    found.push(...page.items.flatMap(({ value }) => storedIn(value)?.record ?? []));
     after = page.cursor;
   } while (after !== null);
   return found;
@@ -97,21 +97,31 @@ export async function personOfToken(notes: Notes, token: string): Promise<Person
   const given = hashOf(token);
   const [, id] = TOKEN.exec(token) ?? [];
   const note = id === undefined ? undefined : await notes.get(COLLECTION, id);
-  const stored = note?.value as (TokenRecord & { readonly hash: string }) | undefined;
+  const stored = note && storedIn(note.value);
   // Hashes of a fixed length, compared in a time that says nothing of where they differ; unknown ids take as long.
   const expected = stored ? Buffer.from(stored.hash, 'hex') : NOBODY;
   const fits = timingSafeEqual(given, expected);
   if (!fits || !stored) return undefined;
-  return personOf({ id: stored.person, scopes: stored.scopes, reach: stored.reach });
+  const { person, scopes, reach } = stored.record;
+  return personOf({ id: person, scopes, reach });
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 const NOBODY = Buffer.alloc(32);
 
-function recordOf(value: Json): TokenRecord {
-  const { hash: _hash, ...record } = value as unknown as TokenRecord & { readonly hash: string };
-  return record;
+type Stored = { readonly hash: string; readonly record: TokenRecord };
+
+/** Undefined for what is no token, as where somebody changed the store: nobody gets in by it. */
+function storedIn(value: Json): Stored | undefined {
+  const { hash, ...record } = (value ?? {}) as unknown as TokenRecord & { readonly hash: unknown };
+  const { id, label, person, scopes, createdAt, expiresAt } = record;
+  if (typeof hash !== 'string' || !HASH.test(hash) || !isPersonId(person) || !Array.isArray(scopes)) return undefined;
+  const isListed = typeof id === 'string' && typeof label === 'string' && isMoment(createdAt);
+  return isListed && (expiresAt === null || isMoment(expiresAt)) ? { hash, record } : undefined;
 }
+
+const HASH = /^[0-9a-f]{64}$/;
+const isMoment = (at: unknown): boolean => typeof at === 'number';
 
 function invalid(problem: string): UsageError {
   return new UsageError('invalid-options', {}, `${problem}.`);

@@ -54,6 +54,53 @@ test('what is like a token and is none is refused, whatever else is sent along',
   expect((await asking(url, { cookie })('GET', '/api/v1/me')).body.id).toBe('dev');
 });
 
+const ODD = [null, 5, 'x', [], {}, { hash: 5 }, { hash: null, person: 'ann' }, { id: 7 }, { id: 'ann', scopes: 5 }];
+
+test.each(ODD)('a token kept as %j is nobody’s, and does not hide the others', async (odd) => {
+  const { ai, url, tokenFor } = await startServer();
+  const { notes } = ai.runs;
+  const token = await tokenFor('ann');
+  const [key = ''] = (await listTokens(notes)).map(({ id }) => id);
+  await tokenFor('bob');
+  await notes.put('tokens', key, odd);
+  expect((await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status).toBe(401);
+  expect(await listTokens(notes)).toMatchObject([{ person: 'bob' }]);
+  expect(await revokeToken(notes, key)).toBe(true);
+});
+
+test('a token whose scopes were taken out of the store may not do everything', async () => {
+  const { ai, url, tokenFor } = await startServer();
+  const token = await tokenFor('ann', { scopes: ['read'] });
+  const [{ key, value } = { key: '', value: null }] = (await ai.runs.notes.list('tokens', { limit: 1 })).items;
+  const { scopes: _, ...rest } = value as Record<string, unknown>;
+  await ai.runs.notes.put('tokens', key, rest as never);
+  expect((await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status).toBe(401);
+});
+
+test.each(ODD)('a session kept as %j signs nobody in', async (odd) => {
+  const { ai, server, url } = await startServer({ dev: true });
+  const login = new URL(server.loginUrl ?? '');
+  const response = await fetch(`${url}${login.pathname}${login.search}`, { redirect: 'manual' });
+  const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const [session] = (await ai.runs.notes.list('sessions', { limit: 1 })).items;
+  await ai.runs.notes.put('sessions', session?.key ?? '', odd);
+  expect((await asking(url, { cookie })('GET', '/api/v1/me')).status).toBe(401);
+});
+
+test.each([...ODD, { fingerprint: 5 }])('a key kept as %j is refused, and acts for nobody', async (odd) => {
+  const { ai, as, paid } = await startServer();
+  const ann = await as('ann');
+  const begun = () => ann('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 5' }, { 'idempotency-key': 'k' });
+  expect((await begun()).status).toBe(201);
+  const [note] = (await ai.runs.notes.list('idempotency', { limit: 1 })).items;
+  await ai.runs.notes.put('idempotency', note?.key ?? '', odd);
+  expect(await begun()).toMatchObject({ status: 422, body: { code: 'key-reused' } });
+  await ai.runs.notes.put('idempotency', note?.key ?? '', { ...(note?.value as object), kept: { a: 1 } });
+  expect(await begun()).toMatchObject({ status: 422, body: { code: 'key-reused' } });
+  expect((await ai.runs.list()).items).toHaveLength(1);
+  await vi.waitFor(() => expect(paid).toHaveLength(1));
+});
+
 test('scopes are kept to', async () => {
   const { as, ai } = await startServer();
   const all = await as('ann');
