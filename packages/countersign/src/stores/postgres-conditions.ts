@@ -23,6 +23,11 @@ export const isOf = (runId: string): string => `coalesce(i.run_id = ${runId}, fa
 /** The same, and it waits; nor is it looked for through all those that wait. */
 export const waitsIn = (runId: string): string => `${isOf(runId)} AND coalesce(i.settled_at IS NULL, false)`;
 
+/** True for a JSON array of texts as we write it. What somebody changed may be no JSON, which no statement survives. */
+export const isListOfIds = (column: string): string => `${column} ~ '^\\[${ID}(, *${ID})*\\]$'`;
+
+const ID = '"([^"\\\\\\x01-\\x1f]|\\\\(["\\\\bfnrt]|u00(0[1-9a-f]|1[0-9a-f])))*"';
+
 /** All that is on record of the run `r` at this moment, as it would be read: see `recordDigest`. */
 export const digestNow = (event: string): string => {
   const lists = `(SELECT string_agg(e.events, E'\\n')

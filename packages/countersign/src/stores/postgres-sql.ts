@@ -2,7 +2,7 @@
 import type { RunQuery } from '../runs/store.ts';
 import type { Dialect, Sql } from './list-query.ts';
 import { readPageRequest } from './page.ts';
-import { asOneRow, digestNow, IS_FREE, isOf, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
+import { asOneRow, digestNow, IS_FREE, isListOfIds, isOf, mayTake, NOW, waitsIn } from './postgres-conditions.ts';
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
@@ -84,7 +84,7 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
       hasLabel: (label) => `coalesce(${label} = ANY (i.labels), false)`,
       mayHave: (word) => `strpos(${TEXTS}, ${word}) > 0`,
       ofRun: (runId) => `i.id = ANY (ARRAY(
-        SELECT json_array_elements_text(e.opened::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
+        SELECT json_array_elements_text(CASE WHEN ${isListOfIds('e.opened')} THEN e.opened END::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
         WHERE r.id = ${runId} AND e.opened IS NOT NULL)) AND ${isOf(runId)}`,
     },
   };

@@ -247,6 +247,36 @@ describe.each(kinds)('on %s', (kind, open) => {
       await given.end();
     });
 
+  if (kind === 'PostgreSQL')
+    test.each(['[', '{}', '5', '', '["a', '["\\u0000"]', '["a",]', '[["a"]]'])(
+      'a run whose events opened %j is read, and goes on',
+      async (opened) => {
+        const given = await afterChange(`UPDATE countersign_event SET opened = '${opened}'
+          WHERE opened IS NOT NULL AND run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')`);
+        const { runs, bad, good } = given;
+        expect((await runs.interrupts({ runId: 'bad' })).items).toEqual([]);
+        expect((await runs.interrupts({ runId: 'good' })).items).toMatchObject([{ id: good }]);
+        await runs.decide(bad, 'approve');
+        expect(await runs.wait('bad', { until: 'end' })).toMatchObject({ status: 'done' });
+        await given.end();
+      },
+    );
+
+  test('the questions of a run are found by it, whatever the model calls them', async () => {
+    const { store, remove } = await open();
+    const refs = ['a"b\\c', 'ä\n\u0001\u001f\u007f 😀/', '[]', '","'];
+    const model = scriptedModel(() => ({ calls: refs.map((ref) => ({ name: 'pay', ref, input: {} })) }));
+    const ai = countersign({ model, store });
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+    await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'odd' });
+    const { pending } = await ai.runs.wait('odd');
+    expect(pending).toHaveLength(refs.length);
+    expect((await ai.runs.interrupts({ runId: 'odd' })).items.map(({ id }) => id)).toEqual(pending);
+    await ai.runs.stop();
+    await store.close();
+    remove();
+  });
+
   test('a note that is no JSON is left out of lists, and says so where it is asked for', async () => {
     const given = await afterChange('SELECT 1');
     const { notes } = given.store;
