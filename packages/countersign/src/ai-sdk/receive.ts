@@ -1,7 +1,7 @@
 // What a client sends, made true: decisions are noted, and each call that a person decides is as the ledger knows it.
 import type { UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, isTooDeep } from '../core/json.ts';
 import type { Asks } from './asks.ts';
 import { type ClaimedCall, isSameCall, type Known, type Ledger } from './ledger.ts';
 import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
@@ -50,8 +50,16 @@ function callsById(messages: readonly UIMessage[]): ReadonlyMap<string, ClaimedC
 
 /** They come from the client as they are: their type is only hoped for. */
 function checkMessages(messages: unknown): void {
-  if (Array.isArray(messages) && messages.every(isObject)) return;
-  throw new UsageError('invalid-request', { status: 400 }, '`messages` must be a list of messages of `useChat`.');
+  if (!Array.isArray(messages) || !messages.every(isObject))
+    throw new UsageError('invalid-request', { status: 400 }, '`messages` must be a list of messages of `useChat`.');
+  const parts: readonly unknown[] = messages.flatMap((message) => message.parts);
+  const deep = parts.flatMap((part) => toolPartOf(part) ?? []).find(isTooDeep);
+  if (deep)
+    throw new UsageError(
+      'invalid-request',
+      { status: 400, toolCallId: deep.toolCallId },
+      `What \`messages\` say of the call ${deep.toolCallId} is nested too deeply.`,
+    );
 }
 
 /** What is true of a part, unless it is left out; and of the call on record under its id, as far as one was found yet. */

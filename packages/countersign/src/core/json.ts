@@ -69,6 +69,16 @@ export function toJson(value: unknown): JsonCheck {
   }
 }
 
+/** Found without going into it: what is nested without end would fill the stack of whoever does. */
+export function isTooDeep(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+  }
+  return false;
+}
+
 /** A copy of what is JSON, for those who may change what they are given. */
 export function copyOf<T>(value: T): T {
   const copy = toJson(value);

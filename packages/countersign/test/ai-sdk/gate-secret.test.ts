@@ -1,6 +1,9 @@
 // The gate with a secret: which seals are accepted.
+import { tool } from 'ai';
+import { memoryStore } from 'countersign';
 import { gate, type SecretGateOptions } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { open } from './attacked.ts';
 import { type BankOptions, type ChatMessage, changed, type Part } from './bank.ts';
 import { talk } from './talk.ts';
@@ -107,5 +110,29 @@ test('what does not come through receive is not run', async () => {
   expect(await resume(await ask(), true)).toMatchObject([
     { type: 'tool-error', error: { message: 'The call of pay was not received through the gate.' } },
   ]);
+  expect(pay).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['a secret', { ...who, secret: SECRET }],
+  ['a store', { ...who, store: memoryStore() }],
+])('with %s, what is nested without end is refused in words', async (_what, options) => {
+  const pay = vi.fn(() => 'paid');
+  const tools = { pay: tool({ inputSchema: z.any(), needsApproval: true, execute: pay }) };
+  const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+  for (const said of [{ input: deep }, { input: {}, state: 'output-available', output: deep }]) {
+    const part = {
+      type: 'tool-pay',
+      toolCallId: 'call-1',
+      state: 'approval-requested',
+      approval: { id: 'a' },
+      ...said,
+    };
+    const posted = [{ id: 'm', role: 'assistant', parts: [part] }] as never;
+    await expect(gate(tools, options as SecretGateOptions).receive(posted)).rejects.toMatchObject({
+      code: 'invalid-request',
+      details: { status: 400, toolCallId: 'call-1' },
+    });
+  }
   expect(pay).not.toHaveBeenCalled();
 });
