@@ -24,7 +24,7 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
   const code = resultCode(error);
   const known = code === undefined ? undefined : KNOWN.get(code);
   const said = error instanceof Error ? error.message : String(error);
-  const what = (known?.what ?? (isOfTables(said) ? OTHER_TABLES : 'The store % failed')).replace('%', () => path);
+  const what = (known?.what ?? whatOf(error, said)).replace('%', () => path);
   return new ProviderError('store-failed', { path, sqliteCode: code ?? null }, `${what} (${said}).`, {
     cause: error,
     retryable: known?.retryable ?? false,
@@ -33,6 +33,15 @@ export function sqliteFailure(error: unknown, path: string): CountersignError {
 
 const OTHER_TABLES =
   'The tables in % are not those of Countersign, or not all of them are there; choose another file, or put a backup in its place';
+
+const CHANGED_NUMBER =
+  'A number in % is not one that was written there: somebody changed the store, or the disk did. Look at a backup';
+
+function whatOf(error: unknown, said: string): string {
+  // Node reads no whole numbers that JavaScript has not.
+  if ((error as { code?: unknown } | undefined)?.code === 'ERR_OUT_OF_RANGE') return CHANGED_NUMBER;
+  return isOfTables(said) ? OTHER_TABLES : 'The store % failed';
+}
 
 /** SQLite has one code for these and all other mistakes of a statement. */
 function isOfTables(said: string): boolean {

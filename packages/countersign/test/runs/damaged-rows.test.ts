@@ -161,6 +161,11 @@ describe.each(kinds)('on %s', (kind, open) => {
       const [newest, oldest] = [await runs.list({ limit: 1 }), await runs.list({ limit: 1, order: 'oldest' })];
       expect((await runs.list({ limit: 1, cursor: newest.cursor ?? '' })).items).toEqual([]);
       expect((await runs.list({ limit: 1, order: 'oldest', cursor: oldest.cursor ?? '' })).items).toHaveLength(1);
+      if (kind === 'SQLite')
+        await expect(runs.get('bad')).rejects.toMatchObject({
+          code: 'store-failed',
+          message: expect.stringContaining('is not one that was written there'),
+        });
       const worker = given.work();
       await runs.decide(good, 'approve');
       expect(await runs.wait('good', { until: 'end' })).toMatchObject({ status: 'done' });
