@@ -45,8 +45,16 @@ export type Known =
   | { readonly at: 'denied'; readonly call: AskedCall; readonly text: string }
   | { readonly at: 'done'; readonly call: AskedCall; readonly outcome: Outcome };
 
+/** Where in a conversation a reply is asked for: after which message of the user, and which calls since, by their ids. */
+export type Place = { readonly messageId: string; readonly calls: readonly string[] };
+
 /** The ledger of one person in one chat. */
 export interface Ledger {
+  /**
+   * A reply is asked for, in a conversation that has these calls. What an earlier reply asked at this place or after it, and
+   * is not among them, is asked no more. Without a place nothing is known of earlier replies.
+   */
+  replyAt(place: Place | undefined, calls: ReadonlySet<string>): Promise<void>;
   /** Notes that the model asks for this call, which waits for a person from now on. */
   ask(call: AskedCall): Promise<void>;
   /** What is true of a call, once the decision that the client brings is noted, if it may be. */

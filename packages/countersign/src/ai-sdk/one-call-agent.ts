@@ -6,11 +6,13 @@ import type { Message } from '../core/message.ts';
 import { type Countersign, countersign } from '../countersign.ts';
 import type { Agent } from '../loop/agent.ts';
 import type { StandardSchema } from '../loop/schema.ts';
+import type { AskOptions } from '../loop/signal.ts';
 import { type Tool, tool } from '../loop/tool.ts';
 import type { ModelReply, ModelRequest } from '../models/model.ts';
+import { shortHash } from '../runs/chain.ts';
 import type { Store } from '../runs/store.ts';
 import { type CheckedInput, checkInput, checkOutput } from './input.ts';
-import type { AskedCall } from './ledger.ts';
+import type { AskedCall, Place } from './ledger.ts';
 
 /** What a call does, given its input and the id that the AI SDK knows it by. */
 export type Body = (input: Json, toolCallId: string) => unknown;
@@ -18,6 +20,8 @@ export type Body = (input: Json, toolCallId: string) => unknown;
 export type OneCallAgent = {
   readonly ai: Countersign;
   readonly agent: Agent;
+  /** Its questions are found by it. */
+  readonly label: string;
   /** The AI SDK has checked this call just now, and may have made its input of one that it alone knows. */
   vouch(call: AskedCall): void;
 };
@@ -31,19 +35,27 @@ export function oneCallAgent(
   store: Store,
   tools: ToolSet,
   bodies: ReadonlyMap<string, Body>,
-  expiresIn: number | undefined,
+  asking: { readonly chatId: string; readonly person: string; readonly expiresIn?: number | undefined },
 ): OneCallAgent {
   const ai = countersign({ store, model: { name: 'one call', reply } });
+  const { chatId, person, expiresIn } = asking;
+  const label = `chat-${shortHash(JSON.stringify([chatId, person]))}`;
+  const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };
   const vouched: AskedCall[] = [];
   const gated = Object.entries(tools).map(([name, sdkTool]) => {
     const isVouched = (input: unknown) => vouched.some((call) => call.tool === name && sameJson(call.input, input));
-    return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), expiresIn);
+    return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), asks);
   });
-  return { ai, agent: ai.defineAgent({ name, tools: gated }), vouch: (call) => void vouched.push(call) };
+  return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.push(call) };
 }
 
 /** What the run of a call begins with: all that its model will say, and who is asked. */
-export type Opening = { readonly chatId: string; readonly askedBy: string; readonly call: AskedCall };
+export type Opening = {
+  readonly chatId: string;
+  readonly askedBy: string;
+  readonly call: AskedCall;
+  readonly place?: Place;
+};
 
 /** A conversation that begins a run with it. */
 export function beginWith(opening: Opening): readonly Message[] {
@@ -73,7 +85,7 @@ function gatedTool(
   sdkTool: ToolSet[string],
   isVouched: (input: unknown) => boolean,
   body: () => Body | undefined,
-  expiresIn: number | undefined,
+  asks: AskOptions,
 ): Tool {
   const config = {
     name,
@@ -83,7 +95,7 @@ function gatedTool(
     outputSchema: checking(async (output) => output instanceof Returned || checkOutput(name, sdkTool, output)),
     // Its model is told nothing of it.
     inputJsonSchema: {},
-    ...(expiresIn !== undefined && { expiresIn }),
+    ...asks,
   };
   return tool(config, async (input, { context, metadata }) => {
     const run: Body | undefined = context.body ?? body();

@@ -3,7 +3,7 @@ import type { UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { isObject, isTooDeep } from '../core/json.ts';
 import type { Asks } from './asks.ts';
-import { type ClaimedCall, isSameCall, type Known, type Ledger } from './ledger.ts';
+import { type ClaimedCall, isSameCall, type Known, type Ledger, type Place } from './ledger.ts';
 import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
 
 export async function receive<Message extends UIMessage>(
@@ -15,14 +15,14 @@ export async function receive<Message extends UIMessage>(
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const seen = new Map<string, Promise<Seen>>();
   const calls = callsById(messages);
-  return Promise.all(
+  const received = await Promise.all(
     messages.map(async (message, index) => {
       if (message.role !== 'assistant' || !Array.isArray(message.parts)) return message;
       const place = { isLast: index === messages.length - 1, isPassedOver: index < lastUser };
       const parts: readonly unknown[] = message.parts;
       const seals = sealsIn(parts);
       const lastStep = parts.findLastIndex((part) => isObject(part) && part.type === 'step-start');
-      const received = await Promise.all(
+      const trueParts = await Promise.all(
         parts.map((part, at) => {
           const isLast = place.isLast && at > lastStep;
           const toolPart = toolPartOf(part);
@@ -31,9 +31,23 @@ export async function receive<Message extends UIMessage>(
           return settled(toolPart, { ...place, isLast, seals, underId }, seen, ledger, asks);
         }),
       );
-      return { ...message, parts: received.filter((part) => part !== undefined) } as Message;
+      return { ...message, parts: trueParts.filter((part) => part !== undefined) } as Message;
     }),
   );
+  await ledger.replyAt(await placeIn(messages, lastUser, seen), new Set(calls.keys()));
+  return received;
+}
+
+async function placeIn(
+  messages: readonly UIMessage[],
+  lastUser: number,
+  seen: ReadonlyMap<string, Promise<Seen>>,
+): Promise<Place | undefined> {
+  const messageId: unknown = messages[lastUser]?.id;
+  if (typeof messageId !== 'string' || messageId === '') return undefined;
+  const calls: string[] = [];
+  for (const id of callsById(messages.slice(lastUser)).keys()) if ((await seen.get(id))?.onRecord) calls.push(id);
+  return { messageId, calls };
 }
 
 function callsById(messages: readonly UIMessage[]): ReadonlyMap<string, ClaimedCall['underId']> {

@@ -80,6 +80,9 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   }
 
   return {
+    // What was asked before is not known.
+    async replyAt() {},
+
     async ask(call) {
       asked.set(call.id, call);
       unsealed.add(call.id);

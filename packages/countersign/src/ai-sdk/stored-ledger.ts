@@ -1,6 +1,6 @@
 // The ledger in a store: each call is a run of its own, so it is decided once, and runs at most once.
 import { ConflictError, messageOf, ProviderError } from '../core/errors.ts';
-import { type Decision, isByDeadline, type Result } from '../core/event.ts';
+import { isByDeadline, type Result } from '../core/event.ts';
 import { interruptKey } from '../runs/card.ts';
 import { shortHash } from '../runs/chain.ts';
 import type { DecisionInput } from '../runs/decision.ts';
@@ -8,6 +8,7 @@ import { PATIENCE_MS } from '../runs/journal.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { StoredEvent } from '../runs/store.ts';
 import { isAway } from '../runs/store-errors.ts';
+import type { RunInterrupt } from '../runs/view.ts';
 import {
   type AskedCall,
   type ClaimedCall,
@@ -18,9 +19,11 @@ import {
   type Ledger,
   type Outcome,
   PASSED_OVER,
+  type Place,
   Refused,
 } from './ledger.ts';
 import { type Body, beginWith, type OneCallAgent, type Opening, readOpening } from './one-call-agent.ts';
+import { editedIn, type Standing, standingOf } from './standing.ts';
 
 /** Whether a person may decide a call that was asked of another. */
 export type MayDecide = (
@@ -34,24 +37,24 @@ export type StoredLedgerOptions = {
   readonly mayDecide: MayDecide;
 };
 
-/** Where a call stands on record. */
-type Standing =
-  /** The question is not put yet: the process died just before. */
-  | { readonly at: 'begun' }
-  | { readonly at: 'waiting'; readonly interruptId: string }
-  | { readonly at: 'approved'; readonly isStarted: boolean }
-  | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
-  /** A person has to look: nobody knows how the call ended, or its tool is gone. */
-  | { readonly at: 'stuck'; readonly text: string };
-
 /** `call` is what the model asked for, `edited` the same with what a person made of its input, if they did. */
-type OnRecord = { readonly call: AskedCall; readonly edited: AskedCall; readonly standing: Standing };
+type OnRecord = {
+  readonly runId: string;
+  readonly call: AskedCall;
+  readonly edited: AskedCall;
+  readonly standing: Standing;
+};
 
-export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: StoredLedgerOptions): Ledger {
+export function storedLedger({ ai, agent, vouch, label }: OneCallAgent, options: StoredLedgerOptions): Ledger {
   const { chatId, person, mayDecide } = options;
   const { runs } = ai;
-  // Runs of another agent could not be driven here, so they have other ids.
-  const runIdOf = (id: string) => `ai-sdk.${shortHash(JSON.stringify([agent.name, chatId, id]))}`;
+  // Runs of another agent could not be driven here, so they have other ids. `round` counts the replies that were generated
+  // again and asked under the same id.
+  const runIdOf = (id: string, round: number) =>
+    `ai-sdk.${shortHash(JSON.stringify([agent.name, chatId, id]))}${round === 0 ? '' : `.${round}`}`;
+  let place: Place | undefined;
+  let present: ReadonlySet<string> = new Set();
+  const asked = new Set<string>();
 
   /** Asked about once in a request: a policy that changes its mind or fails later cannot hide what a call has come to. */
   const admitted = new Set<string>();
@@ -64,18 +67,30 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
   }
 
   /** Undefined also for a call that is not this person's to decide: they learn nothing of it. */
-  async function read(id: string): Promise<OnRecord | undefined> {
-    const events = await recorded(runs, runIdOf(id));
+  async function readRun(runId: string): Promise<OnRecord | undefined> {
+    const events = await recorded(runs, runId);
     const opening = events && openingIn(events);
     if (!events || opening?.chatId !== chatId) return undefined;
     const { call } = opening;
     if (!(await isTheirs(opening))) return undefined;
-    return { call, edited: editedIn(events, call), standing: standingOf(events) };
+    return { runId, call, edited: editedIn(events, call), standing: standingOf(events) };
   }
 
-  async function decide(standing: Standing & { at: 'waiting' }, id: string, decision: DecisionInput): Promise<void> {
+  /** The call that was asked last under this id. */
+  async function read(id: string): Promise<OnRecord | undefined> {
+    let last: OnRecord | undefined;
+    for (let round = 0; ; round++) {
+      const found = await readRun(runIdOf(id, round));
+      if (!found) return last;
+      if (!isGivenUp(found)) return found;
+      last = found;
+    }
+  }
+
+  async function decide({ runId, standing }: OnRecord, decision: DecisionInput): Promise<void> {
+    if (standing.at !== 'waiting') return;
     try {
-      await runs.decide(interruptKey(runIdOf(id), standing.interruptId), decision, {
+      await runs.decide(interruptKey(runId, standing.interruptId), decision, {
         by: person,
         channel: 'chat',
         // What is approved runs when the AI SDK says so, with its options; the rest is over.
@@ -83,39 +98,72 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
       });
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      // Somebody was first, and what is on record counts; or it is too late, and whoever drives the run says so.
-      if ((await read(id))?.standing.at === 'waiting') await drive(id, undefined);
+      // Somebody was first, and what is on record counts; or it is too late.
+      if ((await readRun(runId))?.standing.at === 'waiting') await lookAtTime(runId);
     }
+  }
+
+  /** Whoever drives a run that waits says whether its time is over. */
+  async function lookAtTime(runId: string): Promise<OnRecord | undefined> {
+    await runs.drive(runId);
+    await runs.left(runId);
+    return readRun(runId);
   }
 
   /** Drives the run until a person or nobody is needed. */
-  async function drive(id: string, body: Body | undefined): Promise<OnRecord | undefined> {
-    const runId = runIdOf(id);
+  async function drive(runId: string, body: Body | undefined): Promise<OnRecord | undefined> {
     for (;;) {
       await runs.drive(runId, body && { context: { body } });
       const rest = await restWithin(runs, runId, LOOK_AGAIN_MS);
-      if (rest) return read(id);
+      if (rest) return readRun(runId);
     }
   }
 
+  /** What this person was asked in this chat, and has not decided. */
+  async function waiting(): Promise<readonly RunInterrupt[]> {
+    const found: RunInterrupt[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await runs.interrupts({ label, agent: agent.name, ...(cursor !== undefined && { cursor }) });
+      found.push(...page.items);
+      cursor = page.cursor;
+    }
+    return found;
+  }
+
+  /** False if the same is asked already, and waits. */
+  async function asksAnew(call: AskedCall, runId: string, cause: unknown): Promise<boolean> {
+    let found = await readRun(runId);
+    if (found?.standing.at === 'begun') found = await drive(runId, undefined);
+    if (found?.standing.at === 'waiting') found = await lookAtTime(runId);
+    // Where the conversation has a call of this id, one of them would be taken for the other.
+    if (found && isGivenUp(found) && !present.has(call.id)) return true;
+    if (found?.standing.at === 'waiting' && isSameCall(found.call, call)) return false;
+    throw new ConflictError(
+      'run-exists',
+      { chatId, toolCallId: call.id, runId },
+      `The model gave the id ${call.id} to a second call in chat ${chatId}. Ids of calls must be new in a chat.`,
+      { cause },
+    );
+  }
+
   async function settled(claimed: ClaimedCall, found: OnRecord): Promise<OnRecord> {
-    const { id, decision } = claimed;
-    const { standing, call } = found;
-    if (standing.at === 'begun') return settledAgain(claimed, await drive(id, undefined), found);
+    const { decision } = claimed;
+    const { standing, call, runId } = found;
+    if (standing.at === 'begun') return settledAgain(claimed, await drive(runId, undefined), found);
     if (standing.at === 'waiting') {
-      if (decision && isSameCall(call, claimed)) await decide(standing, id, decisionInput(decision));
+      if (decision && isSameCall(call, claimed)) await decide(found, decisionInput(decision));
       // What was decided on another call is no decision on this one, and the AI SDK is about to try it.
       else if (decision && claimed.isLast) return found;
-      else if (claimed.isPassedOver) await decide(standing, id, { type: 'cancel', reason: PASSED_OVER });
-      else if (decision || claimed.outcome) await decide(standing, id, { type: 'cancel', reason: MADE_UP });
+      else if (claimed.isPassedOver) await decide(found, { type: 'cancel', reason: PASSED_OVER });
+      else if (decision || claimed.outcome) await decide(found, { type: 'cancel', reason: MADE_UP });
       else return found;
-      return settledAgain(claimed, await read(id), found);
+      return settledAgain(claimed, await readRun(runId), found);
     }
     if (standing.at !== 'approved' || claimed.isLast) return found;
-    if (standing.isStarted || !claimed.isOver) return (await drive(id, undefined)) ?? found;
+    if (standing.isStarted || !claimed.isOver) return (await drive(runId, undefined)) ?? found;
     // The AI SDK refused what was approved, such as by a rule of the app. It was told as over, and does not run after that.
-    await runs.cancel(runIdOf(id), { reason: REFUSED_SINCE });
-    return (await read(id)) ?? found;
+    await runs.cancel(runId, { reason: REFUSED_SINCE });
+    return (await readRun(runId)) ?? found;
   }
 
   const settledAgain = (claimed: ClaimedCall, found: OnRecord | undefined, before: OnRecord) =>
@@ -127,12 +175,13 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
     if (!isAbout(found, call))
       throw new Refused(`This is not the call of ${found.call.tool} that was asked for. It was not run.`);
     vouch(call);
-    if (found.standing.at === 'begun') found = (await drive(call.id, undefined)) ?? found;
+    const { runId } = found;
+    if (found.standing.at === 'begun') found = (await drive(runId, undefined)) ?? found;
     if (found.standing.at === 'waiting') {
-      await decide(found.standing, call.id, 'approve');
-      found = (await read(call.id)) ?? found;
+      await decide(found, 'approve');
+      found = (await readRun(runId)) ?? found;
     }
-    if (found.standing.at === 'approved') found = (await drive(call.id, body)) ?? found;
+    if (found.standing.at === 'approved') found = (await drive(runId, body)) ?? found;
     const { standing } = found;
     switch (standing.at) {
       case 'settled':
@@ -151,27 +200,35 @@ export function storedLedger({ ai, agent, vouch }: OneCallAgent, options: Stored
   }
 
   return {
-    async ask(call) {
-      const runId = runIdOf(call.id);
-      vouch(call);
-      try {
-        await agent.start({ messages: beginWith({ chatId, askedBy: person, call }) }, { runId, by: person });
-      } catch (error) {
-        if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
-        const found = await read(call.id);
-        if (
-          !found ||
-          !isSameCall(found.call, call) ||
-          (found.standing.at !== 'waiting' && found.standing.at !== 'begun')
-        )
-          throw new ConflictError(
-            'run-exists',
-            { chatId, toolCallId: call.id, runId },
-            `The model gave the id ${call.id} to a second call in chat ${chatId}. Ids of calls must be new in a chat.`,
-            { cause: error },
-          );
+    async replyAt(given, calls) {
+      place = given;
+      present = calls;
+      if (!given) return;
+      const isGone = ({ part }: RunInterrupt) => !calls.has(part.toolRequest.ref) && !asked.has(part.toolRequest.ref);
+      for (const { runId } of (await waiting()).filter(isGone)) {
+        const opening = openingIn((await recorded(runs, runId)) ?? []);
+        if (opening?.askedBy !== person || !isFrom(opening.place, given)) continue;
+        const found = await readRun(runId);
+        if (found) await decide(found, { type: 'cancel', reason: SUPERSEDED });
       }
-      await runs.rested(runId);
+    },
+
+    async ask(call) {
+      vouch(call);
+      // Of several calls in a reply, a page may have only the first.
+      const at = place && { ...place, calls: [...place.calls, ...asked] };
+      asked.add(call.id);
+      const opening = { chatId, askedBy: person, call, ...(at && { place: at }) };
+      for (let round = 0; ; round++) {
+        const runId = runIdOf(call.id, round);
+        try {
+          await agent.start({ messages: beginWith(opening) }, { runId, by: person });
+        } catch (error) {
+          if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;
+          if (await asksAnew(call, runId, error)) continue;
+        }
+        return void (await runs.rested(runId));
+      }
     },
 
     async settle(claimed) {
@@ -217,10 +274,26 @@ const noResult = (tool: string): string =>
 
 const MADE_UP = 'The client gave a result in place of a decision. The tool was not run.';
 
+const SUPERSEDED = 'The reply that asked for this call was generated again. The tool was not run.';
+
+const OUR_REASONS: ReadonlySet<string> = new Set([PASSED_OVER, MADE_UP, SUPERSEDED]);
+
 const REFUSED_SINCE = 'it was approved, but refused before it ran';
 
 const decisionInput = ({ approved, reason }: NonNullable<ClaimedCall['decision']>): DecisionInput =>
   approved ? 'approve' : { type: 'reject', ...(reason !== undefined && { reason }) };
+
+/** Whether what was asked there is gone once a reply is generated here. Another view of the conversation has other calls. */
+function isFrom(there: Place | undefined, here: Place): boolean {
+  return there?.messageId === here.messageId && here.calls.every((id) => there.calls.includes(id));
+}
+
+/** Nobody decided it and it will not run; its id may be that of another call. */
+function isGivenUp({ standing }: OnRecord): boolean {
+  if (standing.at !== 'settled' || !standing.decision || standing.result.type === 'output') return false;
+  const { decision } = standing;
+  return isByDeadline(decision) ? decision.type === 'reject' : 'reason' in decision && decision.reason === SUPERSEDED;
+}
 
 const isAbout = ({ call, edited }: OnRecord, other: Pick<ClaimedCall, 'tool' | 'input'>): boolean =>
   isSameCall(call, other) || isSameCall(edited, other);
@@ -236,50 +309,6 @@ async function recorded(runs: Runs, runId: string): Promise<readonly StoredEvent
 
 function openingIn(events: readonly StoredEvent[]) {
   return events[0]?.type === 'user-spoke' ? readOpening(events[0].messages) : undefined;
-}
-
-function editedIn(events: readonly StoredEvent[], asked: AskedCall): AskedCall {
-  let call = asked;
-  for (const event of events)
-    if (event.type === 'decision-made' && 'input' in event.decision && event.decision.input !== undefined)
-      call = { ...call, input: event.decision.input };
-  return call;
-}
-
-function standingOf(events: readonly StoredEvent[]): Standing {
-  let standing: Standing = { at: 'begun' };
-  let decision: Decision | undefined;
-  let isStarted = false;
-  for (const event of events) {
-    if (event.type === 'call-settled') return { at: 'settled', result: event.result, decision };
-    if (event.type === 'call-started') {
-      isStarted = true;
-      if (standing.at === 'approved') standing = { at: 'approved', isStarted };
-    }
-    // Somebody cancelled the run. A result may still come after it.
-    if (event.type === 'run-ended')
-      standing = { at: 'settled', result: withdrawn(event.message, isStarted), decision: undefined };
-    if (event.type === 'decision-made') {
-      decision = event.decision;
-      standing = { at: 'approved', isStarted };
-    }
-    if (event.type === 'call-interrupted') {
-      const { id, kind, payload } = event.interrupt;
-      const text = (payload as { readonly message?: string }).message ?? 'A person has to look at this call.';
-      standing = kind === 'approval' ? { at: 'waiting', interruptId: id } : { at: 'stuck', text };
-    }
-  }
-  return standing;
-}
-
-function withdrawn(message: string | undefined, isStarted: boolean): Result {
-  const text = `This call was withdrawn${message === undefined ? '' : ` (${message})`}.`;
-  if (!isStarted) return { type: 'cancelled', text: `${text} The tool was not run.` };
-  return {
-    type: 'cancelled',
-    text: `${text} It had been started, and nobody knows whether it took effect.`,
-    mayHaveActed: true,
-  };
 }
 
 function knownOf({ edited: call, standing }: OnRecord, { decision }: ClaimedCall): Known {
@@ -310,7 +339,8 @@ function denialIn({ result, decision }: Standing & { at: 'settled' }): string | 
   // The words of the engine are for its own models; here the tool was the AI SDK's, and its user denied it.
   if (decision?.type === 'reject' && !isByDeadline(decision)) return deniedText(decision.reason);
   if (decision?.type !== 'cancel') return undefined;
-  return decision.reason === PASSED_OVER || decision.reason === MADE_UP ? decision.reason : result.text;
+  const isOurs = decision.reason !== undefined && OUR_REASONS.has(decision.reason);
+  return isOurs ? decision.reason : result.text;
 }
 
 /** True once the run waits or has ended; false if it still runs after so long. */

@@ -1,0 +1,177 @@
+// A reply that is asked for again, with a store: a message that is posted again, edited, or answered anew.
+import { tool } from 'ai';
+import { memoryStore, type Store } from 'countersign';
+import { gate, type StoreGateOptions } from 'countersign/ai-sdk';
+import { sqliteStore } from 'countersign/sqlite';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { open } from './attacked.ts';
+import { type ChatMessage, changed, userMessage } from './bank.ts';
+import { toolsOf } from './talk.ts';
+
+const who = { chatId: 'chat-1', person: 'ann' };
+
+const modelWasTold = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
+
+async function openChat(options: Partial<StoreGateOptions> = {}) {
+  const store = options.store ?? memoryStore();
+  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, ...options, store }) });
+  return { ...bank, waiting: () => waitingIn(store), store };
+}
+
+async function waitingIn(store: Store): Promise<readonly unknown[]> {
+  const { items } = await gate({}, { ...who, store }).runs.interrupts();
+  return items.map(({ part }) => part.toolRequest.ref).sort();
+}
+
+test.each([
+  ['in memory', () => memoryStore()],
+  ['in SQLite', () => sqliteStore(':memory:')],
+])('what was asked and never arrived is withdrawn when its message is posted again, %s', async (_where, openStore) => {
+  const store = openStore();
+  onTestFinished(() => store.close());
+  const { post, decided, waiting, moved, prompts } = await openChat({ store });
+  const said = [userMessage('pay')];
+  const lost = await post(said);
+  const again = await post(said);
+  expect(await waiting()).toEqual(['call-2']);
+  await post(decided(lost.messages, true));
+  expect(moved).toEqual([]);
+  expect(modelWasTold(prompts)).toContain('The reply that asked for this call was generated again.');
+  await post(decided(again.messages, true));
+  expect(moved).toHaveLength(1);
+});
+
+test('an edited message withdraws what was asked for before, also if nothing is asked for now', async () => {
+  const { post, waiting } = await openChat();
+  const said = userMessage('pay');
+  await post([said]);
+  await post([{ ...said, parts: [{ type: 'text', text: 'Do nothing.' }] }]);
+  expect(await waiting()).toEqual([]);
+});
+
+test('what a page decides of a reply that was cut short withdraws what it has not', async () => {
+  const { post, decided, waiting, moved } = await openChat();
+  const { messages } = await post([userMessage('pay twice')]);
+  expect(await waiting()).toEqual(['call-1', 'call-2']);
+  const cut = changed(messages, (part) => (part.toolCallId === 'call-2' ? undefined : part));
+  await post(decided(cut, true));
+  expect(moved).toEqual([{ to: 'bob', amount: 10 }]);
+  expect(await waiting()).toEqual([]);
+});
+
+test('an approval that is posted again withdraws what the lost answer asked, and not what others see', async () => {
+  const { ask, approve, store } = requests();
+  await ask('call-1', 10);
+  await approve('call-1', 10);
+  const approved = [answerOf('call-1', 10, 'approval-responded')];
+  await ask('call-2', 20, approved);
+  await ask('call-3', 20, approved);
+  expect(await waitingIn(store)).toEqual(['call-3']);
+  // An older view, which goes on from what was withdrawn.
+  await ask('call-4', 20, [answerOf('call-2', 20, 'approval-responded')]);
+  expect(await waitingIn(store)).toEqual(['call-3', 'call-4']);
+});
+
+test.each<[string, (messages: ChatMessage[]) => ChatMessage[], { chat?: string; person?: string }]>([
+  ['that is among the messages', (messages) => messages, {}],
+  ['after another message', () => [userMessage('Hello.')], {}],
+  ['in another chat', ([said]) => (said ? [said] : []), { chat: 'chat-2' }],
+  ['of another person', ([said]) => (said ? [said] : []), { person: 'bob' }],
+  ['where nothing says after what', (messages) => messages.slice(1).map((message) => ({ ...message, parts: [] })), {}],
+  ['after a message without an id', ([said]) => (said ? [{ ...said, id: '' }] : []), {}],
+])('a question %s stays', async (_where, posted, from) => {
+  const { post, waiting } = await openChat();
+  const { messages } = await post([userMessage('pay twice')]);
+  await post(posted(messages), from).catch(() => undefined);
+  expect(await waiting()).toEqual(expect.arrayContaining(['call-1', 'call-2']));
+});
+
+test('what is approved stays, whoever asks for the reply again', async () => {
+  const { post, waiting, store } = await openChat();
+  const said = [userMessage('pay')];
+  await post(said);
+  const { runs } = gate(toolsOf({ transfer: () => 'never' }), { ...who, store });
+  const [card] = (await runs.interrupts()).items;
+  await runs.decide(card?.id ?? '', 'approve', { drive: false });
+  await post(said);
+  expect(await waiting()).toEqual(['call-2']);
+  expect((await runs.recorded(card?.runId ?? '')).map(({ type }) => type)).not.toContain('run-ended');
+  expect((await runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'approve' } });
+});
+
+test('what this request asked stays when its messages are received twice', async () => {
+  const store = memoryStore();
+  const gated = gate({ pay: payTool(() => 'paid') }, { ...who, store });
+  const said = [userMessage('pay')] as never[];
+  await gated.receive(said);
+  await (gated.tools.pay as any).onInputAvailable({ toolCallId: 'call-1', messages: [], input: { amount: 10 } });
+  await gated.receive(said);
+  expect(await waitingIn(store)).toEqual(['call-1']);
+});
+
+const payTool = (execute: (payment: { amount: number }) => string) =>
+  tool({ inputSchema: z.object({ amount: z.number() }), needsApproval: true, execute });
+
+/** A chat without a stream: what the model asks, and what is approved, each in a request of its own. */
+function requests(options: Partial<StoreGateOptions> = {}) {
+  const store = options.store ?? memoryStore();
+  const pay = vi.fn((_payment: { amount: number }) => 'paid');
+  const gateOf = () => gate({ pay: payTool(pay) }, { ...who, ...options, store });
+  const said = userMessage('pay');
+  const ask = async (toolCallId: string, amount: number, messages: readonly ChatMessage[] = []) => {
+    const gated = gateOf();
+    await gated.receive([said, ...messages] as never[]);
+    await (gated.tools.pay as any).onInputAvailable({ toolCallId, messages: [], input: { amount } });
+  };
+  const approve = async (toolCallId: string, amount: number) => {
+    const gated = gateOf();
+    await gated.receive([said, answerOf(toolCallId, amount, 'approval-responded')] as never[]);
+    return (gated.tools.pay as any).execute({ amount }, { toolCallId, messages: [] });
+  };
+  return { ask, approve, pay, store };
+}
+
+function answerOf(toolCallId: string, amount: number, state: string): ChatMessage {
+  const approval = { id: 'a', ...(state === 'approval-responded' && { approved: true }) };
+  return { id: 'm', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId, state, input: { amount }, approval }] };
+}
+
+test.each([10, 20])('asked again under the same id, with %d, it is another question', async (amount) => {
+  const { ask, approve, pay, store } = requests();
+  await ask('call_0', 10);
+  await ask('call_0', amount);
+  await ask('call_0', 30);
+  await ask('call_0', amount);
+  expect(await waitingIn(store)).toEqual(['call_0']);
+  await expect(approve('call_0', 30)).rejects.toThrow('This is not the call of pay');
+  expect(await approve('call_0', amount)).toBe('paid');
+  expect(await approve('call_0', amount)).toBe('paid');
+  expect(pay.mock.calls.map(([payment]) => payment)).toEqual([{ amount }]);
+  // What has run is not asked again under its id.
+  await expect(ask('call_0', amount)).rejects.toMatchObject({ code: 'run-exists' });
+});
+
+test.each([
+  ['the same', []],
+  ['another', [userMessage('Again.')]],
+])('asked again after its time was over, after %s message, it can be decided', async (_which, messages) => {
+  let now = 1_000_000;
+  const store = memoryStore({ now: () => now });
+  const { ask, approve, pay } = requests({ store, expiresIn: 60_000 });
+  await ask('call_0', 10);
+  now += 61_000;
+  await ask('call_0', 10, messages);
+  expect(await approve('call_0', 10)).toBe('paid');
+  expect(pay).toHaveBeenCalledOnce();
+});
+
+test('an id of which the conversation has a call already is not given to another, also if its time was over', async () => {
+  let now = 1_000_000;
+  const store = memoryStore({ now: () => now });
+  const { ask } = requests({ store, expiresIn: 60_000 });
+  await ask('call_0', 10);
+  now += 61_000;
+  const expired = answerOf('call_0', 10, 'approval-requested');
+  await expect(ask('call_0', 10, [expired, userMessage('And?')])).rejects.toMatchObject({ code: 'run-exists' });
+});
