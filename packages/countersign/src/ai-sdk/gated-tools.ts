@@ -53,9 +53,11 @@ export function gateTools<Tools extends ToolSet>(tools: Tools, ledger: Ledger, a
           const id = options.toolCallId;
           const call = live.get(id);
           // At once, so that a tool that streams its results still does.
-          if (call && !call.isAsked && call.tool === name && isSaid(call, input))
-            return execute.call(tool, input as never, options as never);
-          if (call) throw new Refused(`The call of ${name} waits for a person. It was not run.`);
+          const isIt = call?.tool === name && isSaid(call, input);
+          if (call && !call.isAsked && isIt) return execute.call(tool, input as never, options as never);
+          if (call && isIt) throw new Refused(`The call of ${name} waits for a person. It was not run.`);
+          // What was asked under an id counts, and this may be what nobody was asked about.
+          if (call) throw new Refused(`The model gave the id of this call of ${name} to another. It was not run.`);
           return ledger.run({ id, tool: name, input: jsonIn(toJson(input), name) }, (recorded) =>
             lastResult(execute.call(tool, recorded as never, options as never)),
           );

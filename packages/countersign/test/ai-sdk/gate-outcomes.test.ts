@@ -155,6 +155,19 @@ describe('a provider that counts its calls anew in each reply', () => {
   });
 });
 
+test('of calls that share an id in one reply, none is said to wait that asks nobody', async () => {
+  const [pay, look] = [vi.fn(() => 'paid'), vi.fn(() => 'seen')];
+  const tools = { ...toolsOf({ pay }), look: tool({ inputSchema, execute: look }) };
+  const calls = ['look', 'pay'].map((name) => ({ id: 'call_0', tool: name, input: { amount: 10 } }));
+  const { runs, tools: gated } = gate(tools, { ...who, store: memoryStore() });
+  const told: unknown[] = [];
+  const { fullStream } = streamText({ model: saying(() => ({ calls })).model, prompt: 'pay', tools: gated });
+  for await (const part of fullStream) if (part.type === 'tool-error') told.push([part.toolName, String(part.error)]);
+  expect(told).toEqual([['look', expect.stringContaining('The model gave the id of this call of look to another.')]]);
+  expect([pay, look].map(({ mock }) => mock.calls)).toEqual([[], []]);
+  expect((await runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
+});
+
 test('the same question announced again is the same question', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
