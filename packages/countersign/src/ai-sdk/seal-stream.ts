@@ -1,16 +1,19 @@
 // A UI message stream with the seals of what is asked in it, and of how calls ended.
 import type { Outcome } from './ledger.ts';
-import type { SealedLedger } from './sealed-ledger.ts';
+import type { SaidCall, SealedLedger } from './sealed-ledger.ts';
 
 type Chunk = {
   readonly type: string;
   readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly input?: unknown;
   readonly output?: unknown;
   readonly errorText?: string;
   readonly preliminary?: boolean;
 };
 
 export function sealStream<Stream extends ReadableStream>(stream: Stream, ledger: SealedLedger): Stream {
+  const said = new Map<string, SaidCall>();
   const sealed = stream.pipeThrough(
     new TransformStream<Chunk, object>({
       transform(chunk, controller) {
@@ -18,8 +21,10 @@ export function sealStream<Stream extends ReadableStream>(stream: Stream, ledger
         if (chunk.type === 'finish-step' || chunk.type === 'finish')
           for (const seal of ledger.sealAsked()) controller.enqueue(seal);
         controller.enqueue(chunk);
+        const { type, toolCallId: id = '', toolName: tool = '', input } = chunk;
+        if (type === 'tool-input-available') said.set(id, { tool, input });
         const outcome = outcomeIn(chunk);
-        if (outcome) for (const seal of ledger.sealOutcome(chunk.toolCallId ?? '', outcome)) controller.enqueue(seal);
+        if (outcome) for (const seal of ledger.sealOutcome(id, outcome, said.get(id))) controller.enqueue(seal);
       },
     }),
   );

@@ -29,9 +29,15 @@ export type SealChunk = { readonly type: 'data-seal'; readonly id: string; reado
 export type SealedLedger = Ledger & {
   /** Seals for what was asked since the last time. */
   sealAsked(): readonly SealChunk[];
-  /** A seal for how a call ended, if it is one of those that a person decides. */
-  sealOutcome(id: string, outcome: Outcome): readonly SealChunk[];
+  /**
+   * A seal for how a call ended, if it is one of those that a person decides. `said` is what the model said last under its id
+   * since: providers that count their calls give it to another.
+   */
+  sealOutcome(id: string, outcome: Outcome, said?: SaidCall): readonly SealChunk[];
 };
+
+/** A call of the model, as the stream has it. */
+export type SaidCall = Pick<ClaimedCall, 'tool' | 'input'>;
 
 export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   const { sealer, chatId, person, expiresIn, clock } = options;
@@ -104,7 +110,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
     async run({ id, tool, input }, body) {
       const proof = proofs.get(id) ?? new Refused(`The call of ${tool} was not received through the gate.`);
       if (proof instanceof Refused) throw proof;
-      if (proof.tool !== tool || digestOf(proof.input) !== digestOf(input))
+      if (!isIt(proof, { tool, input }))
         throw new Refused(`This is not the call of ${proof.tool} that was asked for. It was not run.`);
       const running = runs.get(id) ?? Promise.resolve(proof.input).then(body);
       runs.set(id, running);
@@ -121,9 +127,9 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       });
     },
 
-    sealOutcome(id, outcome) {
+    sealOutcome(id, outcome, said) {
       const call = asked.get(id) ?? proofs.get(id);
-      if (!call || call instanceof Refused) return [];
+      if (!call || call instanceof Refused || (said && !isIt(call, said))) return [];
       const claims = { ...claimsOf(call), issuedAt: clock(), outcome: digestOf(outcome) };
       return [sealChunk(outcomeKey(id), sealer.seal(claims))];
     },
@@ -146,6 +152,9 @@ const sealChunk = (id: string, token: string): SealChunk => ({ type: 'data-seal'
 
 const unknown = (tool: string): string =>
   `The user approved this call of ${tool}, and the conversation went on. Nobody knows whether it took effect.`;
+
+const isIt = (call: AskedCall, other: SaidCall): boolean =>
+  call.tool === other.tool && digestOf(call.input) === digestOf(other.input);
 
 /** The same for the same JSON, whatever the order of its keys. */
 function digestOf(value: unknown): string {

@@ -1,11 +1,12 @@
 // The gate with a secret: which seals are accepted.
-import { tool } from 'ai';
+import { convertToModelMessages, stepCountIs, streamText, tool } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate, type SecretGateOptions } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { open } from './attacked.ts';
-import { type BankOptions, type ChatMessage, changed, type Part } from './bank.ts';
+import { applied, type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
+import { type Said, saying } from './model.ts';
 import { talk } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -46,6 +47,34 @@ test.each(['approval', 'recipe'] as const)('a result that was sent out is believ
   const { bank, messages } = await approve(keyed(SECRET), keyed(SECRET), undefined, way);
   await bank.say('And?', {}, messages);
   expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+});
+
+test('a result is believed again also where the provider then gave its id to a call that asks nobody', async () => {
+  const inputSchema = z.object({});
+  const look = tool({ inputSchema, execute: () => 'looked' });
+  const tools = { look, pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid' }) };
+  const callOf = (name: string): Said => ({ calls: [{ id: 'call_0', tool: name, input: {} }] });
+  const replies = [callOf('pay'), callOf('look'), { text: 'Paid.' }, { text: 'Yes.' }];
+  const { model, prompts } = saying(() => replies.shift() ?? { text: '' });
+  const post = async (messages: ChatMessage[]) => {
+    const gated = gate(tools, { ...who, secret: SECRET });
+    const received = await gated.receive(messages as never[]);
+    const answer = { model, tools: gated.tools, stopWhen: stepCountIs(3) };
+    const result = streamText({ ...answer, messages: await convertToModelMessages(received) });
+    const stream = gated.send(result.toUIMessageStream({ originalMessages: received }));
+    const chunks: unknown[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    return applied(messages, chunks);
+  };
+  const asked = await post([userMessage('pay')]);
+  const paid = await post(
+    changed(asked, (part) =>
+      part.approval ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved: true } } : part,
+    ),
+  );
+  await post([...paid, userMessage('And?')]);
+  expect(modelWasTold(prompts)).toContain('looked');
+  expect(modelWasTold(prompts)).toContain('"paid"');
 });
 
 test('a seal is refused where the clock says no time', async () => {
