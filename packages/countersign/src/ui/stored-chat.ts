@@ -127,7 +127,8 @@ export class StoredChat {
     }
     const existing = loaded ?? (await this.#existing());
     const { run } = existing;
-    const pending = pendingCards(this.#chatId, stateOfRun(existing));
+    const state = stateOfRun(existing);
+    const pending = pendingCards(this.#chatId, state);
     const { decisions, problems } = postedDecisions(post, pending);
     const refused = new Map(problems);
     let isNew = false;
@@ -136,7 +137,9 @@ export class StoredChat {
       if (found) refused.set(decision.interruptId, found);
       isNew ||= found !== undefined || pending.has(decision.interruptId);
     }
-    const seen = decisions.length === 0 && canHaveSeen(post, pending) ? run.version : 0;
+    // Who edits a message or wants another answer posts nothing of what came after it.
+    const isCut = post.said !== undefined && lastUnder(post.said.id, state) !== undefined;
+    const seen = decisions.length === 0 && !isCut && canHaveSeen(post, pending) ? run.version : 0;
     if (post.said) await this.#say(post.said, post.regenerate, seen, signal);
     // Nothing was said, and nothing decided that was not before: somebody tries again after a failure.
     else if (!isNew && run.status === 'failed') await this.#again();
@@ -359,10 +362,14 @@ function isLastSaid(messages: readonly Message[], { id, content }: Said): boolea
   return last?.metadata?.[MESSAGE_ID] === id && isSame(last.content, content);
 }
 
-function wasSaid({ history, queued }: State, said: Said): boolean {
-  const isUnderId = ({ role, metadata }: Message): boolean => role === 'user' && metadata?.[MESSAGE_ID] === said.id;
-  const last = queued.findLast(isUnderId) ?? history.toArray().findLast(isUnderId);
+function wasSaid(state: State, said: Said): boolean {
+  const last = lastUnder(said.id, state);
   return last !== undefined && isSame(last.content, said.content);
+}
+
+function lastUnder(id: string, { history, queued }: State): Message | undefined {
+  const isUnderId = ({ role, metadata }: Message): boolean => role === 'user' && metadata?.[MESSAGE_ID] === id;
+  return queued.findLast(isUnderId) ?? history.toArray().findLast(isUnderId);
 }
 
 /** As a page knows them: which type a file has it is told also where it had not said so. */

@@ -2,7 +2,7 @@
 import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute, type LoadedChat } from 'countersign/ui';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { afterStarts } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { createClient } from './client.ts';
@@ -168,6 +168,30 @@ test('what comes from a page without the question about the outcome does not wit
   expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
   expect(paid).toHaveBeenCalledOnce();
 });
+
+describe.each([6, 7] as const)(
+  'a page of `ai` %i that cuts a call off does not withdraw the doubt about it',
+  (version) => {
+    test.each<[string, (chat: any) => Promise<void>]>([
+      ['regenerate', (chat) => chat.regenerate()],
+      ['edit', (chat) => chat.sendMessage({ text: 'pay now', messageId: 'm1' })],
+    ])('%s', async (_how, goOn) => {
+      const { posted, runs, fetch, paid } = await diedPaying();
+      // Somebody else takes the run up, and the page has not heard of it.
+      await runs.drive('chat');
+      await runs.settled();
+      const { messages } = posted;
+      const page = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', messages, fetch });
+      await goOn(page.chat);
+      expect(page.cards.map(({ kind, status }) => [kind, status])).toContainEqual(['unknown-outcome', 'pending']);
+      const [doubt] = (await runs.interrupts({ runId: 'chat' })).items;
+      await page.post({ decisions: [{ interruptId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
+      expect(page.text).toContain('Paid.');
+      expect((await runs.get('chat')).status).toBe('done');
+      expect(paid).toHaveBeenCalledOnce();
+    });
+  },
+);
 
 test.each([6, 7] as const)('a message that is edited withdraws what it had asked for (client %i)', async (version) => {
   const { fetch, runs } = openPaying(memoryStore(), Date.now, async () => 'paid');
