@@ -256,7 +256,7 @@ export class Drives {
     run.onLate = late;
     const emit = tellBoth(
       onChunk,
-      this.live.emitter(journal.runId, () => run.state.turnsUsed),
+      this.live.emitter(journal.runId, () => run.state.history.length),
     );
     try {
       const looking = context || isLookedUp ? context : this.#takingUp.contextOf(journal);

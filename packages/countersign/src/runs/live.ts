@@ -2,7 +2,7 @@
 import type { Chunk } from '../loop/chunk.ts';
 import { guarded } from '../loop/guarded.ts';
 
-/** A piece of a reply. `reply` counts the replies since the user last spoke, from 0. */
+/** A piece of a reply. `reply` is how many messages it replies to: later replies of the run have higher numbers. */
 export type LiveChunk = { readonly reply: number; readonly chunk: Chunk };
 
 type Heard = { readonly listeners: Set<(heard: LiveChunk) => void>; reply: number; chunks: Chunk[] };

@@ -78,9 +78,10 @@ export class Picture {
     return this.#current?.id ?? this.#options.messageId(this.#spokenAt);
   }
 
-  /** How many replies are on record since the user spoke. */
-  get replies(): number {
-    return (this.#current?.steps.length ?? 0) - (this.#saying ? 1 : 0);
+  /** How many messages the next reply is to, at least: while calls are open, their reply is on record, and they are not. */
+  get nextReply(): number {
+    const { history, turn } = this.#state;
+    return history.length + (turn ? 1 : 0);
   }
 
   /** Begins in the middle: with what the model said since the user spoke. */

@@ -348,8 +348,8 @@ const MENDABLE: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decisi
 function takeIn(picture: Picture, heard: readonly LiveChunk[]): LiveChunk[] {
   const later: LiveChunk[] = [];
   for (const item of heard)
-    if (item.reply === picture.replies) picture.say(item.chunk);
-    else if (item.reply > picture.replies) later.push(item);
+    if (item.reply === picture.nextReply) picture.say(item.chunk);
+    else if (item.reply > picture.nextReply) later.push(item);
   return later;
 }
 

@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { afterStarts } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { createClient } from './client.ts';
+import { serveChat } from './server.ts';
 
 const STUCK = new Promise<never>(() => undefined);
 
@@ -277,5 +278,30 @@ test.each([6, 7] as const)(
     expect(new Set(shown()).size).toBe(3);
     expect(JSON.stringify(page.state.messages)).toContain('Paid.');
     expect(page.state.error).toBeUndefined();
+  },
+);
+
+test.each([6, 7] as const)(
+  'who speaks while a reply is on its way is shown only what follows (client %i)',
+  async (version) => {
+    const begun = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
+    const first = async () => {
+      begun.resolve();
+      await mayEnd.promise;
+      return 'Slow.';
+    };
+    const { url, ai } = await serveChat({ script: [first, 'Next.'] });
+    const page = createClient(version, { api: url, id: 'chat' });
+    const slow = page.say('one');
+    await begun.promise;
+    await page.chat.stop();
+    await slow;
+    const listens = vi.spyOn(ai.runs, 'speak');
+    const next = page.say('two');
+    await eventually(() => expect(listens).toHaveBeenCalled());
+    mayEnd.resolve();
+    await next;
+    expect(page.text).toBe('Next.');
   },
 );
