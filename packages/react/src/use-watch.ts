@@ -41,8 +41,11 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     setFetching(true);
     try {
       // The model's current message is replayed. If it is another one, the user spoke elsewhere, and a replay lacks that.
-      if (isNewMessage(event, chat) && (await reload(chat, source))) return;
-      await chat.resumeStream();
+      const isAsBefore = () => saysNothing(chat, latest.current.chat);
+      if (isNewMessage(event, chat) && (await reload(chat, source, isAsBefore))) return;
+      // Who said something meanwhile has a stream of their own; what was missed is fetched after it.
+      if (isAsBefore()) await chat.resumeStream();
+      else fetched.failed = true;
     } catch {
       fetched.failed = true;
     } finally {
@@ -54,7 +57,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     const { chat, source } = latest.current;
     setFetching(true);
     try {
-      await reload(chat, source, () => !isBusy(latest.current.chat.status));
+      await reload(chat, source, () => saysNothing(chat, latest.current.chat));
     } catch {
       // Only how an earlier question ended is not shown; the next visit shows it.
     } finally {
@@ -231,8 +234,14 @@ function wordsPastQuestions({ messages, status }: ChatLike): string | undefined 
 const isPendingCard = ({ type, data }: { readonly type: string; readonly data?: unknown }): boolean =>
   type === 'data-interrupt' && (data as { readonly status?: unknown } | undefined)?.status === 'pending';
 
+/** Whether the user has said nothing since: what was loaded before it has not those words. */
+function saysNothing(before: ChatLike, now: ChatLike): boolean {
+  const lastWords = ({ messages }: ChatLike) => messages.findLast(({ role }) => role === 'user')?.id;
+  return !isBusy(now.status) && lastWords(before) === lastWords(now);
+}
+
 /** Loads the conversation as the server has it; false if that cannot be done, or if it is still going on. */
-async function reload(chat: ChatLike, source: WatchSource, mayShow = () => true): Promise<boolean> {
+async function reload(chat: ChatLike, source: WatchSource, mayShow: () => boolean): Promise<boolean> {
   if (!chat.setMessages) return false;
   const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);
   if (!response.ok) return false;

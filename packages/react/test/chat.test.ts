@@ -482,6 +482,37 @@ test('when the conversation went on elsewhere, it is loaded anew', async () => {
   await page.getByText('Followed.').waitFor();
 });
 
+test('words said while the conversation is loaded anew stay on the page, and then it is loaded with them', async () => {
+  await chat([card()], { watch: true });
+  const watch = await site.asked('GET', '/watch');
+  watch.send([{ status: 'waiting', version: 3, messageId: 'assistant-1', pending: ['run:1'] }], false);
+  watch.send([{ status: 'done', version: 7, messageId: 'assistant-2', pending: [] }], false);
+  const early = await site.asked('GET', '/api/chat/chat%2F1');
+  await button('Say it').click();
+  const words = await site.asked();
+  const elsewhere = [
+    ...conversation([decided(card())]),
+    { id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'Said elsewhere.' }] },
+    { id: 'assistant-2', role: 'assistant', parts: [{ type: 'text', text: 'Heard elsewhere.' }] },
+  ];
+  early.json({ status: 'done', version: 7, messages: elsewhere });
+  words.send(wentOn([], 'Fine.', 'assistant-3'));
+  await page.getByText('Fine.').waitFor();
+  const late = await site.asked('GET', '/api/chat/chat%2F1');
+  late.json({
+    status: 'done',
+    version: 9,
+    messages: [
+      ...elsewhere,
+      { id: 'user-3', role: 'user', parts: [{ type: 'text', text: 'Never mind.' }] },
+      { id: 'assistant-3', role: 'assistant', parts: [{ type: 'text', text: 'Fine.' }] },
+    ],
+  });
+  await page.getByText('Heard elsewhere.').waitFor();
+  await page.getByText('Never mind.').waitFor();
+  await settled();
+});
+
 test('nobody is watched for while the tab is hidden', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
