@@ -202,6 +202,20 @@ test.each([
   expect(card?.settlement).toMatchObject({ by: 'boss' });
 });
 
+test.each<[string, () => unknown]>([
+  ['says nothing', () => undefined],
+  ['says nothing later', async () => undefined],
+  ['does not say yes in plain words', () => 'yes'],
+])('where mayDecide %s, another person decides nothing', async (_how, says) => {
+  const store = memoryStore();
+  const mayDecide = says as () => boolean;
+  const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
+  const { messages } = await bank.say('pay');
+  await bank.post(bank.decided(messages, true), { person: 'bob' });
+  expect(bank.moved).toEqual([]);
+  expect((await gate({}, { ...who, store }).runs.interrupts()).items).toMatchObject([{ tool: 'transfer' }]);
+});
+
 test.each<[string, () => boolean]>([
   ['says no', () => false],
   [
@@ -343,6 +357,17 @@ describe('received', () => {
     const [received] = await gate(tools, { ...who, store: memoryStore() }).receive(messages as never[]);
     expect(received).toEqual({ id: 'm', role: 'assistant', parts: [part] });
   });
+
+  test.each(['approval-requested', 'approval-responded'])(
+    'a call of a tool that asks nobody is left out where the client says that it is %s',
+    async (state) => {
+      const part = { type: 'tool-audit', toolCallId: '1', state, input: {}, approval: { id: 'a', approved: true } };
+      const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
+      const messages = [{ id: 'm', role: 'assistant', parts: [part] }, userMessage('And?')];
+      const [received] = await gate(tools, { ...who, store: memoryStore() }).receive(messages as never[]);
+      expect(received).toEqual({ id: 'm', role: 'assistant', parts: [] });
+    },
+  );
 
   test('a question that waits is received as it was asked', async () => {
     const store = memoryStore();
