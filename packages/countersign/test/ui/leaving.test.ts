@@ -62,6 +62,29 @@ test('so is what is answered when a client of Node has left already', async () =
   await cancelled.promise;
 });
 
+test('an answer that breaks off is cut for its client of Node, and nothing else', async () => {
+  let isSound = false;
+  const port = await serveRoute(async () => (isSound ? new Response('sound') : broken()));
+  const url = `http://127.0.0.1:${port}`;
+  await expect(fetch(url).then((answer) => answer.text())).rejects.toThrow();
+  isSound = true;
+  expect(await (await fetch(url)).text()).toBe('sound');
+});
+
+test.each(['PUT', 'DELETE', 'HEAD', 'PATCH'])(
+  '%s of a client of Node is told what there is, and asks nothing',
+  async (method) => {
+    const asked: string[] = [];
+    const port = await serveRoute(async (request) => {
+      asked.push(request.method);
+      return new Response();
+    });
+    const answer = await fetch(`http://127.0.0.1:${port}`, { method });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
+    expect(asked).toEqual([]);
+  },
+);
+
 const deferred = () => Promise.withResolvers<void>();
 
 /** Collects what nobody holds; what was looked at in this turn is held until the next. */
@@ -80,6 +103,17 @@ function endless(cancelled: () => void): Response {
     cancel: cancelled,
   });
   return new Response(body);
+}
+
+/** An answer whose source fails after its first bytes. */
+function broken(): Response {
+  let pulled = 0;
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    pulled += 1;
+    if (pulled === 1) controller.enqueue(new Uint8Array(16));
+    else controller.error(new Error('The source is gone.'));
+  };
+  return new Response(new ReadableStream({ pull }));
 }
 
 async function serveRoute(GET: ChatRoute['GET']): Promise<number> {

@@ -65,3 +65,22 @@ test('a chat that is loaded says who may decide what waits in it', async () => {
     expect(card.mayDecide).toBe(user === 'boss');
   }
 });
+
+test('the chat of another agent is none here: it is not read, spoken to or decided', async () => {
+  const { ai, agent, chat, url, ledger } = await serveChat({ script: [PAY, 'Paid.'] });
+  const client = createClient(6, { api: url, id: 'chat-1' });
+  await client.say('Pay bob 500');
+  const other = chatRoute(ai.defineAgent({ name: 'other', tools: [] }), { demo: true, mayRead: () => true });
+  const decisions = [{ interruptId: client.cards[0].id, decision: { type: 'approve' } }];
+  const posted = (body: object) => {
+    const whole = JSON.stringify({ id: 'chat-1', messages: client.state.messages, ...body });
+    return new Request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: whole });
+  };
+  const said = { id: 'm9', role: 'user', parts: [{ type: 'text', text: 'Never mind.' }] };
+  expect((await other.GET(new Request(`${url}/chat-1`))).status).toBe(404);
+  expect((await other.POST(posted({ decisions }))).status).toBe(404);
+  expect((await other.POST(posted({ messages: [...client.state.messages, said] }))).status).toBe(404);
+  expect(ledger).toEqual([]);
+  expect(await ai.runs.get('chat-1')).toMatchObject({ agent: agent.name, status: 'waiting' });
+  expect((await chat.GET(new Request(`${url}/chat-1`, { headers: { 'x-user': 'ada' } }))).status).toBe(200);
+});
