@@ -269,6 +269,26 @@ describe('a card that was changed in the store, with its digest', () => {
     expect(paid).toEqual([]);
   });
 
+  test('is not what a decision is made on either once the card, but not its digest, is put back', async () => {
+    const kept = memoryStore();
+    let isBack = false;
+    const store = changedStore(kept, {
+      interrupt: async (id) => {
+        const record = await kept.interrupt(id);
+        if (!record) return undefined;
+        const lie = changed(record, '"amount":5', '"amount":1');
+        return isBack ? { ...record, digest: lie.digest } : lie;
+      },
+    });
+    const { clerk, runs, paid } = bank({ store });
+    const { id } = await clerk.start('Pay.');
+    const [key = ''] = (await runs.rested(id)).pending;
+    const { digest } = await runs.interrupt(key);
+    isBack = true;
+    await expect(runs.decide(key, 'approve', { digest })).rejects.toMatchObject({ code: 'outdated-card' });
+    expect(paid).toEqual([]);
+  });
+
   test('is no hindrance where it shows the recorded question, as an older version wrote it', async () => {
     const kept = memoryStore();
     const store = changedStore(kept, {
