@@ -113,6 +113,26 @@ test.each([true, false])('a default that is another each time is asked for once 
   expect(paid).toEqual(seen);
 });
 
+test('a gate that a new version puts before a body that has asked something is asked before it goes on', async () => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const schema = z.object({ to: z.string() });
+  const asks: Body = ({ interrupt, resumed }) => resumed ?? interrupt('Pay?');
+  const old = deploy(schema, { needsApproval: false }, asks);
+  await old.clerk.start('Pay.', { runId: 'run' });
+  await old.runs.settled();
+  paid.splice(0);
+  const next = deploy(schema, {}, asks);
+  await next.runs.decide((await cardOf(old)).id, 'approve');
+  await next.runs.settled();
+  expect(paid).toEqual([]);
+  const gate = await cardOf(next);
+  expect(gate).toMatchObject({ kind: 'approval', input: { to: 'ann' } });
+  await next.runs.decide(gate.id, 'approve');
+  await next.runs.settled();
+  expect(paid).toEqual([{ to: 'ann' }]);
+  expect((await next.runs.get('run')).status).toBe('done');
+});
+
 describe('a default that a new version adds to what was approved', () => {
   const before = z.object({ to: z.string() });
 

@@ -241,6 +241,11 @@ describe('a card that was changed in the store, with its digest', () => {
   const changes: readonly (readonly [string, (record: InterruptRecord) => InterruptRecord, object])[] = [
     ['its input', (record) => changed(record, '"amount":5', '"amount":1'), { input: { amount: 1 } }],
     [
+      'its tool, also beside it',
+      (record) => ({ ...changed(record, '"name":"pay"', '"name":"look"'), tool: 'look' }),
+      { tool: 'look' },
+    ],
+    [
       'what would run',
       (record) => changed(record, '"metadata":{', '"metadata":{"runsWith":{"amount":1},'),
       { input: { amount: 1 } },
