@@ -59,6 +59,15 @@ export function unchangedContract(everywhere: Check): void {
     await store.append(addition('run', 2, { unchanged: digestOf({ run, events: stored }) }));
   });
 
+  check('nor does it after others of its kind that say nothing of the record', async ({ store }) => {
+    await store.append(creation('other'));
+    await store.append(creation('run'));
+    // A store may keep the statements that it has made.
+    for (const version of [1, 2, 3]) await store.append(addition('other', version));
+    await leavesNothing(store, addition('run', 1, { unchanged: 'another' }), 'stale-version');
+    await store.append(addition('run', 1, { unchanged: await digestNow(store, 'run') }));
+  });
+
   check('names and texts of any kind are compared as they are', async ({ store }) => {
     const create = { id: ODD, agent: `${ODD}\n`, startedBy: `\n${ODD}` };
     await store.append(creation(ODD, { create, events: [stepDone(ODD, [ODD, '][', '\n', '"'])] }));
