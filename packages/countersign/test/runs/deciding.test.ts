@@ -241,6 +241,11 @@ describe('a card that was changed in the store, with its digest', () => {
   const changes: readonly (readonly [string, (record: InterruptRecord) => InterruptRecord, object])[] = [
     ['its input', (record) => changed(record, '"amount":5', '"amount":1'), { input: { amount: 1 } }],
     [
+      'what the asker shows',
+      (record) => changed(record, '"interrupt":true', '"interrupt":{"message":"Only a look."}'),
+      { payload: { message: 'Only a look.' } },
+    ],
+    [
       'its tool, also beside it',
       (record) => ({ ...changed(record, '"name":"pay"', '"name":"look"'), tool: 'look' }),
       { tool: 'look' },

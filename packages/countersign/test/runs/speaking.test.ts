@@ -228,6 +228,32 @@ describe('a call whose process died after it was started', () => {
     expect(paid).toEqual([]);
   });
 
+  test('is still asked about where somebody decides another and speaks, while a third one runs', async () => {
+    let now = 1_000;
+    const clock = () => now;
+    const store = memoryStore({ now: clock });
+    const reply: Reply = (request) => {
+      if (request.messages.some(({ role }) => role === 'tool')) return echo(request);
+      return { calls: ['p', 'q', 'r'].map((ref) => ({ name: 'pay', ref, input: {} })) };
+    };
+    const dead = talk(reply, { store, clock, body: () => new Promise(() => undefined) });
+    const { interrupts } = await dead.clerk.generate({ runId: 'talk', prompt: 'a' });
+    await dead.runs.resume('talk', { approve: interrupts.slice(0, 1) });
+    await eventually(() => expect(dead.paid).toEqual(['pay']));
+    now += 60_000;
+    const finish = Promise.withResolvers<string>();
+    const { clerk, runs, paid } = talk(reply, { store, clock, body: () => finish.promise });
+    await runs.drive('talk');
+    await runs.settled();
+    await runs.resume('talk', { approve: interrupts.slice(1, 2) });
+    await eventually(() => expect(paid).toHaveLength(1));
+    const sending = clerk.generate({ runId: 'talk', prompt: 'b', resume: { approve: interrupts.slice(2) } });
+    await eventually(async () => expect((await runs.get('talk')).pending).toHaveLength(1));
+    finish.resolve('paid');
+    expect((await sending).interrupts).toMatchObject(inDoubt);
+    expect(paid).toHaveLength(2);
+  });
+
   test('is asked about, although the process of somebody who spoke before that stands still meanwhile', async () => {
     const goOn = Promise.withResolvers<void>();
     let reads = 0;

@@ -364,6 +364,21 @@ describe('a server that was an hour ahead, and was followed by one that is right
     expect(await two.runs.decide(card.id, 'reject', { by: 'ann' })).toMatchObject({ by: 'ann' });
   });
 
+  test('has every decision taken that comes in time as a whole', async () => {
+    const { one, two } = await followed({ expiresIn: HOUR / 2 });
+    const { id } = await asked(one);
+    await two.runs.resume('run', { reject: (await two.runs.interrupt(id)).part }, { by: 'ann' });
+    expect((await two.runs.interrupt(id)).settlement).toMatchObject({ decision: { type: 'reject' }, by: 'ann' });
+  });
+
+  test('lets no deadline decide before its time where somebody speaks', async () => {
+    const { one, two, began } = await followed({ expiresIn: HOUR / 2, onExpiry: 'approve' });
+    const card = await asked(one);
+    await two.clerk.generate({ runId: 'run', prompt: 'Do not.', by: 'ann' });
+    expect(began).toEqual([]);
+    expect((await two.runs.interrupt(card.id)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
+  });
+
   // By the one that was ahead, an hour is over in this very millisecond.
   test.each([HOUR / 2, HOUR])('lets no deadline of %d ms decide before its time', async (expiresIn) => {
     const { one, two, began } = await followed({ expiresIn, onExpiry: 'approve' });
