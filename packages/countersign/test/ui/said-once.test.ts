@@ -78,10 +78,11 @@ test('a file that is posted again as it was loaded is said once', async () => {
   expect((await runs.get('chat')).messages.filter(({ role }) => role === 'user')).toHaveLength(1);
 });
 
-/** A chat whose model asks to pay once; `body` is what paying does, and `thinks` what comes before the last reply. */
-function openPaying(store: Store, clock: () => number, body: () => Promise<string>, thinks = () => {}) {
+/** A chat whose model asks to pay, by `refs`; `body` is what paying does, `thinks` what comes before the last reply. */
+function openPaying(store: Store, clock: () => number, body: () => Promise<string>, thinks = () => {}, refs = ['p']) {
   const model = scriptedModel(({ messages }) => {
-    if (!messages.some(({ role }) => role === 'tool')) return { calls: [{ name: 'pay', ref: 'p', input: {} }] };
+    if (!messages.some(({ role }) => role === 'tool'))
+      return { calls: refs.map((ref) => ({ name: 'pay', ref, input: {} })) };
     thinks();
     return 'Paid.';
   });
@@ -110,18 +111,19 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
 }
 
 /** Approves in a process that dies while it pays, `along` with what else is posted, and opens another one long after. */
-async function diedPaying(...along: readonly object[]) {
+async function diedPaying(along: readonly object[] = [], refs = ['p']) {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
   const paid = vi.fn(() => STUCK);
-  const dead = openPaying(store, clock, paid);
+  const open = () => openPaying(store, clock, paid, undefined, refs);
+  const dead = open();
   const { messages } = await dead.ask();
   const posted = { messages: [...messages, ...along] };
   void dead.post(posted);
   await eventually(() => expect(paid).toHaveBeenCalledOnce());
   now += 120_000;
-  return { paid, posted, ...openPaying(store, clock, paid) };
+  return { paid, posted, ...open() };
 }
 
 test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
@@ -159,7 +161,7 @@ test('what is said before the outcome of a call is known stays in the chat, and 
 test('what comes from a page without the question about the outcome does not withdraw it', async () => {
   // The words come along with the approval, and neither is answered.
   const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and quickly' }] };
-  const { post, posted, runs, load, paid } = await diedPaying(said);
+  const { post, posted, runs, load, paid } = await diedPaying([said]);
   await runs.drive('chat');
   await (await post(posted)).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
@@ -193,6 +195,19 @@ describe.each([6, 7] as const)(
     });
   },
 );
+
+test('what is said along with a decision does not withdraw the question about another outcome', async () => {
+  const { post, runs, load, paid } = await diedPaying([], ['p', 'q']);
+  await runs.drive('chat');
+  await runs.settled();
+  const { items } = await runs.interrupts({ runId: 'chat' });
+  const interruptId = items.find(({ kind }) => kind === 'approval')?.id;
+  const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'not that one' }] };
+  const decisions = [{ interruptId, decision: { type: 'reject' } }];
+  await (await post({ messages: [...(await load()), said], decisions })).text();
+  expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
+  expect(paid).toHaveBeenCalledOnce();
+});
 
 test.each([6, 7] as const)('a message that is edited withdraws what it had asked for (client %i)', async (version) => {
   const { fetch, runs } = openPaying(memoryStore(), Date.now, async () => 'paid');
