@@ -122,6 +122,28 @@ test.each([...EVERYWHERE, 'deeper'] as const)(
   },
 );
 
+test('what was approved inside a sub-agent that failed beside it is not taken back by what is said then', async () => {
+  const { open, effects } = world();
+  const mayFail = Promise.withResolvers<void>();
+  const { root, runs } = open((ai) => {
+    const fails = tool(ai, 'fails', async () => {
+      await mayFail.promise;
+      throw new Error('no connection');
+    });
+    const tools = [fails, payTool(ai, effects)];
+    return helped(ai, { tools, model: script([[call('fails'), call('pay')]]), onToolError: 'throw' });
+  });
+  const { id } = await root.start('Go');
+  await eventually(async () => expect(await waiting(runs)).toHaveLength(1));
+  await runs.decide(only(await waiting(runs)).id, 'approve');
+  mayFail.resolve();
+  expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [] });
+  expect(effects).toEqual([]);
+  await root.generate({ runId: id, prompt: 'And?' });
+  expect(effects).toEqual(['pay']);
+  expect((await runs.get(id)).status).toBe('done');
+});
+
 test.each(EVERYWHERE)('who saw one doubt, and speaks before the next is asked, leaves the next: %s', async (where) => {
   const { open, takeOver, pass, effects } = world();
   const define: Define = (ai) => {
