@@ -85,7 +85,7 @@ export function gate<Tools extends ToolSet>(
   if ('store' in options) {
     const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, storable(tools, asks), bodies, { chatId, person, expiresIn });
+    const calls = oneCallAgent(name, options.store, storable(tools, asks), bodies, { chatId, expiresIn });
     const ledger = storedLedger(calls, { chatId, person, mayDecide });
     return { ...withLedger(tools, asks, ledger, bodies), runs: calls.ai.runs };
   }

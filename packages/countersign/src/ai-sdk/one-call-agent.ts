@@ -5,6 +5,7 @@ import { isObject, type Json, sameJson } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { type Countersign, countersign } from '../countersign.ts';
 import type { Agent } from '../loop/agent.ts';
+import { askProblem } from '../loop/ask-options.ts';
 import type { StandardSchema } from '../loop/schema.ts';
 import type { AskOptions } from '../loop/signal.ts';
 import { type Tool, tool } from '../loop/tool.ts';
@@ -35,11 +36,11 @@ export function oneCallAgent(
   store: Store,
   tools: ToolSet,
   bodies: ReadonlyMap<string, Body>,
-  asking: { readonly chatId: string; readonly person: string; readonly expiresIn?: number | undefined },
+  asking: { readonly chatId: string; readonly expiresIn?: number | undefined },
 ): OneCallAgent {
   const ai = countersign({ store, model: { name: 'one call', reply } });
-  const { chatId, person, expiresIn } = asking;
-  const label = `chat-${shortHash(JSON.stringify([chatId, person]))}`;
+  const { chatId, expiresIn } = asking;
+  const label = labelOf(chatId);
   const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };
   const vouched: AskedCall[] = [];
   const gated = Object.entries(tools).map(([name, sdkTool]) => {
@@ -47,6 +48,12 @@ export function oneCallAgent(
     return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), asks);
   });
   return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.push(call) };
+}
+
+/** Whoever decides in an inbox sees it, so it is the id itself where that can be a label. */
+function labelOf(chatId: string): string {
+  const label = `chat ${chatId}`;
+  return askProblem({ labels: [label] }) === undefined ? label : `chat ${shortHash(chatId)}`;
 }
 
 /** What the run of a call begins with: all that its model will say, and who is asked. */

@@ -1,5 +1,5 @@
 // A reply that is asked for again, with a store: a message that is posted again, edited, or answered anew.
-import { tool } from 'ai';
+import { generateText, tool } from 'ai';
 import { memoryStore, type Store } from 'countersign';
 import { gate, type StoreGateOptions } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { open } from './attacked.ts';
 import { type ChatMessage, changed, userMessage } from './bank.ts';
+import { saying } from './model.ts';
 import { toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
@@ -40,6 +41,20 @@ test.each([
   expect(modelWasTold(prompts)).toContain('The reply that asked for this call was generated again.');
   await post(decided(again.messages, true));
   expect(moved).toHaveLength(1);
+});
+
+test.each([
+  ['chat-1', /^chat chat-1$/],
+  ['long'.repeat(200), /^chat [\w-]{22}$/],
+  ['not\0kept', /^chat [\w-]{22}$/],
+])('the questions of a chat go by its id, or what can be kept of it: %#', async (chatId, label) => {
+  const store = memoryStore();
+  const who = { chatId, person: 'ann', store };
+  const { model } = saying(() => ({ calls: [{ id: 'call-1', tool: 'pay', input: { amount: 10 } }] }));
+  const gated = gate(toolsOf({ pay: vi.fn() }), who);
+  await generateText({ model, prompt: 'pay', tools: gated.tools });
+  const { items } = await gated.runs.interrupts();
+  expect(items.map(({ labels }) => labels)).toEqual([[expect.stringMatching(label)]]);
 });
 
 test('an edited message withdraws what was asked for before, also if nothing is asked for now', async () => {
