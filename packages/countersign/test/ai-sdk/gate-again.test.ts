@@ -2,9 +2,11 @@
 import { generateText, tool } from 'ai';
 import { memoryStore, type Store } from 'countersign';
 import { gate, type StoreGateOptions } from 'countersign/ai-sdk';
+import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { testServer } from '../stores/postgres-server.ts';
 import { open } from './attacked.ts';
 import { type ChatMessage, changed, userMessage } from './bank.ts';
 import { saying } from './model.ts';
@@ -25,11 +27,14 @@ async function waitingIn(store: Store): Promise<readonly unknown[]> {
   return items.map(({ part }) => part.toolRequest.ref).sort();
 }
 
-test.each([
+const postgres = await testServer();
+
+test.each<readonly [string, () => Store | Promise<Store>]>([
   ['in memory', () => memoryStore()],
   ['in SQLite', () => sqliteStore(':memory:')],
+  ...(postgres ? [['in PostgreSQL', async () => postgresStore(await postgres.freshDatabase())] as const] : []),
 ])('what was asked and never arrived is withdrawn when its message is posted again, %s', async (_where, openStore) => {
-  const store = openStore();
+  const store = await openStore();
   onTestFinished(() => store.close());
   const { post, decided, waiting, moved, prompts } = await openChat({ store });
   const said = [userMessage('pay')];
