@@ -84,7 +84,8 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
       hasLabel: (label) => `coalesce(${label} = ANY (i.labels), false)`,
       mayHave: (word) => `strpos(${TEXTS}, ${word}) > 0`,
       ofRun: (runId) => `i.id = ANY (ARRAY(
-        SELECT json_array_elements_text(CASE WHEN ${isListOfIds('e.opened')} THEN e.opened END::json) FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
+        SELECT json_array_elements_text(CASE WHEN ${isListOfIds('e.opened')} THEN e.opened END::json)
+        FROM ${run} r JOIN ${event} e ON e.run_seq = r.seq
         WHERE r.id = ${runId} AND e.opened IS NOT NULL)) AND ${isOf(runId)}`,
     },
   };

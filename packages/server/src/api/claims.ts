@@ -1,5 +1,6 @@
 // Claims: who works on a question, so that two people do not. They lapse by themselves and lock nothing.
 import { ConflictError, type Note, type Notes } from 'countersign';
+import { isMoment } from '../moment.ts';
 import { type Claim, ClaimShape } from '../shapes/interrupt.ts';
 
 const COLLECTION = 'claims';
@@ -67,8 +68,6 @@ function claimIn({ value }: Note): Claim | undefined {
   const { data } = value === NOBODY ? {} : ClaimShape.safeParse(value);
   return data && isMoment(data.until) ? data : undefined;
 }
-
-const isMoment = (at: number): boolean => !Number.isNaN(new Date(at).getTime());
 
 function refuseOthers(interruptId: string, claim: Claim | undefined, by: string): void {
   if (!claim || claim.by === by) return;

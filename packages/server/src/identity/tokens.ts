@@ -2,6 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Json, type Notes, UsageError } from 'countersign';
 import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
+import { isMoment } from '../moment.ts';
 import { checkRights, isPersonId, type Person, personOf, type Reach, SCOPES, type Scope } from './person.ts';
 
 /** What is known of a token; the token itself is not. */
@@ -121,7 +122,6 @@ function storedIn(value: Json): Stored | undefined {
 }
 
 const HASH = /^[0-9a-f]{64}$/;
-const isMoment = (at: unknown): boolean => typeof at === 'number';
 
 function invalid(problem: string): UsageError {
   return new UsageError('invalid-options', {}, `${problem}.`);

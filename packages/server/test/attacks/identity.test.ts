@@ -77,6 +77,15 @@ test('a token whose scopes were taken out of the store may not do everything', a
   expect((await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status).toBe(401);
 });
 
+test('a token that was made at no time is nobody’s', async () => {
+  const { ai, url, tokenFor } = await startServer();
+  const token = await tokenFor('ann');
+  const [{ key, value } = { key: '', value: null }] = (await ai.runs.notes.list('tokens', { limit: 1 })).items;
+  await ai.runs.notes.put('tokens', key, { ...(value as object), createdAt: 1e300 });
+  expect((await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status).toBe(401);
+  expect(await listTokens(ai.runs.notes)).toEqual([]);
+});
+
 test.each(ODD)('a session kept as %j signs nobody in', async (odd) => {
   const { ai, server, url } = await startServer({ dev: true });
   const login = new URL(server.loginUrl ?? '');
