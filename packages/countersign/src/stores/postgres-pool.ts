@@ -1,12 +1,10 @@
-// How the Postgres store reaches its database: the least it needs of a pool, and the pool it makes for an address.
+// How the Postgres store asks its database: the least it needs of a pool, and what it does with one.
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
-import { messageOf, ProviderError, UsageError } from '../core/errors.ts';
+import { ProviderError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
 import { endsConnection, errorCode, isOfPrepared, isSerializationFailure } from './postgres-failure.ts';
-import { Execution, type TypeParsers } from './postgres-query.ts';
 import { hearGivenUp } from './postgres-settings.ts';
 
 /** What `query` resolves with. */
@@ -124,14 +122,13 @@ export function ask(
 
 /** With the limit that `pg` keeps, unless its pool has one of its own: then it gives the connection up. */
 function asking(pool: PostgresPool, asked: Omit<Asked, 'query_timeout'>, answerMs: number): Promise<PostgresResult> {
-  const { options, connect } = pool as unknown as SharedPool;
-  const limited = { ...asked, query_timeout: options?.query_timeout || answerMs };
-  const isShared = connect !== undefined && !ownPools.has(pool);
-  return isShared ? askShared(() => connect.call(pool), limited) : (pool as unknown as AskedPool).query(limited);
+  if (ownPools.has(pool)) return (pool as unknown as AskedPool).query({ ...asked, query_timeout: answerMs });
+  const shared = pool as unknown as SharedPool;
+  return askShared(() => shared.connect(), { ...asked, query_timeout: shared.options?.query_timeout || answerMs });
 }
 
 /** Those that nobody else uses. */
-const ownPools = new WeakSet<PostgresPool>();
+export const ownPools = new WeakSet<PostgresPool>();
 
 const FAILED_TRANSACTION = '25P02';
 
@@ -193,7 +190,7 @@ export async function sentAgain<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-type Asked = {
+export type Asked = {
   readonly name?: string;
   readonly text: string;
   readonly values: unknown[];
@@ -205,7 +202,7 @@ type AskedPool = { query(asked: Asked): Promise<PostgresResult> };
 /** What is used of a pool of `pg` and its clients beside what they are asked for. */
 type SharedPool = {
   readonly options?: { readonly query_timeout?: number };
-  connect?(): Promise<SharedClient>;
+  connect(): Promise<SharedClient>;
 };
 
 type SharedClient = AskedPool & {
@@ -231,168 +228,7 @@ export function hearLosses(pool: PostgresPool): void {
 
 const heard = new WeakSet<PostgresPool>();
 
-export type OwnPool = { readonly pool: PostgresPool; readonly close: () => Promise<void> };
-
-/** A pool of `pg`, which is loaded only now. The connection that listens is beside it, not one of it. */
-export async function connectTo(url: string, max: number): Promise<OwnPool> {
-  const { Pool, Client, Query } = await loadPg();
-  const options = { connectionString: url, connectionTimeoutMillis: CONNECT_MS, keepAlive: true };
-  const pool = new Pool({ ...options, max, allowExitOnIdle: true });
-  hearLosses(pool);
-  // The same for one that is about to be closed.
-  pool.on('connect', (client) => client.on('error', ignore));
-  const connections = new Connections(pool, Query as unknown as QueryClass);
-  const own: PostgresPool = {
-    query: (...given: [string | Asked, unknown[]?]) => connections.query(...given),
-    connect: async () => {
-      const client = new Client(options);
-      client.on('error', ignore);
-      await client.connect();
-      return Object.assign(client, { release: () => void client.end().catch(ignore) }) as PostgresClient;
-    },
-  };
-  ownPools.add(own);
-  return { pool: own, close: () => connections.close() };
-}
-
-/** `pg` has these for its own pool and queries. */
-type Connection = PoolClient & TypeParsers & { ref(): void; unref(): void };
-
-type QueryClass = new (text: string, values: unknown[] | undefined, done: Done) => object;
-
-type Done = (error: Error | null, result: PostgresResult) => void;
-
-/** For how long a connection that is in use again and again is kept out of the pool. */
-const AT_HAND_MS = 1_000;
-
-/**
- * Keeps connections at hand for a moment: to give each back to the pool after every statement, and to take it out again,
- * costs as much as a small statement itself.
- */
-class Connections {
-  readonly #pool: Pool;
-  readonly #Query: QueryClass;
-  #atHand: Connection[] = [];
-  #closing: Promise<void> | undefined;
-  #underWay = 0;
-  /** Called when nothing is under way any more, while closing. */
-  #onIdle: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(pool: Pool, Query: QueryClass) {
-    this.#pool = pool;
-    this.#Query = Query;
-    pool.on('connect', (client) => client.on('end', () => this.#lost(client as Connection)));
-  }
-
-  query(given: string | Asked, values?: unknown[]): Promise<PostgresResult> {
-    if (this.#closing !== undefined) return Promise.reject(closedError());
-    this.#underWay += 1;
-    const client = this.#takeAtHand();
-    if (client) return this.#send(client, given, values);
-    return this.#pool.connect().then(
-      (client) => this.#send(client as Connection, given, values),
-      (error: unknown) => {
-        this.#ended();
-        throw error;
-      },
-    );
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  /** What is under way ends first: a pool that has ended forgets those that wait for a connection. */
-  async #close(): Promise<void> {
-    this.#giveBack();
-    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
-    await this.#pool.end();
-  }
-
-  #ended(): void {
-    this.#underWay -= 1;
-    if (this.#underWay === 0) this.#onIdle?.();
-  }
-
-  #send(client: Connection, given: string | Asked, values?: unknown[]): Promise<PostgresResult> {
-    return new Promise((resolve, reject) => {
-      let isDone = false;
-      // `pg` may tell of one failure twice: by throwing, and to the query.
-      const done: Done = (error, result) => {
-        if (isDone) return;
-        isDone = true;
-        this.#ended();
-        if (error) {
-          client.release(endsConnection(error));
-          reject(error);
-        } else {
-          this.#keep(client);
-          resolve(result);
-        }
-      };
-      try {
-        client.query(this.#queryOf(client, given, values, done) as never);
-      } catch (error) {
-        done(error instanceof Error ? error : new Error(messageOf(error)), { rows: [] });
-      }
-    });
-  }
-
-  #queryOf(client: Connection, given: string | Asked, values: unknown[] | undefined, done: Done): object {
-    if (typeof given === 'string') return new this.#Query(given, values, done);
-    const { name, text, query_timeout } = given;
-    const query =
-      name === undefined
-        ? new this.#Query(text, given.values, done)
-        : new Execution({ name, text }, given.values, client, done);
-    return Object.assign(query, { query_timeout });
-  }
-
-  #takeAtHand(): Connection | undefined {
-    const client = this.#atHand.pop();
-    client?.ref();
-    return client;
-  }
-
-  #keep(client: Connection): void {
-    if (this.#closing !== undefined || this.#pool.waitingCount > 0) return client.release();
-    // As in the pool: what is not in use keeps no process alive.
-    client.unref();
-    this.#atHand.push(client);
-    this.#timer ??= setTimeout(() => this.#giveBack(), AT_HAND_MS).unref();
-  }
-
-  #giveBack(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const clients = this.#atHand;
-    this.#atHand = [];
-    for (const client of clients) client.release();
-  }
-
-  #lost(client: Connection): void {
-    const index = this.#atHand.indexOf(client);
-    if (index < 0) return;
-    this.#atHand.splice(index, 1);
-    client.release(true);
-  }
-}
-
-const CONNECT_MS = 10_000;
-
-function ignore(): void {}
-
-async function loadPg(): Promise<Pick<typeof import('pg'), 'Pool' | 'Client' | 'Query'>> {
-  try {
-    return (await import('pg')).default;
-  } catch (error) {
-    // It may be there and not load, as in a bundle that has it inside.
-    const message = `The Postgres store needs the package \`pg\` to connect to an address, and it cannot be loaded (${messageOf(error)}). Install it with npm install pg, and leave it out of bundles.`;
-    throw new ProviderError('store-failed', {}, message, { cause: error, retryable: false });
-  }
-}
+export function ignore(): void {}
 
 export function closedError(): ProviderError {
   return new ProviderError('store-failed', {}, 'The store was closed; make another.', { retryable: false });

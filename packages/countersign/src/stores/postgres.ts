@@ -22,6 +22,7 @@ import type {
 import { interruptsSql, type Sql } from './list-query.ts';
 import { readLimit } from './page.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './postgres-append.ts';
+import { connectTo, type OwnPool } from './postgres-connections.ts';
 import { type DeletedRow, deleteStatement } from './postgres-delete.ts';
 import { type EncodedAppend, encodeAppend } from './postgres-encoded.ts';
 import { hasAnswered, postgresFailure, violatedConstraint } from './postgres-failure.ts';
@@ -30,10 +31,8 @@ import {
   ask,
   checkOptions,
   closedError,
-  connectTo,
   hearLosses,
   noAddress,
-  type OwnPool,
   type PostgresPool,
   run,
   type Statement,
