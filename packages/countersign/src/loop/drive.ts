@@ -90,7 +90,7 @@ function untilGivenUp({ signal, onGivenUp }: Driver): { readonly signal?: AbortS
  * An abort does not wait for a tool that does not listen. An agent inside a tool listens, and is waited for, so that
  * what it has finished is kept.
  */
-function orAborted(work: Promise<void>, { signal, tools }: Driver, name: string): Promise<void> {
+function orAborted(work: Promise<void>, { signal, tools, onLeft }: Driver, name: string): Promise<void> {
   if (!signal || tools.get(name)?.innerTools) return work;
-  return untilAborted(work, signal).catch(() => undefined);
+  return untilAborted(work, signal).catch(() => onLeft?.(work));
 }

@@ -93,8 +93,14 @@ function promptOf({ prompt }: GenerateOptions): readonly Message[] {
 /** Inside a stored run it is that run's clock that counts, and whoever stops the run stops it. */
 function driverWithin(driver: Driver, within: Within | undefined): Driver {
   if (!within) return driver;
-  const { clock, stopping, onGivenUp } = within;
-  return { ...driver, ...(clock && { clock }), ...(stopping && { stopping }), ...(onGivenUp && { onGivenUp }) };
+  const { clock, stopping, onGivenUp, onLeft } = within;
+  return {
+    ...driver,
+    ...(clock && { clock }),
+    ...(stopping && { stopping }),
+    ...(onGivenUp && { onGivenUp }),
+    ...(onLeft && { onLeft }),
+  };
 }
 
 function rests(state: State, limits: Limits): boolean {

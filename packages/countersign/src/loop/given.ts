@@ -59,7 +59,7 @@ export function insideOf(run: Run, driver: Driver, call: Call): Inside {
 }
 
 /** What happens inside a call is recorded in its run, and nothing happens there once the run was taken away or ended. */
-function withinOf(run: Run, { clock, stopping, onGivenUp }: Driver, call: Call): Within {
+function withinOf(run: Run, { clock, stopping, onGivenUp, onLeft }: Driver, call: Call): Within {
   const wentOn = (events: readonly RunEvent[]) =>
     event({ type: 'call-went-on', callId: call.id, inside: events } as const);
   const late = (events: readonly RunEvent[]) => run.onLate?.([wentOn(events)]);
@@ -69,6 +69,7 @@ function withinOf(run: Run, { clock, stopping, onGivenUp }: Driver, call: Call):
     ...(clock && { clock }),
     ...(stopping && { stopping }),
     ...(onGivenUp && { onGivenUp }),
+    ...(onLeft && { onLeft }),
     sink: {
       write(events) {
         if (!isGoingOn(run, call.id)) {

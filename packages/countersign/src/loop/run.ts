@@ -31,6 +31,8 @@ export type Driver = {
   readonly stopping?: () => boolean;
   /** Calls it once a process that is being stopped waits for no model any more. Returns how to take that back. */
   readonly onGivenUp?: (giveUp: () => void) => () => void;
+  /** Hears of calls that an abort does not wait for, and that go on all the same. */
+  readonly onLeft?: (work: Promise<void>) => void;
 };
 
 /** A failure that the caller is to hear of. */

@@ -27,4 +27,6 @@ export type Within = {
   readonly stopping?: () => boolean;
   /** Calls it once no model is waited for any more. */
   readonly onGivenUp?: (giveUp: () => void) => () => void;
+  /** Hears of calls inside that go on after an abort. */
+  readonly onLeft?: (work: Promise<void>) => void;
 };

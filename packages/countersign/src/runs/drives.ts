@@ -273,6 +273,7 @@ export class Drives {
         clock: this.clock,
         stopping: this.#isStopping,
         onGivenUp: this.#givingUp.listen,
+        onLeft: this.#late.left,
       };
       for (;;) {
         // What cannot be known to be too late is left to whoever looks next.
@@ -338,8 +339,7 @@ export class Drives {
     // Others were first all the same: what came of the calls is told as it would have been without the error.
     if (isStale(rest) || isLost(rest)) return this.#stopped(agent, run, journal, context, rest);
     if (rest === 'again') await this.#again(journal.runId, context);
-    // Where even that cannot be written, the claim lapses and a worker takes the run up. What the calls came to is known here
-    // alone until then.
+    // Where even that cannot be written, what the calls came to is known here alone until a worker takes the run up.
     if (isAway(rest)) run.onLate?.(journal.unwritten);
     if (journal.isRefused) await this.#failAnew(agent, journal, error).catch(() => undefined);
     return true;
@@ -384,7 +384,7 @@ export class Drives {
   async #comeToRest(): Promise<void> {
     this.#takingUp.leaveAll();
     const forget = this.#givingUp.after(this.#options.graceMs, this.#isStopping);
-    await this.settled().finally(forget);
+    await this.settled().then(this.#late.ended).finally(forget);
   }
 
   /** Resolves when nothing is being driven, or taken up, in this process. */

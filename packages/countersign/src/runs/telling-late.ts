@@ -55,6 +55,7 @@ const MOST_RESTS = 50;
 export class TellingLate<Agent> {
   readonly #options: TellingLateOptions<Agent>;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #left = new Set<Promise<void>>();
   readonly #warned = new WeakMap<State, Set<string>>();
 
   constructor(options: TellingLateOptions<Agent>) {
@@ -64,6 +65,21 @@ export class TellingLate<Agent> {
   get underWay(): Iterable<Promise<void>> {
     return this.#underWay;
   }
+
+  /** A body that goes on though its run was taken away. */
+  readonly left = (body: Promise<void>): void => {
+    const ended = body.finally(() => this.#left.delete(ended));
+    this.#left.add(ended);
+  };
+
+  /** Resolves once they have ended, and what they came to is told: a stop cuts nothing off in the middle. */
+  readonly ended = async (): Promise<void> => {
+    for (;;) {
+      const all = [...this.#left, ...this.#underWay];
+      if (all.length === 0) return;
+      await Promise.allSettled(all);
+    }
+  };
 
   /**
    * What they say is the truth, and settles the doubt that was raised about them, unless a person has settled it already:

@@ -1,7 +1,7 @@
 // A stop comes to an end though a model does not reply: whoever goes on asks it anew, and nothing is in doubt.
 import { countersign, type Model, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
 const never = new Promise<never>(() => {});
@@ -87,6 +87,46 @@ test('a stop waits for a start that is being written, and hands the run over', a
   await starting;
   await stopping;
   expect(await kept.claim('run', 'theirs', 60_000)).toBeDefined();
+});
+
+/** A payment that has begun, in the root or inside a sub-agent, and heeds no signal. */
+async function payment(where: 'root' | 'sub-agent') {
+  const store = memoryStore();
+  const mayReturn = Promise.withResolvers<string>();
+  const begun = Promise.withResolvers<AbortSignal>();
+  const calls = (name: string, input: object) => scriptedModel([{ calls: [{ name, input }] }]);
+  const model = where === 'root' ? calls('pay', {}) : calls('payer', { prompt: 'Pay.' });
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '' }, (_input, { signal }) => {
+    begun.resolve(signal);
+    return mayReturn.promise;
+  });
+  const payer = ai.defineAgent({ name: 'payer', description: '', model: calls('pay', {}), tools: [pay] });
+  const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, payer] });
+  const worker = ai.runs.work();
+  await clerk.start('Pay.', { runId: 'run' });
+  return { runs: ai.runs, worker, mayReturn, signal: await begun.promise };
+}
+
+describe.each(['worker', 'runs'] as const)('a stop of the %s', (who) => {
+  test.each(['root', 'sub-agent'] as const)(
+    'waits for a tool in the %s whose run was taken away, and what it came to is on record',
+    async (where) => {
+      const { runs, worker, mayReturn, signal } = await payment(where);
+      await runs.cancel('run');
+      expect(signal.aborted).toBe(true);
+      await runs.settled();
+      const stopped = vi.fn();
+      const stopping = (who === 'worker' ? worker.stop() : runs.stop()).then(stopped);
+      await new Promise(setImmediate);
+      expect(stopped).not.toHaveBeenCalled();
+      mayReturn.resolve('paid');
+      await stopping;
+      const last = (await runs.recorded('run')).at(-1);
+      expect(last).toMatchObject({ type: 'call-ended-late', result: { type: 'output', output: 'paid' } });
+      await worker.stop();
+    },
+  );
 });
 
 test('a stop that has ended leaves no timer behind', async () => {
