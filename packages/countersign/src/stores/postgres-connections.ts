@@ -15,7 +15,12 @@ import {
 } from './postgres-pool.ts';
 import { Execution, type TypeParsers } from './postgres-query.ts';
 
-export type OwnPool = { readonly pool: PostgresPool; readonly close: () => Promise<void> };
+export type OwnPool = {
+  readonly pool: PostgresPool;
+  readonly close: () => Promise<void>;
+  /** Waits for no answer any more: whoever asked is told, and nothing keeps the process alive. */
+  readonly giveUp: () => void;
+};
 
 /** A pool of `pg`, which is loaded only now. The connection that listens is beside it, not one of it. */
 export async function connectTo(url: string, max: number): Promise<OwnPool> {
@@ -36,7 +41,7 @@ export async function connectTo(url: string, max: number): Promise<OwnPool> {
     },
   };
   ownPools.add(own);
-  return { pool: own, close: () => connections.close() };
+  return { pool: own, close: () => connections.close(), giveUp: () => connections.giveUp() };
 }
 
 /** `pg` has these for its own pool and queries. */
@@ -94,6 +99,10 @@ class Connections {
     this.#giveBack();
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#pool.end();
+  }
+
+  giveUp(): void {
+    this.#patience.giveUp();
   }
 
   #ended(): void {
@@ -186,6 +195,11 @@ class Patience {
 
   end(done: Done): void {
     this.#lastTurns.delete(done);
+  }
+
+  giveUp(): void {
+    const error = new Error('no answer came before the store was closed');
+    for (const done of this.#lastTurns.keys()) done(error, { rows: [] });
   }
 
   #look(): void {

@@ -284,7 +284,8 @@ class PostgresStore implements Store {
   /** The timer also keeps the process alive: an idle connection does not. */
   async #closeSoon(): Promise<void> {
     const closed = new AbortController();
-    const patience = delay(CLOSE_MS, undefined, { signal: closed.signal }).catch(() => undefined);
+    const isLong = delay(CLOSE_MS, undefined, { signal: closed.signal });
+    const patience = isLong.then(() => this.#ownPool?.giveUp()).catch(() => undefined);
     await Promise.race([this.#close().finally(() => closed.abort()), patience]);
   }
 

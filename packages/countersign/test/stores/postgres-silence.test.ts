@@ -58,6 +58,22 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
     network.close();
   });
 
+  test('keeps neither a store that is closed nor who asked it', async () => {
+    const network = await startNetwork(await freshDatabase());
+    const store = postgresStore({ url: network.url, poolMax: 2 });
+    await Promise.all([store.append(creation('run')), store.listRuns({ limit: 1 })]);
+    network.lose();
+    const failed = vi.fn();
+    // It may take two minutes.
+    void store.listRuns({ limit: 1 }).catch(failed);
+    await expect.poll(() => network.asked()).toBe(true);
+    await store.close();
+    await expect.poll(() => failed).toHaveBeenCalledWith(expect.objectContaining({ code: 'store-failed' }));
+    // As when the process ends: its connections are gone.
+    await expect.poll(() => network.isUsed()).toBe(false);
+    network.close();
+  });
+
   test('is not kept for long by who announces', async () => {
     const url = await freshDatabase();
     const network = await startNetwork(url);
@@ -111,6 +127,7 @@ describe.runIf(postgres)('a connection that is lost without a word', () => {
 async function startNetwork(url: string) {
   const target = new URL(url);
   const open = new Set<{ readonly near: Socket; readonly far: Socket }>();
+  let asked = false;
   const listener = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
     const pair = { near, far };
@@ -118,7 +135,10 @@ async function startNetwork(url: string) {
     near.pipe(far);
     far.pipe(near);
     for (const socket of [near, far]) socket.on('error', () => undefined);
-    near.on('close', () => far.destroy());
+    near.on('close', () => {
+      far.destroy();
+      open.delete(pair);
+    });
   });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -128,9 +148,15 @@ async function startNetwork(url: string) {
     lose(): void {
       for (const { near, far } of open) {
         near.unpipe(far).resume();
+        near.once('data', () => {
+          asked = true;
+        });
         far.unpipe(near).resume();
       }
     },
+    /** Something was sent after it was lost. */
+    asked: (): boolean => asked,
+    isUsed: (): boolean => open.size > 0,
     close(): void {
       listener.close();
       for (const { near } of open) near.destroy();
