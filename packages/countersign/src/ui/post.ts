@@ -53,12 +53,17 @@ export function readPost(body: unknown): Post {
     regenerate: body.trigger === 'regenerate-message',
     ...(last?.role === 'user' && { said: { id: last.id, content: saidIn(last) } }),
     decisions,
-    parts: messages
-      .filter(({ role }) => role === 'assistant')
-      .flatMap(({ parts }) => parts.flatMap((part) => postedPart(part, parts))),
+    parts: postedParts(messages),
     ...(last?.role === 'assistant' && { known: last }),
     messages,
   };
+}
+
+/** What was done to the tool parts of the model's messages. */
+export function postedParts(messages: readonly ChatMessage[]): readonly PostedPart[] {
+  return messages
+    .filter(({ role }) => role === 'assistant')
+    .flatMap(({ parts }) => parts.flatMap((part) => postedPart(part, parts)));
 }
 
 /** Dots alone lead elsewhere in an address, and these stand behind the id of a chat there. */

@@ -14,10 +14,10 @@ import { cardOf, misfitOf } from './cards.ts';
 import type { Person } from './chat-options.ts';
 import { generationChunks } from './generation.ts';
 import { Picture, sinceSpoken } from './picture.ts';
-import type { Post, PostedDecision } from './post.ts';
+import { type Post, type PostedDecision, postedParts } from './post.ts';
 import { postedDecisions, problemsOf } from './posted-decisions.ts';
 import type { Sealer } from './seal.ts';
-import { type Claims, closedLength, type Proven, proveHistory } from './sealed-history.ts';
+import { type Claims, closedLength, type Proven, proveHistory, withoutCutOff } from './sealed-history.ts';
 import type { ChatChunk } from './ui-message.ts';
 import { ChatWriter, type WriterOptions } from './writer.ts';
 
@@ -46,9 +46,11 @@ export class SealedChat {
   }
 
   /** Checks everything that was posted before anything runs. */
-  async take(post: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
+  async take(given: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
     const { sealer } = this.#options;
-    const proven = proveHistory(post.messages, sealer, { chatId: this.#chatId, personId: this.#person.id });
+    const messages = withoutCutOff(given.messages);
+    const post = { ...given, messages, parts: postedParts(messages) };
+    const proven = proveHistory(messages, sealer, { chatId: this.#chatId, personId: this.#person.id });
     if (!proven.last && proven.said.length === 0)
       throw new UsageError('invalid-request', { status: 400 }, 'Nothing was said and nothing decided.');
     const pending = pendingCards(this.#chatId, loadMessages(proven.history).state);

@@ -45,11 +45,10 @@ export function proveHistory(
   let said: Message[] = [];
   for (const message of messages) {
     if (message.role === 'user') {
-      said.push({ role: 'user', content: saidIn(message), metadata: { [MESSAGE_ID]: message.id } });
+      said.push(...heardIn(message));
       continue;
     }
     const token = sealIn(message);
-    // An answer that was cut off before its seal came does not count: what the user said is still unanswered.
     if (token === undefined && !decides(message)) continue;
     last = openSeal(token, message.id, lastToken, sealer, expected);
     history = [...history.slice(0, last.keep), ...last.messages];
@@ -58,6 +57,17 @@ export function proveHistory(
     said = [];
   }
   return { history, ...(last && { last }), beforeLast, lastToken, said };
+}
+
+/**
+ * An answer that was cut off before its seal came, such as by a user who stopped it, does not count once the user has gone on:
+ * what was said before it is still unanswered, and nothing can be decided in it.
+ */
+export function withoutCutOff(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.filter(
+    (message, index) => message.role === 'user' || index > lastUser || sealIn(message) !== undefined,
+  );
 }
 
 /** The part of a conversation that a new message of the model leaves as it is: everything before an open turn. */
@@ -80,6 +90,16 @@ function openSeal(
   if (claims.previous !== previous) throw bad(messageId, 'The messages before it are not those it was made after.');
   if (!Number.isFinite(claims.expiresAt)) throw bad(messageId, 'It does not say until when it can be decided on.');
   return claims as unknown as Claims;
+}
+
+/** What cannot be read was refused when it was posted, as the last message; it stays in the page, and nobody heard it. */
+function heardIn(message: ChatMessage): readonly Message[] {
+  try {
+    return [{ role: 'user', content: saidIn(message), metadata: { [MESSAGE_ID]: message.id } }];
+  } catch (error) {
+    if (error instanceof UsageError) return [];
+    throw error;
+  }
 }
 
 function sealIn({ parts }: ChatMessage): string | undefined {
