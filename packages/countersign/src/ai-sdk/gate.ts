@@ -1,7 +1,8 @@
 // `gate`: our gate in front of AI SDK tools as they are, for apps that keep `streamText` and `useChat`.
 import type { ToolSet, UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { isDuration } from '../loop/ask-options.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Store } from '../runs/store.ts';
 import { createSealer, type SealKeys } from '../ui/seal.ts';
@@ -81,14 +82,24 @@ export function gate<Tools extends ToolSet>(
         { [name]: options[name] },
         `\`${name}\` must be a text that is not empty.`,
       );
+  if (!isDuration(options.expiresIn))
+    throw new UsageError(
+      'invalid-options',
+      { expiresIn: options.expiresIn },
+      '`expiresIn` must be a number of milliseconds.',
+    );
   const asks = createAsks(tools, options.approve);
   if ('store' in options) {
+    checkType('mayDecide', options.mayDecide, 'function');
     const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
     const bodies = bodiesOf(tools);
     const calls = oneCallAgent(name, options.store, storable(tools, asks), bodies, { chatId, expiresIn });
     const ledger = storedLedger(calls, { chatId, person, mayDecide });
     return { ...withLedger(tools, asks, ledger, bodies), runs: calls.ai.runs };
   }
+  if (options.secret === undefined)
+    throw new UsageError('invalid-options', {}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.');
+  checkType('clock', options.clock, 'function');
   const { chatId, person, secret, expiresIn = HOUR_MS, clock = Date.now } = options;
   const ledger = sealedLedger({ sealer: createSealer(secret), chatId, person, expiresIn, clock });
   return withLedger(tools, asks, ledger, new Map(), ledger);

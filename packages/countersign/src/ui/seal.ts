@@ -49,6 +49,14 @@ const VERSION = 'cs1';
 
 function readKeys(keys: SealKeys): readonly SealKey[] {
   const all = typeof keys === 'string' ? [{ kid: '1', secret: keys }] : keys;
+  // Often it comes from the environment, and is not there.
+  if (!Array.isArray(all) || !all.every(isKey))
+    throw new UsageError('invalid-options', {}, '`secret` must be a text, or a list of keys with a kid and a secret.');
+  const kids = all.map(({ kid }) => kid);
+  const again = kids.find((kid, index) => kids.indexOf(kid) < index);
+  // Only the first would ever open.
+  if (again !== undefined)
+    throw new UsageError('invalid-options', { kid: again }, `Two keys have the kid ${again}. Give each its own.`);
   for (const { kid, secret } of all) {
     if (!/^[\w-]{1,64}$/.test(kid))
       throw new UsageError('invalid-options', { kid }, `The kid of a key must be letters, digits, "_" or "-".`);
@@ -60,6 +68,11 @@ function readKeys(keys: SealKeys): readonly SealKey[] {
       );
   }
   return all;
+}
+
+function isKey(key: unknown): key is SealKey {
+  if (!isObject(key) || typeof key.kid !== 'string') return false;
+  return typeof key.secret === 'string' || key.secret instanceof Uint8Array;
 }
 
 function mac({ secret }: SealKey, signed: string): Buffer {

@@ -206,6 +206,25 @@ test.each([
     expect(() => gate(toolsOf({ pay: () => 'paid' }), { ...who, ...kept, ...options } as never)).toThrow(refused);
 });
 
+test.each([
+  [{}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.'],
+  [{ secret: undefined }, 'A gate needs a `store`, or a `secret`'],
+  [{ secret: 7 }, '`secret` must be a text, or a list of keys with a kid and a secret.'],
+  [{ secret: [SECRET] }, '`secret` must be a text, or a list of keys'],
+  [
+    { secret: [1, 2].map((n) => ({ kid: 'may', secret: SECRET + n })) },
+    'Two keys have the kid may. Give each its own.',
+  ],
+  [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` must be a number of milliseconds.'],
+  [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` must be a number'],
+  [{ store: memoryStore(), expiresIn: Number.NaN }, '`expiresIn` must be a number'],
+  [{ secret: SECRET, clock: 7 }, '`clock` is a function'],
+  [{ store: memoryStore(), mayDecide: true }, '`mayDecide` is a function'],
+])('%o would let nobody decide anything, and is refused', (options, message) => {
+  const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
+  expect(() => gate({}, { ...who, ...options } as never)).toThrow(refused);
+});
+
 test('with a store, a tool that may ask needs a name that the engine takes', async () => {
   const store = memoryStore();
   const pay = tool({ inputSchema, execute: () => 'paid' });
