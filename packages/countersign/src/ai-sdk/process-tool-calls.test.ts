@@ -53,6 +53,15 @@ test('the tools without execute require confirmation', () => {
   expect(getToolsRequiringConfirmation({})).toEqual([]);
 });
 
+test('a call of a dynamic tool is answered like any other', async () => {
+  const pay = vi.fn(async () => 'paid');
+  const dynamic = (part: Part) => ({ ...part, type: 'dynamic-tool', toolName: 'pay' });
+  const answered = [dynamic(yes('pay', { amount: 5 })), dynamic(no('pay', { amount: 6 }, 'c2'))];
+  const { parts } = await process(answered, { pay });
+  expect(pay).toHaveBeenCalledExactlyOnceWith({ amount: 5 }, expect.anything());
+  expect(parts).toMatchObject([{ output: 'paid' }, { output: expect.stringContaining('was not run') }]);
+});
+
 test('a confirmed call runs, and its result takes the place of the answer, here and on the page', async () => {
   const pay = vi.fn(async () => 'paid');
   const { written, parts } = await process([{ type: 'text', text: 'Well.' }, yes('pay', { amount: 5 })], { pay });

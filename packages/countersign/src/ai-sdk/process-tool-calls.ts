@@ -7,6 +7,7 @@ import type { Gated } from './gate.ts';
 import { checkInput } from './input.ts';
 import { type DataChunk, INSIDE, type Inside } from './inside.ts';
 import { Failed, type Outcome, Refused } from './ledger.ts';
+import { toolNameOf, toolPartOf } from './tool-part.ts';
 
 /** What a confirmed function gets beside its input; the same with version 6 and 7 of the AI SDK. */
 export type ConfirmedOptions = {
@@ -131,11 +132,11 @@ type AnsweredCall = {
 
 /** The part as a call that the user said yes or no to, if it is one. */
 function answeredCall(part: object, bodies: ReadonlyMap<string, Body>): AnsweredCall | undefined {
-  const answered = part as AnsweredPart;
-  if (typeof answered.type !== 'string' || !answered.type.startsWith('tool-')) return undefined;
-  if (answered.state !== 'output-available' || typeof answered.toolCallId !== 'string') return undefined;
+  const toolPart = toolPartOf(part);
+  if (toolPart?.state !== 'output-available') return undefined;
+  const answered = toolPart as AnsweredPart;
   if (answered.output !== APPROVAL.YES && answered.output !== APPROVAL.NO) return undefined;
-  const name = answered.type.slice('tool-'.length);
+  const name = toolNameOf(toolPart);
   const body = bodies.get(name);
   return body && { part: answered, name, body, confirmed: answered.output === APPROVAL.YES };
 }

@@ -78,6 +78,19 @@ test.each(['approval', 'recipe'] as const)('who approves and speaks at once gets
   expect(chunks.filter((chunk) => chunk.type === 'error')).toEqual([]);
 });
 
+test('a confirmed call that stands there as one of a dynamic tool runs, and its answer is no result', async () => {
+  const bank = await open({ way: 'recipe', gate: withStore() });
+  const { messages } = await bank.say('pay');
+  await bank.post(
+    changed(bank.decided(messages, true), (part) =>
+      part.type === 'tool-transfer' ? { ...part, type: 'dynamic-tool', toolName: 'transfer' } : part,
+    ),
+  );
+  expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+  expect(modelWasTold(bank.prompts)).not.toContain('Yes, confirmed.');
+});
+
 test('who speaks instead of deciding has the call withdrawn, and the model is told', async () => {
   const store = memoryStore();
   const bank = await open({ way: 'approval', gate: withStore(store) });
