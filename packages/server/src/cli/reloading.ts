@@ -106,7 +106,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
         } else if (message.type === 'listening') port = message.port;
         else isUnloadable = true;
       });
-      started.on('exit', (code, signal) => {
+      const ended = (code: number | null, signal: NodeJS.Signals | null) => {
         child = undefined;
         loaded = undefined;
         if (isStopping) return end(signal === 'SIGKILL' ? codeIfKilled : EXIT.ok);
@@ -117,6 +117,13 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
             ? 'Waiting for a change …'
             : `The server ended (${code ?? 'by a signal'}). Waiting for a change …`,
         );
+      };
+      started.on('exit', ended);
+      // As where Node was updated meanwhile, or the system has no room for another process.
+      started.on('error', ({ message }) => {
+        if (started.pid !== undefined) return;
+        tell(`The server cannot be started: ${message}.`);
+        ended(EXIT.failure, null);
       });
     };
 

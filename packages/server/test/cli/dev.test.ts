@@ -1,5 +1,5 @@
 // `dev` as a process: the link, the reload, the agents file with its mistakes.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { KEYS } from './pty.ts';
 import { createWorkplace, PAY, workplaceForEach } from './workplace.ts';
@@ -122,6 +122,22 @@ describe('dev', { timeout: TIMEOUT }, () => {
     );
     await dev.says(/missing\.ts changed/);
     await dev.says(/serves found/);
+    dev.child.kill('SIGTERM');
+    expect(await dev.ended).toBe(0);
+  });
+
+  test('goes on when Node cannot be started for a while, as during its update', async () => {
+    const node = place.path('node');
+    copyFileSync(process.execPath, node);
+    const dev = place.begin(['dev', '--port', '0'], {}, node);
+    await dev.says(/Reloads when/);
+    renameSync(node, `${node}-old`);
+    const source = readFileSync(place.path('agents.ts'), 'utf8');
+    writeFileSync(place.path('agents.ts'), `${source}\n`);
+    await dev.says(/The server cannot be started: .*ENOENT[\s\S]*Waiting for a change/);
+    renameSync(`${node}-old`, node);
+    writeFileSync(place.path('agents.ts'), source);
+    await dev.says(/Reloaded: assistant/);
     dev.child.kill('SIGTERM');
     expect(await dev.ended).toBe(0);
   });

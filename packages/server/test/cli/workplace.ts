@@ -28,8 +28,8 @@ export function createWorkplace() {
       child.stdin.end(input);
     });
 
-  const begin = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
-    const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
+  const begin = (args: readonly string[], env: NodeJS.ProcessEnv = {}, node = process.execPath) => {
+    const child = spawn(node, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
     children.push(child);
     return watched(child);
   };
