@@ -21,7 +21,10 @@ export function addressOptions(invocation: Invocation): Address {
   };
 }
 
+/** Whoever set it waits there: another port would be taken for a server that did not start. */
 function portOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
   const port = Number(text);
-  return text !== undefined && text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535 ? port : undefined;
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw usageFailure(`PORT is a whole number from 0 to 65535, not “${text}”.`, 'Correct it, or pass --port.');
 }

@@ -200,6 +200,43 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect(stdout).toMatch(/^fail +server /m);
   });
 
+  test.each([
+    ['a PORT that is none', { PORT: '3000x' }, [], /PORT is a whole number from 0 to 65535, not “3000x”/],
+    ['a PORT beyond the last', { PORT: '65536' }, [], /PORT is a whole number/],
+    [
+      'a person with too long a name',
+      {},
+      ['--port', '0', '--login', 'a'.repeat(201)],
+      /--login takes the id of a person/,
+    ],
+  ])('%s is refused before anything is begun', async (_what, env, args, message) => {
+    const { code, stderr } = await place.countersign(['serve', ...args], env);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(2);
+    expect(existsSync(place.path('.countersign/runs.sqlite'))).toBe(false);
+  });
+
+  test('a link that cannot be made ends it, and what it drove comes to its rest first', async () => {
+    const [run = ''] = await place.start(PAY);
+    const [id] = (await place.json('show', run)).pending;
+    await place.json('decide', id, '--approve');
+    // The payment has begun by the time the link fails, and the process ends only after it.
+    const source = readFileSync(place.path('agents.ts'), 'utf8');
+    const failing = `Object.assign(store.notes, { put: async () => {
+      while (!existsSync(process.env.LEDGER ?? '')) await delay(10);
+      setTimeout(() => appendFileSync(process.env.HOLD ?? '', ''), 200);
+      throw new Error('No notes.');
+    } });
+  const ai = `;
+    writeFileSync(place.path('agents.ts'), source.replace('const ai = ', failing));
+    const env = { LEDGER: place.path('ledger'), HOLD: place.path('released') };
+    const { code, stderr } = await place.countersign(['serve', '--port', '0', '--login', 'ann'], env);
+    expect(stderr).toMatch(/No notes\./);
+    expect(code).toBe(1);
+    expect(ledger().at(-1)).toBe('DE02 950');
+    expect((await place.json('show', run)).pending).toEqual([]);
+  });
+
   test('a taken port is said, with what to do', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

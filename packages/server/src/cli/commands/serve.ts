@@ -1,8 +1,9 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
-
+import { isPersonId } from '../../identity/person.ts';
 import { ADDRESS_OPTIONS } from '../address-options.ts';
 import { shownPath } from '../agents-file.ts';
-import type { Command } from '../command.ts';
+import type { Command, Invocation } from '../command.ts';
+import { usageFailure } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
 import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
 
@@ -32,14 +33,22 @@ export const serve: Command = {
   run: whetherReadOrNot(async (invocation) => {
     const { output } = invocation;
     const { startServing } = await import('../serving.ts');
+    const login = loginOf(invocation);
     const { opened, server, stop } = await startServing(invocation, invocation.positionals[0], {
       dev: false,
       worker: !invocation.has('no-worker'),
       logInputs: invocation.has('log-inputs'),
     });
     const stopping = stopSignal();
-    const login = invocation.text('login');
-    const loginUrl = login === undefined ? undefined : `${server.url}${await server.app.loginPath({ id: login })}`;
+    const linkFor = async (id: string) => `${server.url}${await server.app.loginPath({ id })}`;
+    let loginUrl: string | undefined;
+    try {
+      if (login !== undefined) loginUrl = await linkFor(login);
+    } catch (error) {
+      // Runs may be driven by now.
+      await stop();
+      throw error;
+    }
     const agents = [...opened.ai.agents.keys()];
     const from = opened.file === undefined ? 'the demo' : shownPath(opened.file);
     if (output.json)
@@ -67,3 +76,9 @@ export const serve: Command = {
     return undefined;
   }),
 };
+
+function loginOf(invocation: Invocation): string | undefined {
+  const login = invocation.text('login');
+  if (login === undefined || isPersonId(login)) return login;
+  throw usageFailure('--login takes the id of a person, a text of 1 to 200 characters.', 'As in: --login alice');
+}
