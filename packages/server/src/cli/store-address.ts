@@ -1,5 +1,5 @@
 // Stores by their address, as in --store and COUNTERSIGN_STORE.
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Store } from 'countersign';
 import { CommandFailure, EXIT, usageFailure } from './failure.ts';
@@ -18,14 +18,14 @@ export async function openStore(address: string, opening: Opening): Promise<Stor
     return postgresStore(parsed.url);
   }
   if (opening === 'existing' && !(await isStore(parsed.path))) throw noStoreYet(address);
-  if (!existsSync(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true });
+  if (!isThere(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true });
   const { sqliteStore } = await import('countersign/sqlite');
   return sqliteStore(parsed.path);
 }
 
 /** False for the database of another program, too, in which nothing shall be made by looking. */
 async function isStore(path: string): Promise<boolean> {
-  if (!existsSync(path)) return false;
+  if (!isThere(path)) return false;
   const { DatabaseSync } = await import('node:sqlite');
   let database: InstanceType<typeof DatabaseSync> | undefined;
   try {
@@ -37,6 +37,15 @@ async function isStore(path: string): Promise<boolean> {
     return true;
   } finally {
     database?.close();
+  }
+}
+
+/** True where nobody may look, too: the store itself says what it may not do. */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
   }
 }
 

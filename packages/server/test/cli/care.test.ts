@@ -1,6 +1,6 @@
 // `doctor`, `migrate` and the help, as processes.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { ASK, PAY, workplaceForEach } from './workplace.ts';
@@ -146,6 +146,16 @@ describe('doctor and other places', { timeout: TIMEOUT }, () => {
       'keys unknown',
     ]);
     expect(checks[2].text).toBe('the one of agents.ts answers, 0 waiting');
+  });
+
+  test('a file that may not be looked at is not told as missing', async () => {
+    symlinkSync('loop', place.path('loop'));
+    const store = ['--store', 'sqlite:./loop'];
+    for (const command of ['runs', 'doctor', 'migrate']) {
+      const { code, stdout, stderr } = await place.countersign([command, ...store]);
+      expect(code).toBe(1);
+      expect(stdout + stderr).toMatch(/loop cannot be opened; make sure that its folder/);
+    }
   });
 
   test('a store that can only be read is not well', async () => {

@@ -1,5 +1,4 @@
 // `countersign doctor`: is everything there that a run needs? Each check is a line, with what to do if it fails.
-import { existsSync } from 'node:fs';
 import type { Countersign, Page, Store } from 'countersign';
 import { checkWrites } from '../../store-writes.ts';
 import { findAgentsFile, loadAgentsFile, shownPath } from '../agents-file.ts';
@@ -10,7 +9,7 @@ import { EXIT, failureOf } from '../failure.ts';
 import { modelKeys } from '../model-keys.ts';
 import { durationText } from '../moment.ts';
 import { addressOf, DESK_OPTIONS, serverOf, tokenOf } from '../place-options.ts';
-import { fileOf, openStore, shownAddress } from '../store-address.ts';
+import { fileOf, isThere, openStore, shownAddress } from '../store-address.ts';
 import { wrap } from '../text-width.ts';
 import { visibleLine } from '../visible-text.ts';
 
@@ -120,7 +119,7 @@ async function storeChecks(invocation: Invocation): Promise<readonly Check[]> {
   try {
     const address = addressOf(invocation);
     const file = fileOf(address);
-    if (file !== undefined && !existsSync(file)) {
+    if (file !== undefined && !isThere(file)) {
       const text = `there is no file ${shownPath(file)} yet`;
       const isNamed = invocation.has('store') || process.env.COUNTERSIGN_STORE !== undefined;
       return [
