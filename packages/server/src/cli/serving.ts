@@ -59,9 +59,10 @@ export async function startServing(
 /** As lines of JSON, everything; for people, what somebody should look at. */
 function logFor({ json, note, style }: Output): LogSink {
   if (json) return jsonLines;
-  return ({ level, event, error, message }) => {
+  return ({ level, event, error, message, method, route, status }) => {
     if (level === 'info') return;
-    const about = (error as { message?: unknown } | undefined)?.message ?? message ?? '';
+    const answer = status === undefined ? '' : `${method} ${route} was answered with ${status}.`;
+    const about = (error as { message?: unknown } | undefined)?.message ?? message ?? answer;
     note(`${style(level === 'error' ? 'red' : 'yellow', level)}: ${event} ${visibleLine(String(about))}`.trimEnd());
   };
 }

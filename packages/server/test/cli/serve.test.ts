@@ -1,5 +1,5 @@
 // `serve`, `worker` and `tokens` as processes: what they say, and what goes on after a kill.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -235,6 +235,15 @@ describe('serve', { timeout: TIMEOUT }, () => {
     expect(code).toBe(1);
     expect(ledger().at(-1)).toBe('DE02 950');
     expect((await place.json('show', run)).pending).toEqual([]);
+  });
+
+  test('an answer that says only that something failed is in the log with what was asked', async () => {
+    const { child, url, says, ended } = await place.serving();
+    rmSync(place.path('.countersign'), { recursive: true });
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    await says(/error: request GET \/readyz was answered with 503\./);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
   });
 
   test('a taken port is said, with what to do', async () => {
