@@ -66,6 +66,21 @@ test.each(['serve', 'dev'])('a log that is full keeps %s from nothing', LONG, as
   expect(await exited).toBe(0);
 });
 
+test('dev finishes it however often a file changes meanwhile, and when it is stopped then', LONG, async () => {
+  const { child, ended, release, run, says } = await paying('dev');
+  const source = readFileSync(place.path('agents.ts'), 'utf8');
+  for (const end of ['\n', '\n\n']) {
+    writeFileSync(place.path('agents.ts'), source + end);
+    await says(/agents\.ts changed/);
+  }
+  child.kill('SIGTERM');
+  await says(/Stopping/);
+  release();
+  expect(await ended).toBe(0);
+  expect(ledger()).toContain('DE02 950');
+  expect((await place.json('show', run)).pending).toEqual([]);
+});
+
 test('dev hands over what a model does not answer', LONG, async () => {
   const [run = ''] = await place.start(PAY);
   const [id] = (await place.json('show', run)).pending;

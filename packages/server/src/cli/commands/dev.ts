@@ -47,12 +47,13 @@ const tellParent = (message: ServingMessage): void => {
 };
 
 /**
- * By the process that watches, or by its end. Ctrl-C and a terminal that is closed reach both, and it is the other one that
- * says what follows.
+ * By the process that watches, or by its end; more than once where several files change. Ctrl-C and a terminal that is closed
+ * reach both, and it is the other one that says what follows.
  */
 function toldToStop(): Promise<void> {
   process.on('SIGINT', () => {}).on('SIGHUP', () => {});
-  return new Promise((resolve) => process.once('SIGTERM', resolve).once('disconnect', resolve));
+  // Once it is not heard any more, the next one would end it in the middle of a tool.
+  return new Promise((resolve) => process.on('SIGTERM', resolve).once('disconnect', resolve));
 }
 
 /** The process that serves; it ends with the one that watches. */
