@@ -22,6 +22,8 @@ const RELOADED = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', 
 const DEBOUNCE_MS = 100;
 /** Who does not come to rest by then is ended. Longer than a stop waits for a model: what that was asked is handed over. */
 const PATIENCE_MS = 12_000;
+/** The same for who has not even loaded its file: no worker runs there yet. */
+const LOADING_MS = 2_000;
 
 export type ReloadOptions = {
   readonly folders: readonly string[];
@@ -50,12 +52,16 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     const stopChild = () => {
       const stopped = child;
       stopped?.kill('SIGTERM');
-      setTimeout(() => {
-        if (stopped?.exitCode !== null || !stopped.kill('SIGKILL')) return;
-        tell(
-          `It did not come to rest within ${PATIENCE_MS / 1_000} seconds, and was ended. A call that ran is in doubt.`,
-        );
-      }, PATIENCE_MS).unref();
+      const endAfter = (ms: number, text: string, isDue = () => true) => {
+        setTimeout(() => {
+          if (stopped?.exitCode === null && stopped === child && isDue() && stopped.kill('SIGKILL')) tell(text);
+        }, ms).unref();
+      };
+      endAfter(LOADING_MS, 'Its file was still being loaded; that was ended.', () => loaded === undefined);
+      endAfter(
+        PATIENCE_MS,
+        `It did not come to rest within ${PATIENCE_MS / 1_000} seconds, and was ended. A call that ran is in doubt.`,
+      );
     };
     /** What was never loaded does not count while all is well: agents write files, too. */
     const counts = (folder: string, name: string): boolean => {

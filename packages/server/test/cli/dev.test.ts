@@ -126,6 +126,26 @@ describe('dev', { timeout: TIMEOUT }, () => {
     expect(await dev.ended).toBe(0);
   });
 
+  test.each([
+    ['waits for ever', 'await new Promise(() => {});'],
+    ['does not come to its end', 'for (;;);'],
+  ])(
+    'a file that %s while it is loaded is given up when it changes, and no call is said to be in doubt',
+    async (_, line) => {
+      const dev = place.begin(['dev', '--port', '0']);
+      await dev.says(/Reloads when/);
+      const source = readFileSync(place.path('agents.ts'), 'utf8');
+      const begun = "import { writeFileSync } from 'node:fs';\nwriteFileSync('loading', '');\n";
+      writeFileSync(place.path('agents.ts'), `${begun}${source}\n${line}`);
+      await expect.poll(() => existsSync(place.path('loading')), { timeout: 30_000 }).toBe(true);
+      writeFileSync(place.path('agents.ts'), source);
+      await dev.says(/Its file was still being loaded[\s\S]*Reloaded: assistant/);
+      expect(dev.output()).not.toContain('in doubt');
+      dev.child.kill('SIGTERM');
+      expect(await dev.ended).toBe(0);
+    },
+  );
+
   test('goes on when Node cannot be started for a while, as during its update', async () => {
     const node = place.path('node');
     copyFileSync(process.execPath, node);
