@@ -1,6 +1,6 @@
 // Pages joined into one list, case by case.
 import { expect, test } from 'vitest';
-import { extended, refreshed } from './joined-pages.ts';
+import { extended, refreshed, without } from './joined-pages.ts';
 
 const page = (ids: string, cursor: string | null) => ({ items: [...ids].map((id) => ({ id })), cursor });
 const ids = ({ items }: { readonly items: readonly { readonly id: string }[] }) => items.map(({ id }) => id).join('');
@@ -24,4 +24,12 @@ test('a page more brings nothing twice', () => {
   const after = extended(page('abc', 'x'), page('cde', null));
   expect(ids(after)).toBe('abcde');
   expect(after.cursor).toBeNull();
+});
+
+test('an entry that is known to be gone goes from any page', () => {
+  const known = page('abc', 'x');
+  const after = without(known, 'c');
+  expect(ids(after)).toBe('ab');
+  expect(after.cursor).toBe('x');
+  expect(without(known, 'z')).toBe(known);
 });

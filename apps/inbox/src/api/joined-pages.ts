@@ -22,3 +22,9 @@ export function extended<Item extends Identified>(known: Page<Item>, more: Page<
   const there = new Set(known.items.map(({ id }) => id));
   return { items: [...known.items, ...more.items.filter(({ id }) => !there.has(id))], cursor: more.cursor };
 }
+
+/** The list without an entry that is known to be gone, wherever it stood. */
+export function without<Item extends Identified>(known: Page<Item>, gone: string): Page<Item> {
+  const items = known.items.filter(({ id }) => id !== gone);
+  return items.length === known.items.length ? known : { ...known, items };
+}

@@ -168,7 +168,8 @@ function useTyped(value: string, onChange: (value: string) => void) {
   // Changed from outside, as by “Clear filters”.
   if (value !== settled) {
     setSettled(value);
-    setTyped(value);
+    // What was typed stays as it was typed, with a space at its end: somebody may write on.
+    if (typed.trim() !== value) setTyped(value);
   }
   useEffect(() => {
     if (typed.trim() === settled) return;

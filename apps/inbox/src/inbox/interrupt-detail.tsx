@@ -13,12 +13,14 @@ import { Ago } from '../live/time.tsx';
 import { ClaimButton, ClaimNotice } from './claim.tsx';
 import { InputView } from './input-view.tsx';
 import { NotedCard } from './noted-card.tsx';
+import { useDecidedRow } from './use-decided-row.ts';
 import { useDecisions } from './use-decisions.ts';
 
 type InterruptDetailProps = { readonly id: string; readonly onBack: () => void; readonly onNext: () => void };
 
 export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
   const { data, error, refetch } = useQuery(interruptQuery(id));
+  useDecidedRow(data);
   if (data) return <Detail interrupt={data} onBack={onBack} onNext={onNext} />;
   return (
     <>

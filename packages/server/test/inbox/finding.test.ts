@@ -86,3 +86,47 @@ test('a long list is loaded page by page, and a change asks for the first page a
   expect(asked.length).toBeGreaterThan(0);
   expect(asked.filter((url) => url.includes('cursor='))).toEqual([]);
 });
+
+test('who writes on after a space finds it where it was', async () => {
+  const desk = await openDesk();
+  await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  const page = await browse(desk, 'ada');
+  const search = page.getByLabel('Search', { exact: true });
+  await search.pressSequentially('Pay ');
+  await page.waitForURL(/search=Pay$/);
+  await search.pressSequentially('500');
+  expect(await search.inputValue()).toBe('Pay 500');
+  await page.waitForURL(/search=Pay(\+|%20)500$/);
+  await list(page)
+    .getByRole('link', { name: /Northwind/ })
+    .waitFor();
+});
+
+test('what is decided goes from the list, however far down it stood', async () => {
+  const desk = await openDesk();
+  const many = Array.from({ length: 60 }, (_, index) => ['pay', { to: `payee${index}`, amount: 500 }] as const);
+  await desk.start(many);
+  const page = await browse(desk, 'ada');
+  await page.getByRole('button', { name: 'Load more' }).click();
+  await list(page).getByText('60 waiting').waitFor();
+  await list(page)
+    .getByRole('link', { name: /payee58/ })
+    .click();
+  await card(page).getByRole('button', { name: 'Approve' }).click();
+  await list(page).getByText('59 waiting').waitFor();
+  expect(
+    await list(page)
+      .getByRole('link', { name: /payee58/ })
+      .count(),
+  ).toBe(0);
+  // The next is the one that took its place.
+  await card(page).getByRole('button', { name: 'Next' }).click();
+  await card(page).getByText('payee59').first().waitFor();
+
+  // Somebody else decides the one that stands open here.
+  const { items } = (await desk.as('grace')('GET', '/api/v1/interrupts?search=payee59')).body;
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(items[0].id)}/decide`, {
+    decision: { type: 'reject' },
+  });
+  await list(page).getByText('58 waiting').waitFor();
+});
