@@ -51,3 +51,7 @@ test('a hidden message is shown whole, so that two of them differ', () => {
   const hidden = Array.from({ length: 20 }, (_, index) => String.fromCodePoint(0xe0061 + index)).join('');
   expect(shown(hidden)).toMatch(/^⟦(U\+E00[67][0-9A-F] ?){20}⟧$/);
 });
+
+test('millions of hidden characters are one stretch', { timeout: 60_000 }, () => {
+  expect(shown(`a${'\u200B'.repeat(2_000_000)}b`)).toBe('a⟦U+200B ×2000000⟧b');
+});

@@ -32,16 +32,22 @@ const HIDDEN = [
   String.raw`(?<=\p{M}{8})\p{M}`,
 ].join('|');
 
-const PIECES = new RegExp(`(?<ordinary>${ORDINARY})|(?<hidden>(?:(?!${ORDINARY})(?:${HIDDEN}))+)`, 'gv');
+// So many at once: a pattern that repeats without end overflows on millions.
+const PIECES = new RegExp(`(?<ordinary>${ORDINARY})|(?<hidden>(?:(?!${ORDINARY})(?:${HIDDEN})){1,1000})`, 'gv');
 
 /** Cuts a text into what can be seen and what cannot. */
 export function stretchesOf(text: string): readonly Stretch[] {
   const stretches: Stretch[] = [];
   let from = 0;
+  let hidden: string[] | undefined;
   for (const { 0: piece, index, groups } of text.matchAll(PIECES)) {
     if (groups?.hidden === undefined) continue;
     if (index > from) stretches.push({ is: 'text', text: text.slice(from, index) });
-    stretches.push({ is: 'hidden', codePoints: Array.from(piece, codePoint) });
+    if (hidden === undefined || index > from) {
+      hidden = [];
+      stretches.push({ is: 'hidden', codePoints: hidden });
+    }
+    hidden.push(...Array.from(piece, codePoint));
     from = index + piece.length;
   }
   if (from < text.length) stretches.push({ is: 'text', text: text.slice(from) });
