@@ -1,5 +1,6 @@
 // A value as JSON text, in which every name stands before its value, in whatever script they are.
 import { useMemo } from 'react';
+import { endOfString } from './form/json-loss.ts';
 import { VisibleText } from './visible-text.tsx';
 
 /** Strings in other scripts are isolated one by one: two that are written from the right would change places. */
@@ -23,11 +24,4 @@ function piecesOf(json: string): readonly string[] {
     open = json.indexOf('"', end);
   }
   return [...pieces, json.slice(from)];
-}
-
-/** By steps, not by a pattern: one that repeats overflows on a text of many escapes. */
-function endOfString(json: string, open: number): number {
-  let at = open + 1;
-  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at + 1;
 }

@@ -135,6 +135,56 @@ test('a moment is entered in local time and answered with its offset', async () 
   expect(await answers()).toEqual(['2026-11-15T08:30:00.000Z']);
 });
 
+test.for([
+  ['date', '2026-02-30'],
+  ['time', '25:61'],
+  ['date-time', '2026-02-30T10:00:00Z'],
+  // The second of two: the clocks were set back in between.
+  ['date-time', '2026-10-25T01:30:00Z'],
+] as const)(
+  '%s %s, which the control of the browser would not give back, is shown as it is',
+  async ([format, initial]) => {
+    await form({ type: 'string', format }, { initial });
+    expect(await field('Answer').inputValue()).toBe(initial);
+    await send();
+    expect(await answers()).toEqual([initial]);
+  },
+);
+
+test('an address in another script is answered as it was written', async () => {
+  await form({ type: 'string', format: 'email' });
+  await field('Answer').pressSequentially('ann@пример.рф');
+  expect(await field('Answer').inputValue()).toBe('ann@пример.рф');
+  await send();
+  expect(await answers()).toEqual(['ann@пример.рф']);
+});
+
+test.for([
+  ['{ "amount": 9007199254740993 }', 'This number has more digits than can be kept.'],
+  ['[1e400]', 'This number has more digits than can be kept.'],
+  ['{ "amount": 1, "am\\u006Funt": 100 }', 'This name is there twice.'],
+] as const)('JSON %s, of which something would be lost, is no answer', async ([typed, problem]) => {
+  await form({});
+  await field('Answer (As JSON)').fill(typed);
+  await send();
+  expect(await answers()).toEqual([]);
+  await page.getByRole('alert').getByText(problem).waitFor();
+});
+
+test('JSON of which nothing is lost is an answer', async () => {
+  const value = {
+    a: [
+      { b: 1.5, c: -2e-7 },
+      { b: '9007199254740993', 'x":': 'a": 1e400' },
+    ],
+    b: { a: 1.1e21 },
+  };
+  await form({});
+  await field('Answer (As JSON)').fill(JSON.stringify(value, null, 1).replace('1.5', '1.50'));
+  await send();
+  expect(await answers()).toEqual([value]);
+});
+
 const ORDER = {
   type: 'object',
   properties: {

@@ -50,9 +50,14 @@ export function numberIn(
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(given) || !Number.isFinite(number))
     return { problem: words.mustBeNumber };
   if (field.integer && !Number.isInteger(number)) return { problem: words.mustBeInteger };
-  if (digitsOf(given) !== digitsOf(String(number))) return { problem: words.tooManyDigits };
+  if (!keepsDigits(given)) return { problem: words.tooManyDigits };
   const problem = limitProblem(number, field, words);
   return problem === undefined ? { number } : { problem };
+}
+
+/** Whether the number that a text becomes says the same as the text. */
+export function keepsDigits(text: string): boolean {
+  return digitsOf(text) === digitsOf(String(Number(text)));
 }
 
 /** A number as text in one form, whatever its zeros, point and exponent: `1.50`, `15e-1` and `+1.5` are `15e-1`. */

@@ -4,6 +4,7 @@ import type { Words } from '../appearance.tsx';
 import { isSame } from '../difference.ts';
 import { numberIn, textProblem } from './check.ts';
 import type { Field } from './field.ts';
+import { lossIn } from './json-loss.ts';
 
 /** Parallel to the fields. Text stays as typed, so that half a number can be typed on. */
 export type Draft =
@@ -160,7 +161,9 @@ export function readDraft(field: Field, draft: Draft, words: Words, path: readon
       return { is: 'absent' };
     case 'json':
       try {
-        return value(JSON.parse(draft.text));
+        const parsed: unknown = JSON.parse(draft.text);
+        const loss = lossIn(draft.text, words);
+        return loss === undefined ? value(parsed) : wrong(loss);
       } catch {
         return wrong(words.mustBeJson);
       }

@@ -61,11 +61,12 @@ function withLineEndsOf(before: string, after: string): string {
   return isAllCrlf ? after.replaceAll('\n', '\r\n') : after;
 }
 
-const NATIVE = {
-  date: { type: 'date', fits: /^\d{4}-\d{2}-\d{2}$/ },
-  time: { type: 'time', fits: /^\d{2}:\d{2}(?::\d{2})?$/ },
-  'date-time': { type: 'datetime-local', fits: /^\d{4}-/ },
-} as const;
+/** For the thirtieth of February a control would show nothing, or another day. */
+const isDay = (text: string): boolean => {
+  const day = new Date(`${text}T00:00:00Z`);
+  return /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+};
+const isTime = (text: string): boolean => /^(?:[01]\d|2[0-3])(?::[0-5]\d){1,2}$/.test(text);
 
 /** A browser's own control shows nothing for a value that it does not know; then the text itself is shown. */
 function controlFor(field: Typed, text: string) {
@@ -73,16 +74,16 @@ function controlFor(field: Typed, text: string) {
     return { type: 'text', inputMode: field.integer ? 'numeric' : 'decimal', value: text } as const;
   switch (field.format) {
     case 'date':
+      return { type: text === '' || isDay(text) ? 'date' : 'text', value: text };
     case 'time':
-      return text === '' || NATIVE[field.format].fits.test(text)
-        ? { type: NATIVE[field.format].type, value: text }
-        : { type: 'text', value: text };
+      return { type: text === '' || isTime(text) ? 'time' : 'text', value: text };
     case 'date-time': {
       const local = localTime(text);
       return local === undefined ? { type: 'text', value: text } : { type: 'datetime-local', step: 1, value: local };
     }
     case 'email':
-      return { type: 'email', value: text };
+      // A control for addresses would write those in other scripts anew, as `xn--…`.
+      return { type: 'text', inputMode: 'email', value: text } as const;
     case 'uri':
       return { type: 'url', value: text };
     case 'plain':
@@ -97,11 +98,13 @@ function saidBy(field: Typed, { target }: ChangeEvent<HTMLInputElement>): string
   return Number.isNaN(at.getTime()) ? '' : at.toISOString();
 }
 
+/** Undefined for what the control would not give back: no moment, or one of the hour that comes twice in autumn. */
 function localTime(text: string): string | undefined {
   if (text === '') return '';
   const at = new Date(text);
-  if (!NATIVE['date-time'].fits.test(text) || Number.isNaN(at.getTime())) return undefined;
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  if (!isDay(text.slice(0, 10)) || Number.isNaN(at.getTime())) return undefined;
+  const local = new Date(Math.round(at.getTime() - at.getTimezoneOffset() * 60_000)).toISOString().slice(0, 19);
+  return new Date(local).getTime() === Math.floor(at.getTime() / 1_000) * 1_000 ? local : undefined;
 }
 
 /** Any JSON, as text. */
