@@ -18,7 +18,7 @@ export function OutcomeKeys() {
     <ul className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
       {OUTCOMES.map(({ name, word, background }) => (
         <li key={name} className="inline-flex items-center gap-1.5">
-          <span aria-hidden="true" className={`size-2.5 rounded-sm ${background}`} />
+          <span aria-hidden="true" className={`size-2.5 rounded-sm forced-color-adjust-none ${background}`} />
           {word}
         </li>
       ))}

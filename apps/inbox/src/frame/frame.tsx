@@ -169,7 +169,7 @@ function Live({ connection }: { readonly connection: Connection }) {
   const { word, dot } = CONNECTIONS[connection];
   return (
     <p role="status" title={word} className="flex items-center gap-2 px-2 text-xs text-muted">
-      <span aria-hidden="true" className={`mx-1 size-2 rounded-full ${dot}`} />
+      <span aria-hidden="true" className={`mx-1 size-2 rounded-full forced-color-adjust-none ${dot}`} />
       <span className="sr-only lg:not-sr-only">{word}</span>
     </p>
   );

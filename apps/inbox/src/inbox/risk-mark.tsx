@@ -11,7 +11,7 @@ export function RiskMark({ risk }: { readonly risk: Risk }) {
   const { dot, text, word } = TONES[risk];
   return (
     <span className={`inline-flex shrink-0 items-center gap-1.5 ${text}`}>
-      <span aria-hidden="true" className={`size-2 rounded-full ${dot}`} />
+      <span aria-hidden="true" className={`size-2 rounded-full forced-color-adjust-none ${dot}`} />
       {word}
     </span>
   );

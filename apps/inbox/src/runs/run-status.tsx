@@ -19,7 +19,7 @@ export function StatusMark({ status }: { readonly status: RunStatus }) {
   const { word, dot } = STATUSES[status];
   return (
     <span className="inline-flex shrink-0 items-center gap-1.5 text-xs font-medium">
-      <span aria-hidden="true" className={`size-2 rounded-full ${dot}`} />
+      <span aria-hidden="true" className={`size-2 rounded-full forced-color-adjust-none ${dot}`} />
       {word}
     </span>
   );

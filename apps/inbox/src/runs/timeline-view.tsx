@@ -66,7 +66,7 @@ export function TimelineView({ timeline, isOver }: TimelineViewProps) {
 function Key({ fill, children }: { readonly fill: string; readonly children: string }) {
   return (
     <span className="inline-flex items-center gap-1.5">
-      <span aria-hidden="true" className={`h-2.5 w-4 rounded-sm ${fill}`} />
+      <span aria-hidden="true" className={`h-2.5 w-4 rounded-sm forced-color-adjust-none ${fill}`} />
       {children}
     </span>
   );

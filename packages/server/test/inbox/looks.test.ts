@@ -230,6 +230,26 @@ test('light and dark follow the system until one is chosen', async () => {
   expect(await background()).toBe(dark);
 });
 
+test('where the system sets the colours, the open row and the open page stand out', async () => {
+  const desk = await openDesk();
+  const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
+  await desk.start([['pay', { to: 'Lantern', amount: 600 }]]);
+  const [id = ''] = await desk.waiting(runId);
+  const page = await browse(desk, 'ada', cardPath(id));
+  await page.emulateMedia({ forcedColors: 'active' });
+  const look = (name: RegExp, property: string) =>
+    page
+      .getByRole('link', { name })
+      .first()
+      .evaluate(
+        (link, property) => link.ownerDocument.defaultView?.getComputedStyle(link).getPropertyValue(property),
+        property,
+      );
+  expect(await look(/Northwind/, 'border-left-color')).not.toBe(await look(/Lantern/, 'border-left-color'));
+  expect(await look(/^Inbox/, 'text-decoration-line')).toBe('underline');
+  expect(await look(/^History/, 'text-decoration-line')).toBe('none');
+});
+
 test('hostile input is shown as text and does nothing', async () => {
   const desk = await openDesk();
   const hostile = '<img src="https://evil.example/x.png" onerror="alert(1)"><script>alert(2)</script>';
