@@ -1,5 +1,5 @@
 // The journal of one run: takes its events, makes them durable in order, and notices when somebody else was first.
-import { ConflictError, CountersignError } from '../core/errors.ts';
+import { ConflictError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import type { Json } from '../core/json.ts';
 import { fold, type State } from '../core/state.ts';
@@ -206,13 +206,12 @@ export class Journal implements Sink {
     }
   }
 
-  /** Takes in what others recorded, such as an end, while something long runs. */
+  /** Takes in what others recorded, such as an end, while something long runs. Does not fail: not everybody waits for it. */
   async look(): Promise<void> {
     await this.#inTurn(async () => {
       if (!this.#failure && this.#onStale === 'absorb') await this.#absorb([]);
-    }).catch((error: unknown) => {
+    }).catch(() => {
       // What does not fit is found with the next write; a store that is away may be back by then.
-      if (!(error instanceof CountersignError)) throw error;
     });
   }
 

@@ -127,6 +127,19 @@ describe('after somebody has ended the run', () => {
   });
 });
 
+test('what is on record does not let anything begin after the claim has lapsed meanwhile', async () => {
+  const { kept, time, open, started, types } = await approved();
+  const append: Store['append'] = async (append) => {
+    const appended = await kept.append(append);
+    time.now += 2 * LEASE_MS;
+    return appended;
+  };
+  const { journal, run } = await open('hold', { append });
+  run.record(started);
+  await expect(journal.flushed()).rejects.toMatchObject({ code: 'claim-lost' });
+  expect((await types()).at(-1)).toBe('call-started');
+});
+
 describe('somebody answers when nothing is left to do here', () => {
   async function rested(changes: (answer: () => Promise<unknown>, kept: Store) => Partial<Store> = () => ({})) {
     const { kept, runs, open, started, settled, step } = await approved();
@@ -167,6 +180,16 @@ describe('somebody answers when nothing is left to do here', () => {
     expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
   });
 
+  test('just before the claim is given up, where that leaves nothing to do: it is not taken again', async () => {
+    const { runs, open, started, settled } = await approved();
+    const release = async () => runs.cancel('run');
+    const { journal, run } = await open('hold', { release });
+    run.record(started);
+    run.record(settled);
+    await journal.recorded();
+    expect(await journal.finish(false)).toBe('done');
+  });
+
   test('just before the claim is given up: it is to be taken again', async () => {
     const { journal } = await rested((answer, kept) => ({
       release: async (...given) => {
@@ -178,9 +201,32 @@ describe('somebody answers when nothing is left to do here', () => {
   });
 });
 
-test('a look at a store that is away does not keep the next write from being made', async () => {
+test('who does not hold the claim has nothing to go on with, also where the run goes on', async () => {
+  const { open, step, types } = await approved();
+  const { journal, run } = await open('none');
+  run.record(step('one'));
+  expect(await journal.finish(false)).toBe('done');
+  expect((await types()).at(-1)).toBe('step-done');
+});
+
+test('what was to be recorded on what was read does not come behind what others wrote, also after a look', async () => {
+  const { open, started, step, types } = await approved();
+  const { journal, run } = await open('take', {}, { onStale: 'fail' });
+  const other = await open('none');
+  other.run.record(step('theirs'));
+  await other.journal.recorded();
+  await journal.look();
+  run.record(started);
+  await expect(journal.recorded()).rejects.toMatchObject({ code: 'stale-version' });
+  expect(await types()).not.toContain('call-started');
+});
+
+test.each([
+  ['is away', away],
+  ['fails in words of its own', () => new Error('broken')],
+])('a look at a store that %s does not keep the next write from being made', async (_how, failure) => {
   const { kept, open, started, types } = await approved();
-  const read = vi.fn(kept.read.bind(kept)).mockRejectedValueOnce(away());
+  const read = vi.fn(kept.read.bind(kept)).mockRejectedValueOnce(failure());
   const { journal, run } = await open('hold', { read });
   await journal.look();
   expect(read).toHaveBeenCalledTimes(1);
