@@ -12,7 +12,7 @@ export function isOvertaken(event: RunEvent, state: State): boolean {
   if (call.phase.at === 'settled') return NOT_AFTER_A_RESULT.has(event.type);
   if (event.type !== 'decision-made' || event.decision.type !== 'inside') return false;
   const decided = decidedRefs(call);
-  return decided.size > 0 && decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
+  return decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
 }
 
 /**
