@@ -380,7 +380,6 @@ export class Journal implements Sink {
   }
 
   async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
-    if (events.length === 0) return false;
     const loaded = await this.#options.store.read(runId, { after: this.#head.version });
     return loaded !== undefined && linkAll(this.#head.hash, loaded.events.slice(0, events.length)) === hash;
   }

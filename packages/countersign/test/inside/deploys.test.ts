@@ -301,7 +301,11 @@ test.each(EVERYWHERE)('for whoever begins, a name that is not defined is a mista
   expect(await runs.get(id)).toMatchObject({ status: 'failed', error: { code: 'unknown-tool' } });
 });
 
-test('a sub-agent that became a tool does not run as one, also where nothing inside was on record', async () => {
+test.each([
+  ['a tool', {}],
+  ['one that may run again', { idempotent: true }],
+  ['one that looks up what became of it', { verify: () => ({ output: 'found' }) }],
+])('a sub-agent that became %s does not run as one, also where nothing inside was on record', async (_what, config) => {
   let dies = true;
   const { open, takeOver, store, effects } = world((now) => {
     const kept = memoryStore({ now });
@@ -314,7 +318,7 @@ test('a sub-agent that became a tool does not run as one, also where nothing ins
     (is: 'agent' | 'tool'): Define =>
     (ai) => {
       const agent = () => ai.defineAgent({ name: 'helper', description: '', model: script([]) });
-      const helper = is === 'agent' ? agent() : tool(ai, 'helper', () => effects.push('ran'));
+      const helper = is === 'agent' ? agent() : tool(ai, 'helper', () => effects.push('ran'), config);
       return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
     };
   const { id } = await open(version('agent')).root.start('Go');

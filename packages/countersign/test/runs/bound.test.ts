@@ -332,6 +332,19 @@ test('what is no JSON is bound by what it is written as', async () => {
   expect(paid).toEqual([{ on: new Date(5) }]);
 });
 
+test.each([true, false])('what cannot be written as JSON is made anew of the input (gate: %s)', async (asks) => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const { runs, clerk, ...rest } = deploy(z.object({ to: z.string().transform((to) => BigInt(to.length)) }), {
+    inputJsonSchema: { type: 'object' },
+    needsApproval: () => asks,
+  });
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.settled();
+  if (asks) await runs.decide((await cardOf({ runs, ...rest })).id, 'approve');
+  await runs.settled();
+  expect(paid).toEqual([{ to: 3n }]);
+});
+
 test('a schema that does not take any more what was approved asks, and shows what would run now', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), { labels: ['money'], risk: 'high' });
@@ -523,6 +536,17 @@ describe('an edit', () => {
     await next.runs.decide(card.id, 'approve', { digest: card.digest });
     await next.runs.settled();
     expect(paid).toEqual([{ to: 'bob', amount: 1_000 }]);
+  });
+
+  test('of which the schema makes what was there before runs as that', async () => {
+    const { deploy, paid } = versions({ to: 'ann', amount: 10 });
+    const { runs, clerk, ...rest } = deploy(withDefault(10));
+    await clerk.start('Pay.', { runId: 'run' });
+    await runs.settled();
+    await runs.decide((await cardOf({ runs, ...rest })).id, { type: 'approve', edit: { to: 'ann' } });
+    await runs.settled();
+    expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
+    expect((await runs.get('run')).status).toBe('done');
   });
 
   test('is read anew by a schema that does not take what it makes', async () => {
