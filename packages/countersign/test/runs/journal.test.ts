@@ -61,6 +61,17 @@ describe('an append whose answer is lost', () => {
   });
 });
 
+test('a store that stays away is waited for half a minute, and no longer', async () => {
+  const { open, started, time, types } = await approved();
+  const stays = () => Promise.reject<never>(away());
+  const { journal, run } = await open('take', { append: stays, read: stays });
+  const begunAt = time.now;
+  run.record(started);
+  await expect(journal.recorded()).rejects.toMatchObject({ code: 'store-failed' });
+  expect(time.now - begunAt).toBeGreaterThanOrEqual(30_000);
+  expect(await types()).not.toContain('call-started');
+});
+
 test.each(['hold', 'enter'] as const)(
   'after the claim was given up (%s) what still comes does not take it again',
   async (claim) => {
@@ -114,6 +125,18 @@ describe('after somebody has ended the run', () => {
     expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
   });
 
+  test('who renews the claim hears of it, and what runs here is told to stop', async () => {
+    const { runs, open, started } = await approved();
+    const { journal, run } = await open('hold');
+    run.record(started);
+    await journal.recorded();
+    await runs.cancel('run');
+    expect(journal.lost.aborted).toBe(false);
+    await journal.renew();
+    expect(journal.lost.aborted).toBe(true);
+    expect(run.state.ended).toBeDefined();
+  });
+
   test('what waits to be written and was not begun is dropped', async () => {
     const { runs, open, started, types } = await approved();
     const { journal, run } = await open('hold');
@@ -138,6 +161,17 @@ test('what is on record does not let anything begin after the claim has lapsed m
   run.record(started);
   await expect(journal.flushed()).rejects.toMatchObject({ code: 'claim-lost' });
   expect((await types()).at(-1)).toBe('call-started');
+});
+
+test('each write keeps the claim for as long again', async () => {
+  const { open, started, step, time } = await approved();
+  const { journal, run } = await open('hold');
+  for (const fact of [started, step('one'), step('two')]) {
+    time.now += (2 / 3) * LEASE_MS;
+    run.record(fact);
+    await journal.flushed();
+  }
+  expect(journal.isHeld()).toBe(true);
 });
 
 describe('somebody answers when nothing is left to do here', () => {
