@@ -216,7 +216,7 @@ describe('somebody answers when nothing is left to do here', () => {
 
   test('just before the claim is given up, where that leaves nothing to do: it is not taken again', async () => {
     const { runs, open, started, settled } = await approved();
-    const release = async () => runs.cancel('run');
+    const release = async (): Promise<void> => void (await runs.cancel('run'));
     const { journal, run } = await open('hold', { release });
     run.record(started);
     run.record(settled);

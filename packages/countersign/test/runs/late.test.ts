@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
 import { fold, type State } from '../../src/core/state.ts';
-import { isAwaited, type LateResult, timesToldLate, underWay } from '../../src/runs/late.ts';
+import { isAwaited, isForgotten, type LateResult, timesToldLate, underWay } from '../../src/runs/late.ts';
 import { trustedState } from '../../src/runs/view.ts';
 import { approved, loaded } from './approved.ts';
 
@@ -25,6 +25,17 @@ test('a result is awaited only from who has started the body, and not from an ag
   expect(isAwaited(result, before, before)).toBe(false);
   const agent = fold(before, event({ type: 'call-started', callId, inside: true }));
   expect(isAwaited(result, agent, agent)).toBe(false);
+});
+
+test('a start is forgotten also where an earlier one, of the same moment, is on record', async () => {
+  const { kept, callId, started } = await approved();
+  const start = { ...started, at: 5 };
+  const once = fold(trustedState(await loaded(kept)), start);
+  const twice = fold(once, start);
+  expect(isForgotten([callId], once, [start])).toBe(false);
+  expect(isForgotten([callId], twice, [start, start])).toBe(false);
+  expect(isForgotten([callId], twice, [start])).toBe(true);
+  expect(isForgotten([callId], once, [{ ...start, at: 4 }])).toBe(true);
 });
 
 /** The payment is in doubt, for the second time or the first, and a person decides on that. */
