@@ -6,6 +6,7 @@ import { CardBody, messagesOf, questionOf } from './card-body.tsx';
 import { DecisionSummary } from './decision-summary.tsx';
 import { QuestionForm } from './form/question-form.tsx';
 import { InputDiff } from './input-diff.tsx';
+import { LongText, Unshown, useUnshown } from './long-text.tsx';
 import type { UseInterrupts } from './use-interrupts.ts';
 import { VisibleText } from './visible-text.tsx';
 
@@ -41,33 +42,36 @@ export function ApprovalCard({
   const words = useWords();
   const id = useId();
   const Heading = `h${headingLevel}` as const;
+  const { unshown, note } = useUnshown();
   return (
-    <article
-      {...named('card', className)}
-      aria-labelledby={`${id}-heading`}
-      data-kind={interrupt.kind}
-      data-status={interrupt.status}
-      data-tool={interrupt.tool}
-      {...(interrupt.risk !== null && { 'data-risk': interrupt.risk })}
-    >
-      <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
-        {headingOf(interrupt, words)}: <VisibleText text={interrupt.tool} />
-      </Heading>
-      {messagesOf(interrupt).map((message) => (
-        <p key={message} {...named('message')}>
-          <VisibleText text={message} />
-        </p>
-      ))}
-      <CardBody interrupt={interrupt} renderInput={renderInput} />
-      {children}
-      {interrupt.status === 'decided' ? (
-        <DecisionSummary interrupt={interrupt} />
-      ) : interrupt.mayDecide ? (
-        <Decide interrupt={interrupt} actions={actions} />
-      ) : (
-        <p {...named('may-not-decide')}>{words.mayNotDecide}</p>
-      )}
-    </article>
+    <Unshown value={note}>
+      <article
+        {...named('card', className)}
+        aria-labelledby={`${id}-heading`}
+        data-kind={interrupt.kind}
+        data-status={interrupt.status}
+        data-tool={interrupt.tool}
+        {...(interrupt.risk !== null && { 'data-risk': interrupt.risk })}
+      >
+        <Heading {...named('heading')} id={`${id}-heading`} tabIndex={-1}>
+          {headingOf(interrupt, words)}: <VisibleText text={interrupt.tool} />
+        </Heading>
+        {messagesOf(interrupt).map((message) => (
+          <p key={message} {...named('message')}>
+            <LongText text={message} />
+          </p>
+        ))}
+        <CardBody interrupt={interrupt} renderInput={renderInput} />
+        {children}
+        {interrupt.status === 'decided' ? (
+          <DecisionSummary interrupt={interrupt} />
+        ) : interrupt.mayDecide ? (
+          <Decide interrupt={interrupt} actions={actions} unshown={unshown} />
+        ) : (
+          <p {...named('may-not-decide')}>{words.mayNotDecide}</p>
+        )}
+      </article>
+    </Unshown>
   );
 }
 
@@ -85,7 +89,12 @@ function headingOf({ kind }: AnyCard, words: Words): string {
   }
 }
 
-function Decide({ interrupt, actions }: Pick<ApprovalCardProps, 'interrupt' | 'actions'>) {
+type DecideProps = Pick<ApprovalCardProps, 'interrupt' | 'actions'> & {
+  /** How many characters of the card are not shown yet. */
+  readonly unshown: number;
+};
+
+function Decide({ interrupt, actions, unshown }: DecideProps) {
   const named = useNamed();
   const words = useWords();
   const [mode, setMode] = useState<Mode>(
@@ -98,6 +107,7 @@ function Decide({ interrupt, actions }: Pick<ApprovalCardProps, 'interrupt' | 'a
   const place = useFocusMoved(mode);
   return (
     <div {...named('decide')} ref={place} data-mode={mode} aria-busy={busy}>
+      {unshown > 0 && <p {...named('not-all-shown')}>{words.notAllShown(unshown)}</p>}
       {mode === 'edit' && <EditForm {...{ interrupt, actions, busy, problems }} onBack={() => setMode('decide')} />}
       {mode === 'respond' && (
         <AnswerForm
@@ -121,6 +131,7 @@ function Decide({ interrupt, actions }: Pick<ApprovalCardProps, 'interrupt' | 'a
       {failure && (
         <p {...named('failure')} role="alert">
           {words.notSent} <VisibleText text={failure.message.slice(0, 300)} />
+          {mode === 'edit' && ` ${words.orUnchanged}`}
         </p>
       )}
       <output {...named('sending')}>{busy ? words.sending : ''}</output>

@@ -2,6 +2,7 @@
 import type { InterruptCard } from 'countersign/ui';
 import { useNamed, useWords } from './appearance.tsx';
 import { InputDiff } from './input-diff.tsx';
+import { LongText } from './long-text.tsx';
 import { ValueView } from './value-view.tsx';
 import { VisibleText } from './visible-text.tsx';
 
@@ -30,7 +31,7 @@ export function DecisionSummary({ interrupt }: { readonly interrupt: InterruptCa
       </p>
       {decision.reason !== undefined && (
         <p>
-          {words.givenReason}: <VisibleText text={decision.reason} />
+          {words.givenReason}: <LongText text={decision.reason} />
         </p>
       )}
       {decision.note !== null && (

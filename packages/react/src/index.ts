@@ -10,6 +10,7 @@ export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
 export { InputDiff, type InputDiffProps } from './input-diff.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './interrupt.ts';
 export { Interrupts, type InterruptsProps } from './interrupts.tsx';
+export { LongText, type LongTextProps } from './long-text.tsx';
 export {
   type InterruptActions,
   type UseInterrupts,

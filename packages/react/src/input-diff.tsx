@@ -1,9 +1,9 @@
 // What an edit changes, field by field, in words as well as in marks.
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
 import { type Difference, differencesOf, pathText } from './difference.ts';
+import { LongText, Rest, Shared } from './long-text.tsx';
 import { ValueView } from './value-view.tsx';
-import { VisibleText } from './visible-text.tsx';
 
 export type InputDiffProps = { readonly before: unknown; readonly after: unknown; readonly className?: string };
 
@@ -12,20 +12,42 @@ export function InputDiff({ before, after, className }: InputDiffProps) {
   const named = useNamed();
   const words = useWords();
   const differences = useMemo(() => differencesOf(before, after), [before, after]);
+  const [limit, setLimit] = useState(AT_ONCE);
+  const left = differences.slice(limit);
   if (differences.length === 0) return <p {...named('diff', className)}>{words.noChanges}</p>;
   return (
     <ul {...named('diff', className)} aria-label={words.changes}>
-      {differences.map((difference) => (
+      {differences.slice(0, limit).map((difference) => (
         <li key={JSON.stringify(difference.path)} {...named('difference')} data-difference={difference.is}>
           <span {...named('difference-path')}>
-            <VisibleText text={difference.path.length > 0 ? pathText(difference.path) : words.wholeValue} />
+            <LongText text={difference.path.length > 0 ? pathText(difference.path) : words.wholeValue} />
           </span>{' '}
-          <Change difference={difference} />
+          <Shared among={Math.min(differences.length, AT_ONCE)}>
+            <Change difference={difference} />
+          </Shared>
         </li>
       ))}
+      {left.length > 0 && (
+        <li {...named('difference')}>
+          <Rest
+            left={lengthOf(left)}
+            says={words.changesNotShown(left.length)}
+            onMore={() => setLimit(limit + AT_ONCE)}
+          />
+        </li>
+      )}
     </ul>
   );
 }
+
+/** How many differences are shown at first, and how many more each time. */
+const AT_ONCE = 100;
+
+const lengthOf = (differences: readonly Difference[]): number =>
+  differences.reduce(
+    (sum, difference) => sum + JSON.stringify({ ...difference, path: undefined, is: undefined }).length,
+    0,
+  );
 
 function Change({ difference }: { readonly difference: Difference }) {
   const named = useNamed();

@@ -1,6 +1,7 @@
 // A JSON value in readable form: a list of names and values if it is flat, JSON text if it is deep.
 import { useNamed, useWords } from './appearance.tsx';
 import { JsonText } from './json-text.tsx';
+import { LongText, Shared } from './long-text.tsx';
 import { VisibleText } from './visible-text.tsx';
 
 export type ValueViewProps = {
@@ -11,8 +12,10 @@ export type ValueViewProps = {
 };
 
 const LISTED_AT_MOST = 50;
+/** A longer name is no name, and is shown part by part with the rest. */
+const NAME_AT_MOST = 1_000;
 
-/** Shows everything: what a person decides on is never cut short. */
+/** Shows everything, what is very long part by part: what a person decides on is never cut short. */
 export function ValueView({ value, asJson = false, className }: ValueViewProps) {
   const named = useNamed();
   const words = useWords();
@@ -33,7 +36,9 @@ export function ValueView({ value, asJson = false, className }: ValueViewProps) 
             <VisibleText text={name} isName />
           </dt>
           <dd {...named('entry-value')}>
-            <ScalarView value={entry} />
+            <Shared among={entries.length}>
+              <ScalarView value={entry} />
+            </Shared>
           </dd>
         </div>
       ))}
@@ -50,7 +55,7 @@ function ScalarView({ value, className }: { readonly value: unknown; readonly cl
   const text = typeof value === 'string' && !ambiguous ? value : (JSON.stringify(value) ?? '');
   return (
     <span {...named('value', className)} data-type={value === null ? 'null' : typeof value}>
-      <VisibleText text={text} />
+      <LongText text={text} />
     </span>
   );
 }
@@ -72,6 +77,8 @@ function isScalar(value: unknown): value is string | number | boolean | null | u
 
 function isFlat(value: unknown): value is { readonly [key: string]: unknown } {
   if (isScalar(value) || Array.isArray(value)) return false;
-  const entries = Object.values(value as object);
-  return entries.length <= LISTED_AT_MOST && entries.every(isScalar);
+  const entries = Object.entries(value as object);
+  return (
+    entries.length <= LISTED_AT_MOST && entries.every(([name, entry]) => name.length <= NAME_AT_MOST && isScalar(entry))
+  );
 }

@@ -16,7 +16,7 @@ const EAST_ASIAN = String.raw`[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}]
 // with them; selectors of the form of an ideograph; the wide space of East Asian text; and signs of Arabic, Syriac and
 // Kaithi that count as format characters and yet are drawn.
 const ORDINARY = [
-  String.raw`\p{RGI_Emoji}`,
+  String.raw`(?=\p{Emoji})\p{RGI_Emoji}`,
   String.raw`\p{Extended_Pictographic}[\uFE0E\uFE0F]`,
   String.raw`[0-9#*]\uFE0F?\u20E3`,
   String.raw`(?<=${JOINED})[\u200C\u200D](?=${JOINED})`,
@@ -35,13 +35,31 @@ const HIDDEN = [
 // So many at once: a pattern that repeats without end overflows on millions.
 const PIECES = new RegExp(`(?<ordinary>${ORDINARY})|(?<hidden>(?:(?!${ORDINARY})(?:${HIDDEN})){1,1000})`, 'gv');
 
+const MAYBE_HIDDEN = new RegExp(HIDDEN, 'gv');
+
+/** What begins before the first character that may be hidden: a base and its skin tone, or a digit. */
+const LONGEST_BASE = 4;
+
+/** Looks closely only where something may be hidden: of most text there is nothing to look at, and it may be very long. */
+function* hiddenIn(text: string): Generator<{ readonly piece: string; readonly index: number }> {
+  for (let done = 0; ; ) {
+    MAYBE_HIDDEN.lastIndex = done;
+    const at = MAYBE_HIDDEN.exec(text)?.index;
+    if (at === undefined) return;
+    PIECES.lastIndex = Math.max(done, at - LONGEST_BASE);
+    const match = PIECES.exec(text);
+    if (!match) return;
+    if (match.groups?.hidden !== undefined) yield { piece: match[0], index: match.index };
+    done = match.index + match[0].length;
+  }
+}
+
 /** Cuts a text into what can be seen and what cannot. */
 export function stretchesOf(text: string): readonly Stretch[] {
   const stretches: Stretch[] = [];
   let from = 0;
   let hidden: string[] | undefined;
-  for (const { 0: piece, index, groups } of text.matchAll(PIECES)) {
-    if (groups?.hidden === undefined) continue;
+  for (const { piece, index } of hiddenIn(text)) {
     if (index > from) stretches.push({ is: 'text', text: text.slice(from, index) });
     if (hidden === undefined || index > from) {
       hidden = [];
@@ -54,9 +72,18 @@ export function stretchesOf(text: string): readonly Stretch[] {
   return stretches;
 }
 
+const STRETCHES_AT_MOST = 200;
+
+/** A browser's time for one block grows with the square of the hidden stretches in it: of very many, so many to a block. */
+export function blocksOf(stretches: readonly Stretch[]): readonly (readonly Stretch[])[] {
+  return Array.from({ length: Math.max(Math.ceil(stretches.length / STRETCHES_AT_MOST), 1) }, (_, index) =>
+    stretches.slice(index * STRETCHES_AT_MOST, (index + 1) * STRETCHES_AT_MOST),
+  );
+}
+
 /** Whether a text holds characters that a person would not see. */
 export function hasHidden(text: string): boolean {
-  return stretchesOf(text).some(({ is }) => is === 'hidden');
+  return !hiddenIn(text).next().done;
 }
 
 /** How hidden characters are shown, all of them: `⟦U+202E⟧`, `⟦U+200B ×300⟧`. */

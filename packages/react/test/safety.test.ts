@@ -156,16 +156,83 @@ test('text in any script, emoji included, stays as it is', async () => {
   expect(await root().textContent()).toBe(text);
 });
 
-test('a very long text and ten thousand entries are shown whole', async () => {
-  const long = 'x'.repeat(1_000_000);
-  await show(page, { is: 'value', value: [long, '"é'.repeat(1_000_000)] });
-  expect((await root().textContent())?.length).toBeGreaterThan(4_000_000);
-  await show(page, { is: 'value', value: { long } });
-  expect((await root().textContent())?.length).toBe(1_000_004);
-  const items = Array.from({ length: 10_000 }, (_, index) => ({ index, name: `<b>${index}</b>` }));
-  await show(page, chat([card({ input: { items } })]));
-  expect(await root().locator('pre').textContent()).toContain('<b>9999</b>');
+/** Presses every button that shows more, until there is none. Tells how often. */
+const showAll = (): Promise<number> =>
+  page.evaluate(async () => {
+    for (let times = 0; ; times += 1) {
+      const more = document.querySelector<HTMLElement>('[data-countersign="show-more"]');
+      if (!more) return times;
+      more.click();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  });
+
+test.for<[string, InterruptCard['input']]>([
+  ['plain text', { text: 'word '.repeat(60_000) }],
+  ['a text that is written from the right', { text: 'שלום '.repeat(40_000) }],
+  ['a text with hidden characters', { text: 'a\u200B'.repeat(40_000) }],
+  ['emoji that are joined to nothing', { text: '👩\u200D'.repeat(20_000) }],
+  ['thousands of texts from the right', { list: Array.from({ length: 9_000 }, (_, index) => ({ index, t: 'שלום' })) }],
+  ['thousands of names', Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`é${index}`, index]))],
+  ['a very long name', { ['a\u200B'.repeat(40_000)]: 1 }],
+])('of %s a card shows the first part, says what is left, and shows it', async ([, input]) => {
+  await show(page, chat([card({ input })]));
+  const warning = page.locator('[data-countersign="not-all-shown"]');
+  const rest = page.locator('[data-countersign="rest"]');
+  const left = (await rest.textContent())?.match(/^([\d,]+) more characters are not shown yet\./)?.[1];
+  expect(await warning.textContent()).toBe(`You do not see everything yet: ${left} characters are behind “Show more”.`);
+  // It stands before the buttons, and what is shown at first is little.
+  const approve = page.getByRole('button', { name: 'Approve' });
+  expect(
+    await warning.evaluate(
+      (warning, button) => warning.compareDocumentPosition(button as Node),
+      await approve.elementHandle(),
+    ),
+  ).toBe(4);
+  expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(25_000);
+  // One block with very many texts in it would take a browser the square of their number.
+  expect(await mostBeside()).toBeLessThan(500);
+
+  expect(await showAll()).toBeGreaterThan(0);
+  expect(await mostBeside()).toBeLessThan(500);
+  expect(await warning.count()).toBe(0);
+  expect(await root().locator('[data-countersign="input"]').textContent()).toContain(shownWhole(input));
+});
+
+/** How many elements stand in one block at most. */
+const mostBeside = (): Promise<number> =>
+  page.evaluate(() =>
+    Math.max(
+      ...[...document.querySelectorAll('#root *')].map(
+        ({ children }) => [...children].filter((child) => getComputedStyle(child).display === 'inline').length,
+      ),
+    ),
+  );
+
+const shownWhole = (input: unknown): string => {
+  const { text } = input as { readonly text?: string };
+  return (text === undefined ? JSON.stringify(input, null, 2) : text)
+    .trimEnd()
+    .replaceAll('\u200B', '⟦U+200B⟧')
+    .replaceAll('\u200D', '⟦U+200D⟧');
+};
+
+test('of thousands of changes the first are listed, with how many are left', async () => {
+  const before = Array.from({ length: 350 }, (_, index) => index);
+  await show(page, { is: 'diff', before, after: before.map((number) => -number - 1) });
+  expect(await root().getByRole('listitem').count()).toBe(101);
+  expect(await root().getByRole('listitem').last().textContent()).toContain('250 more changes are not shown yet.');
+  expect(await showAll()).toBe(3);
+  expect(await root().getByRole('listitem').count()).toBe(350);
+});
+
+test('a million characters are there to be edited', async () => {
+  const text = 'x'.repeat(1_000_000);
+  await show(page, chat([card({ input: { text }, inputSchema: {} })]));
   await page.getByRole('button', { name: 'Edit' }).click();
+  expect(await page.getByRole('textbox', { name: 'Input (As JSON)' }).inputValue()).toBe(
+    JSON.stringify({ text }, null, 2),
+  );
   await page.getByRole('button', { name: 'Approve with these changes' }).waitFor();
 });
 

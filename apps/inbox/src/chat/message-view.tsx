@@ -1,5 +1,5 @@
 // One message of a chat: what was said, and what became of each call.
-import { DecisionSummary, VisibleText } from '@countersign/react';
+import { DecisionSummary, LongText, VisibleText } from '@countersign/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import type { ReactNode } from 'react';
 import type { Card } from '../api/wire.ts';
@@ -18,7 +18,7 @@ function Said({ message }: { readonly message: UIMessage }) {
   return (
     <div className="ml-auto max-w-[85%] rounded-2xl rounded-br-md bg-accent-soft px-4 py-2.5 whitespace-pre-wrap wrap-anywhere">
       <span className="sr-only">You said: </span>
-      <VisibleText text={text} />
+      <LongText text={text} />
     </div>
   );
 }
@@ -36,7 +36,7 @@ function Answer({ message, isLast }: MessageProps) {
         if (part.type === 'text')
           return (
             <p key={key} className="leading-6 whitespace-pre-wrap wrap-anywhere">
-              <VisibleText text={part.text} />
+              <LongText text={part.text} />
             </p>
           );
         if (!isToolUIPart(part)) return null;
@@ -84,7 +84,7 @@ function Result({ part }: { readonly part: Outcome }) {
   if (part.errorText !== undefined)
     return (
       <p className="text-danger wrap-anywhere">
-        <VisibleText text={part.errorText} />
+        <LongText text={part.errorText} />
       </p>
     );
   if (part.output === undefined) return null;

@@ -1,5 +1,5 @@
 // A conversation as text: who said what, what was called, and what came of it. Nothing in it is markup or a link.
-import { VisibleText } from '@countersign/react';
+import { LongText, VisibleText } from '@countersign/react';
 import { Bot, Settings2, UserRound, Wrench } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Message, Part } from '../api/wire.ts';
@@ -105,7 +105,7 @@ function Inside({ part }: { readonly part: Part }) {
 function Text({ text }: { readonly text: string }) {
   return (
     <p className="leading-6 whitespace-pre-wrap wrap-anywhere">
-      <VisibleText text={text} />
+      <LongText text={text} />
     </p>
   );
 }

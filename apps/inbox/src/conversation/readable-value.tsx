@@ -4,13 +4,21 @@ import { ValueView, VisibleText } from '@countersign/react';
 /** Deeper than this, and where there is very much, JSON is easier to read. */
 const DEPTH_AT_MOST = 5;
 const ENTRIES_AT_MOST = 200;
+const NAME_AT_MOST = 1_000;
+
+/** Several texts that are together as long as this would take a browser long; JSON is shown part by part. */
+const LENGTH_AT_MOST = 100_000;
+/** So few of the first level are told apart, however much there is in each. */
+const FEW = 10;
 
 type ReadableValueProps = { readonly value: unknown; readonly depth?: number };
 
 export function ReadableValue({ value, depth = 0 }: ReadableValueProps) {
   if (typeof value !== 'object' || value === null || depth > DEPTH_AT_MOST) return <ValueView value={value} />;
   const entries = Object.entries(value);
-  if (entries.length === 0 || entries.length > ENTRIES_AT_MOST) return <ValueView value={value} />;
+  const isFew = depth === 0 && entries.length <= FEW && entries.every(([name]) => name.length <= NAME_AT_MOST);
+  if (entries.length === 0 || !(isFew || isSmall(value)))
+    return <ValueView value={value} asJson={entries.length > 0} />;
   if (Array.isArray(value))
     return (
       <ol className="flex flex-col gap-1.5">
@@ -45,3 +53,24 @@ export function ReadableValue({ value, depth = 0 }: ReadableValueProps) {
 
 const isNested = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+
+/** Counts no further than it must. */
+function isSmall(value: unknown): boolean {
+  const open = [value];
+  let [entries, length, longest] = [0, 0, 0];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === 'string') {
+      length += next.length;
+      longest = Math.max(longest, next.length);
+    }
+    if (typeof next !== 'object' || next === null) continue;
+    for (const name in next) {
+      entries += 1;
+      if (entries > ENTRIES_AT_MOST || name.length > NAME_AT_MOST) return false;
+      open.push(next[name as keyof typeof next]);
+    }
+  }
+  // One long text among short ones is a text to be read.
+  return length - longest <= LENGTH_AT_MOST;
+}

@@ -41,9 +41,9 @@ function numberAt(json: string, at: number): string {
   return number.exec(json)?.[0] ?? '';
 }
 
-/** Of the string that opens here, after its quote. By steps: a pattern that repeats overflows on many escapes. */
+/** Of the string that opens here, after its quote, or of the text. By steps: a pattern that repeats overflows on many escapes. */
 export function endOfString(json: string, open: number): number {
   let at = open + 1;
-  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at + 1;
+  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
+  return Math.min(at + 1, json.length);
 }

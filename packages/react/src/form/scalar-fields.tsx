@@ -1,6 +1,7 @@
 // Fields for one value: text, numbers, dates, yes or no, one of several, JSON text.
 import type { ChangeEvent } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
+import { LongText } from '../long-text.tsx';
 import { hasHidden } from '../visible.ts';
 import { VisibleText } from '../visible-text.tsx';
 import { textProblem } from './check.ts';
@@ -42,7 +43,7 @@ export function TextField(placed: Placed<Typed>) {
       )}
       {hasHidden(text) && (
         <p {...named('holds-hidden')}>
-          {words.holdsHidden} <VisibleText text={text} />
+          {words.holdsHidden} <LongText text={text} />
         </p>
       )}
       <Problems {...placed} />
@@ -131,7 +132,7 @@ export function JsonField(placed: Placed) {
       />
       {hasHidden(text) && (
         <p {...named('holds-hidden')}>
-          {words.holdsHidden} <VisibleText text={text} />
+          {words.holdsHidden} <LongText text={text} />
         </p>
       )}
       <Problems {...placed} />
