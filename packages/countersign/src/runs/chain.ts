@@ -36,12 +36,19 @@ export function eventsText(events: readonly StoredEvent[]): string {
 /** Only the last: a weak map would keep every text alive until the next full collection. */
 let newest: { readonly events: readonly StoredEvent[]; readonly text: string } | undefined;
 
+/** Stands for events that cannot be read. No release knows it and no chain fits it, so nothing is done on such a run. */
+export const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
+
 /** What keeps the record of a run from being believed; undefined if nothing does. */
 export function brokenChain({ run, events }: LoadedRun): string | undefined {
+  if (events === UNREADABLE) return CANNOT_BE_READ;
   if (events.length !== run.version) return `The run has ${events.length} events, and its record says ${run.version}.`;
   if (linkAll(chainStart(run), events) === run.hash || linkAll(OLD_START, events) === run.hash) return undefined;
   return 'An event, or whose run it is, was changed, removed or added after it was recorded.';
 }
+
+export const CANNOT_BE_READ =
+  'Its events or its outcome cannot be read, or the rows of its events do not follow upon each other.';
 
 /** Refuses to act on a past that was changed. */
 export function checkChain(loaded: LoadedRun): void {

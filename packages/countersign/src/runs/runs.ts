@@ -23,7 +23,7 @@ import {
 } from './asked.ts';
 import { cancelled } from './cancelling.ts';
 import { runIdOf } from './card.ts';
-import { brokenChain, chainStart, tamperedRun } from './chain.ts';
+import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './chain.ts';
 import { changesOf } from './changes.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
 import { type DecisionInput, saidNow } from './decision.ts';
@@ -257,6 +257,7 @@ export class Runs {
         if (signal?.aborted) return;
         if (!loaded) throw unknownRun(runId);
         const { version } = loaded.run;
+        if (loaded.events === UNREADABLE) throw tamperedRun(runId, CANNOT_BE_READ);
         if (seen < version && seen + loaded.events.length !== version)
           throw tamperedRun(runId, `Of its ${version} events, ${loaded.events.length} came after the first ${seen}.`);
         seen += loaded.events.length;

@@ -6,7 +6,7 @@ import { asOneRow, digestNow, IS_FREE, isListOfIds, isOf, mayTake, NOW, waitsIn 
 import { type Statement, statement } from './postgres-pool.ts';
 import type { Tables } from './postgres-schema.ts';
 import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from './reminders.ts';
-import { INTERRUPT_COLUMNS, IS_THERE, RUN_COLUMNS } from './rows.ts';
+import { BATCH, INTERRUPT_COLUMNS, IS_THERE, RUN_COLUMNS } from './rows.ts';
 
 type Name =
   | 'read'
@@ -27,19 +27,19 @@ export type PostgresSql = { readonly dialect: Dialect } & { readonly [name in Na
 
 export function postgresSql({ run, event, interrupt, label }: Tables): PostgresSql {
   const batches = (after: string): string => `(
-    SELECT string_agg(e.events, E'\\n')
-    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
+    SELECT string_agg(e.batch, E'\\n')
+    FROM (SELECT ${BATCH} AS batch FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
   ) AS batches`;
   return {
     read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1 AND r.${IS_THERE}`),
     readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
       FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
       WHERE ${asOneRow('g.after')} AND r.${IS_THERE}`),
-    readPart: statement(`SELECT ${RUN_FIELDS}, p.batches, p.until FROM ${run} r, LATERAL (
-        SELECT string_agg(e.events, E'\\n' ORDER BY e.version) AS batches, max(e.version) AS until
+    readPart: statement(`SELECT ${RUN_FIELDS}, (
+        SELECT string_agg(${BATCH}, E'\\n' ORDER BY version)
         FROM (SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > $2::int
           ORDER BY version LIMIT $3::int) e
-      ) p WHERE r.id = $1 AND r.${IS_THERE}`),
+      ) AS batches FROM ${run} r WHERE r.id = $1 AND r.${IS_THERE}`),
     claim: statement(`WITH r AS (
         UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
         WHERE r.id = $1 AND r.${IS_THERE} AND ${mayTake('$2')} RETURNING r.*

@@ -53,7 +53,6 @@ import {
   interruptOf,
   type LoadedRow,
   loadedOf,
-  type PartRow,
   pageOfInterrupts,
   pageOfRuns,
   partOf,
@@ -166,7 +165,7 @@ class PostgresStore implements Store {
     if (!canBeKept(runId)) return undefined;
     const after = Math.min(asked, MOST_EVENTS);
     if (limit !== undefined) {
-      const [part] = await this.#rows<PartRow>(this.#sql.readPart, [
+      const [part] = await this.#rows<LoadedRow>(this.#sql.readPart, [
         runId,
         after,
         Math.min(readLimit(limit), MOST_EVENTS),

@@ -2,7 +2,7 @@
 // JSON any more was changed by somebody else, or by a disk.
 import { ProviderError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
-import { recordDigest } from '../runs/record-digest.ts';
+import { UNREADABLE } from '../runs/chain.ts';
 import type {
   InterruptQuery,
   InterruptRecord,
@@ -31,11 +31,11 @@ export type RunRow = {
   readonly outcome: string;
 };
 
-/** `batches`: the JSON arrays of the events, one a line, oldest first; null if there are none. */
+/** `batches`: what `BATCH` gives of each append, one a line, oldest first; null if there are none. */
 export type LoadedRow = RunRow & { readonly batches: string | null };
 
-/** `until`: the version of the run at the end of the last of the batches; null if there are none. */
-export type PartRow = LoadedRow & { readonly until: number | null };
+/** Of a row of events: the version of the run after it, and the JSON array of the events. */
+export const BATCH = "version || ',' || events";
 
 export type InterruptRow = {
   readonly seq: number;
@@ -150,41 +150,56 @@ export function pageOfInterrupts(rows: readonly InterruptRow[], query: Interrupt
 
 /** The events after the first `after`; the oldest batch of the row may begin before it. */
 export function loadedOf(row: LoadedRow, after: number): LoadedRun {
-  const { run, events } = loaded(row);
-  return { run, events: after >= run.version ? [] : events().slice(after - run.version) };
-}
-
-/** What `recordDigest` makes of a row with all its batches. */
-export function digestOfRow({ batches, started_by, ...row }: LoadedRow): string {
-  return recordDigest(batches ?? '', { ...row, startedBy: started_by });
+  const { run, events } = loaded(row, after);
+  // Of a whole run it is told how many events there are, and how many there should be.
+  const until = after > 0 ? run.version : undefined;
+  return { run, events: after >= run.version ? [] : events(until) };
 }
 
 /** As many events after the first `after`. The row has that many batches at most, and none of them is empty. */
-export function partOf(row: PartRow, after: number, limit: number): LoadedRun {
-  const { run, events: read } = loaded(row);
-  const events = read();
-  const first = (row.until ?? 0) - events.length;
-  return { run, events: events.slice(Math.max(0, after - first)).slice(0, limit) };
+export function partOf(row: LoadedRow, after: number, limit: number): LoadedRun {
+  const { run, events } = loaded(row, after);
+  return { run, events: events().slice(0, limit) };
 }
 
 /** A run whose outcome cannot be read is not what was recorded: its events are not believed either. */
-function loaded(row: LoadedRow): { readonly run: RunRecord; readonly events: () => readonly StoredEvent[] } {
+function loaded(
+  row: LoadedRow,
+  after: number,
+): { readonly run: RunRecord; readonly events: (until?: number) => readonly StoredEvent[] } {
   const outcome = jsonIn(row.outcome);
   if (outcome === undefined) return { run: recordOf(row, null), events: () => UNREADABLE };
-  return { run: recordOf(row, outcome), events: () => eventsOf(row.batches) };
+  return { run: recordOf(row, outcome), events: (until) => eventsOf(row.batches, Math.max(0, after), until) };
 }
 
-/** Stands for events that cannot be read. No release knows it and no chain fits it, so nothing is done on such a run. */
-const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
+function eventsOf(text: string | null, after: number, until: number | undefined): readonly StoredEvent[] {
+  if (text === null) return [];
+  const read = batchesIn(text);
+  if (read === undefined || read.from < 0 || read.from > after) return UNREADABLE;
+  return until === undefined || read.until === until ? read.events.slice(after - read.from) : UNREADABLE;
+}
 
-function eventsOf(batches: string | null): readonly StoredEvent[] {
-  if (batches === null) return [];
+/** The events of some appends in a row, and the versions of the run before and after them. */
+type Batches = { readonly events: readonly StoredEvent[]; readonly from: number; readonly until: number };
+
+/** Undefined if they cannot be read, or do not follow upon each other. */
+function batchesIn(text: string): Batches | undefined {
   // A line end inside a JSON text is always escaped, so each of these stands between two batches.
-  const parsed = jsonIn(`[${batches.replaceAll('\n', ',')}]`);
-  const isRead = Array.isArray(parsed) && parsed.every((batch) => Array.isArray(batch) && batch.length > 0);
-  if (!isRead || parsed.length === 0) return UNREADABLE;
-  const events: readonly unknown[] = parsed.flat();
-  return events.every(isObject) ? (events as unknown as readonly StoredEvent[]) : UNREADABLE;
+  const parsed = jsonIn(`[${text.replaceAll('\n', ',')}]`);
+  if (!Array.isArray(parsed)) return undefined;
+  const batches: StoredEvent[][] = [];
+  let from: number | undefined;
+  let until = 0;
+  for (let index = 0; index < parsed.length; index += 2) {
+    const [version, batch] = [parsed[index], parsed[index + 1]];
+    if (typeof version !== 'number' || !Array.isArray(batch) || batch.length === 0 || !batch.every(isObject))
+      return undefined;
+    from ??= until = version - batch.length;
+    until += batch.length;
+    if (until !== version) return undefined;
+    batches.push(batch as unknown as StoredEvent[]);
+  }
+  return from === undefined ? undefined : { events: batches.flat(), from, until };
 }
 
 /** Throws if one of its texts or times cannot be read. */

@@ -12,10 +12,10 @@ import {
   runExists,
   staleVersion,
 } from './refusals.ts';
-import { DELETED, digestOfRow, type LoadedRow, labelsIn } from './rows.ts';
+import { DELETED, labelsIn } from './rows.ts';
 import { type Job, type Prepare, valuesOf } from './sqlite-connection.ts';
 import { inReach } from './sqlite-dialect.ts';
-import { runRow } from './sqlite-run.ts';
+import { digestOfRun } from './sqlite-run.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -77,8 +77,7 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     const held = token === null || until === null ? undefined : { token, until };
     if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);
     if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
-    if (append.unchanged !== undefined && !isUnchanged(append.unchanged, runRow(runId, 0, prepare)))
-      throw changedRecord(append);
+    if (append.unchanged !== undefined && digestOfRun(runId, prepare) !== append.unchanged) throw changedRecord(append);
   }
   const opened = new Set<string>();
   for (const { id } of append.opened) {
@@ -92,10 +91,6 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     settled.set(id, valuesOf<Waiting>(waiting));
   }
   return [...settled.values()];
-}
-
-function isUnchanged(digest: string, row: LoadedRow | undefined): boolean {
-  return row !== undefined && digestOfRow(row) === digest;
 }
 
 function claimAfter({ claim }: Append, before: Before | undefined, now: number): Claim {

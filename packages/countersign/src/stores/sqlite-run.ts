@@ -1,5 +1,6 @@
 // One run with its events, from SQLite.
-import { IS_THERE, type LoadedRow, loadedRow, RUN_COLUMNS } from './rows.ts';
+import { recordDigest } from '../runs/record-digest.ts';
+import { BATCH, IS_THERE, type LoadedRow, loadedRow, RUN_COLUMNS } from './rows.ts';
 import { type Prepare, valuesOf } from './sqlite-connection.ts';
 
 /** With the events after the first `after`; undefined if there is no such run. */
@@ -8,7 +9,20 @@ export function runRow(runId: string, after: number, prepare: Prepare): LoadedRo
   return row === undefined ? undefined : loadedRow(valuesOf(row));
 }
 
-const READ = `SELECT ${RUN_COLUMNS.join(', ')}, (
-    SELECT group_concat(events, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
+/** All that is on record of the run at this moment; undefined if there is no such run. */
+export function digestOfRun(runId: string, prepare: Prepare): string | undefined {
+  const row = prepare(READ_LISTS, 'arrays').get(0, runId);
+  if (row === undefined) return undefined;
+  const { batches, started_by, ...run } = loadedRow(valuesOf(row));
+  return recordDigest(batches ?? '', { ...run, startedBy: started_by });
+}
+
+const reading = (batch: string): string => `SELECT ${RUN_COLUMNS.join(', ')}, (
+    SELECT group_concat(${batch}, char(10) ORDER BY version) FROM countersign_event WHERE run_seq = r.seq AND version > ?
   ) AS batches
   FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
+
+const READ = reading(BATCH);
+
+/** As they are digested: without their versions. */
+const READ_LISTS = reading('events');

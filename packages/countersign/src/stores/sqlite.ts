@@ -24,12 +24,13 @@ import { readLimit, readPageRequest } from './page.ts';
 import { canBeKept, checkAppend } from './refusals.ts';
 import { remindersOf } from './reminders.ts';
 import {
+  BATCH,
   type InterruptRow,
   IS_THERE,
   interruptOf,
   isFree,
+  type LoadedRow,
   loadedOf,
-  type PartRow,
   pageOfInterrupts,
   pageOfRuns,
   partOf,
@@ -118,7 +119,7 @@ class SqliteStore implements Store {
       return row && loadedOf(row, after);
     }
     const part = await this.#connection.read(
-      (prepare) => prepare(READ_PART).get(after, limit, after, limit, runId) as PartRow | undefined,
+      (prepare) => prepare(READ_PART).get(after, limit, runId) as LoadedRow | undefined,
     );
     return part && partOf(part, after, limit);
   }
@@ -248,11 +249,11 @@ class SqliteStore implements Store {
   }
 }
 
-const PART = `FROM (SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ?
-    ORDER BY version LIMIT ?)`;
-
-const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')},
-    (SELECT group_concat(events, char(10) ORDER BY version) ${PART}) AS batches, (SELECT max(version) ${PART}) AS until
+const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')}, (
+    SELECT group_concat(${BATCH}, char(10) ORDER BY version) FROM (
+      SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ? ORDER BY version LIMIT ?
+    )
+  ) AS batches
   FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
 
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?

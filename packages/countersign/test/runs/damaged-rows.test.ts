@@ -325,14 +325,57 @@ describe.each(kinds)('on %s', (kind, open) => {
     },
   );
 
+  const ofBad = "run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')";
+  const rowOfBad = (which: string): string =>
+    `${ofBad} AND version = (SELECT ${which}(version) FROM countersign_event WHERE ${ofBad})`;
+
+  test.each([
+    ['the last row up', `version = version + 2 WHERE ${rowOfBad('max')}`],
+    ['the last row up by one', `version = version + 1 WHERE ${rowOfBad('max')}`],
+    ['the last row down', `version = version - 1 WHERE ${rowOfBad('max')}`],
+    ['the first row up', `version = version + 1 WHERE ${rowOfBad('min')}`],
+    ['the first row down', `version = 1 WHERE ${rowOfBad('min')}`],
+    ['a row in the middle', `version = version - 1 WHERE ${ofBad} AND version = 5`],
+    ['all rows together', `version = version + 100 WHERE ${ofBad}`],
+  ])('events whose versions were changed, %s, are not what was recorded', async (_what, set) => {
+    const given = await afterChange('SELECT 1');
+    const { runs, store, bad, good } = given;
+    await runs.decide(bad, 'approve');
+    const { version } = await runs.wait('bad', { until: 'end' });
+    const recorded = (await store.read('bad'))?.events ?? [];
+    await given.change(`UPDATE countersign_event SET ${set}`);
+    await expectNotBelieved(runs, bad);
+    expect((await runs.verify('bad')).problem).toMatch('do not follow upon each other');
+    // Whoever reads the end of it is given what was there, nothing, or what nobody takes for an event.
+    const unreadable = expect.objectContaining({ v: 0, type: 'unreadable' });
+    for (let after = 0; after < version; after += 1) {
+      const { events } = (await store.read('bad', { after })) ?? {};
+      expect([recorded.slice(after), [], [unreadable]]).toContainEqual(events);
+    }
+    const listening = (async () => {
+      for await (const event of runs.events('bad')) expect(event).toBeUndefined();
+    })();
+    await expect(listening).rejects.toMatchObject({ code: 'tampered-run' });
+    expect((await runs.list()).items).toHaveLength(2);
+    await runs.decide(good, 'approve');
+    expect(await runs.wait('good', { until: 'end' })).toMatchObject({ status: 'done' });
+    await given.end();
+  });
+
+  test('a question of a run whose last version was changed is not decided by who has to read it', async () => {
+    const given = await afterChange(`UPDATE countersign_event SET version = version + 2 WHERE ${rowOfBad('max')}`);
+    const another = countersign({ store: given.store });
+    another.defineAgent({ name: 'clerk', model: scriptedModel([]) });
+    await expect(another.runs.decide(given.bad, 'approve')).rejects.toMatchObject({ code: 'tampered-run' });
+    await given.end();
+  });
+
   test('one batch of events that cannot be read spoils the run, not the store', async () => {
     const given = await afterChange('SELECT 1');
     const { runs, store, bad } = given;
     await runs.decide(bad, 'approve');
     await runs.wait('bad', { until: 'end' });
-    const ofBad = "run_seq = (SELECT seq FROM countersign_run WHERE id = 'bad')";
-    await given.change(`UPDATE countersign_event SET events = '{'
-      WHERE ${ofBad} AND version = (SELECT min(version) FROM countersign_event WHERE ${ofBad})`);
+    await given.change(`UPDATE countersign_event SET events = '{' WHERE ${rowOfBad('min')}`);
     const { events = [] } = (await store.read('bad', { after: 0, limit: 1 })) ?? {};
     expect(events).toHaveLength(1);
     await expectNotBelieved(runs, bad);
