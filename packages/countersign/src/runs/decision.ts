@@ -38,7 +38,10 @@ export type Settlement = {
   readonly at: number;
 };
 
-/** What is on record about a question that nobody decided: the run was cancelled, or the user spoke instead. */
+/**
+ * What is on record about a question that nobody decided: the run was cancelled, the user spoke instead, or the call that was
+ * in doubt reported its result itself.
+ */
 export type Withdrawal = {
   readonly withdrawn: true;
   readonly decision?: undefined;

@@ -6,8 +6,8 @@ import type { Run } from '../loop/run.ts';
 import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
 
-/** What goes on record of a question that the user passed over, by saying something else. */
-export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>>;
+/** What goes on record of a question that was passed over: the user said something else, or its call reported its result. */
+export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>> & { readonly note?: string };
 
 /** Who hears how a question was settled. */
 export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };

@@ -3,7 +3,7 @@ import { ConflictError } from '../core/errors.ts';
 import { type Json, sameJson } from '../core/json.ts';
 import type { ToolRequestPart } from '../core/message.ts';
 import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
-import { type DecisionInput, decisionOf, type Settlement, saidFully } from './decision.ts';
+import { type DecisionInput, decisionOf, type Settlement, saidFully, type Withdrawal } from './decision.ts';
 import type { InterruptRecord, Store } from './store.ts';
 
 /** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
@@ -14,20 +14,25 @@ export function settledAs(
   { id: interruptId, runId, settlement, settledAt }: InterruptRecord,
   decision: DecisionInput,
 ): Decided {
-  const recorded = settlement as unknown as Settlement | null;
+  const recorded = settlement as unknown as Settlement | Withdrawal | null;
   const said = decisionOf(decision);
   if (recorded?.decision !== undefined && sameJson(saidFully(recorded.decision), said))
     return { interruptId, runId, ...recorded };
-  const who = recorded?.by ?? 'somebody';
-  const what = recorded?.decision ? JSON.stringify(recorded.decision) : 'withdrawn';
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // Whoever changes the store may write what is no time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
-  throw new ConflictError(
-    'already-decided',
-    { interruptId, runId, settlement },
-    `Interrupt ${interruptId} was decided by ${who}${when}: ${what}. Reload the run.`,
-  );
+  const what = recorded?.decision
+    ? `was decided by ${recorded.by ?? 'somebody'}${when}: ${JSON.stringify(recorded.decision)}.`
+    : withdrawnAs(recorded, when);
+  const message = `Interrupt ${interruptId} ${what} Reload the run.`;
+  throw new ConflictError('already-decided', { interruptId, runId, settlement }, message);
+}
+
+/** Nobody has decided it. */
+function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): string {
+  const by = recorded?.by ? ` by ${recorded.by}` : '';
+  const why = recorded?.note ? ` (${recorded.note})` : '';
+  return `was withdrawn${by}${when}${why}. Nothing is left to decide.`;
 }
 
 export function endedRun(runId: string): ConflictError {

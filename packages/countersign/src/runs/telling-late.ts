@@ -20,6 +20,7 @@ import {
 import type { RunRecord, Store } from './store.ts';
 import { isAway, isStale } from './store-errors.ts';
 import { trustedState } from './view.ts';
+import { withdrawing } from './withdrawing.ts';
 
 export type TellingLateOptions<Agent> = {
   readonly store: Store;
@@ -153,7 +154,7 @@ export class TellingLate<Agent> {
 
   /** `soon`: it is better to wait until those who go on have come to rest. */
   async #try(late: Late<Agent>, isLast: boolean): Promise<'told' | 'soon'> {
-    const { store, isStopping, open, goOn } = this.#options;
+    const { store, clock, isStopping, open, goOn } = this.#options;
     const { agent, runId, known, result } = late;
     const loaded = await store.read(runId);
     if (!loaded || isForgotten(pathOf(result), known, loaded.events)) {
@@ -170,7 +171,8 @@ export class TellingLate<Agent> {
     if (facts.length === 0) return 'told';
     // What changes nothing leaves the claim to who decides meanwhile: whoever does not get it believes the run is driven.
     const { run, journal } = open(loaded.run, state, agent, isNews ? {} : { claim: 'none' });
-    run.record(...facts);
+    const said = { by: null, at: clock(), note: 'the call reported its result itself' };
+    withdrawing(run, journal, said, () => run.record(...facts));
     late.before = times;
     await journal.recorded();
     if (journal.holds) await goOn(agent, run, journal);

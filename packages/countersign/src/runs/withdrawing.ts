@@ -1,9 +1,9 @@
-// Questions that stop to wait because the user said something else, with who said it.
+// Questions that stop to wait because the user said something else, or a call reported its result, with who or why.
 import type { Run } from '../loop/run.ts';
 import { pendingCards } from './card.ts';
 import type { Settling, Withdrawn } from './expiry.ts';
 
-/** Lets the user say it. What waits no more afterwards was withdrawn by it. */
+/** Lets it be said. What waits no more afterwards was withdrawn by it. */
 export function withdrawing(run: Run, settling: Settling, said: Omit<Withdrawn, 'withdrawn'>, say: () => void): void {
   const before = pendingCards(settling.runId, run.state);
   say();

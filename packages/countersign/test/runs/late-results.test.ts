@@ -311,6 +311,26 @@ test('a result settles the doubt also where its process has seen that it was rai
   ]);
 });
 
+test('who decides a doubt that a result has settled is told that, and not that somebody decided', async () => {
+  const returns = Promise.withResolvers<unknown>();
+  const { one, two, lapse, hasBegun } = processes({}, () => returns.promise);
+  await one.clerk.start('Pay.', { runId: 'run' });
+  await hasBegun();
+  lapse();
+  await two.runs.drive('run');
+  const [doubt = ''] = (await two.runs.wait('run')).pending;
+  returns.resolve('paid');
+  await one.runs.settled();
+  const decided = two.runs.decide(doubt, { type: 'respond', output: 'not paid' }, { by: 'eve' });
+  const message = expect.stringMatching(/was withdrawn at 20.*the call reported its result itself.*Nothing is left/);
+  await expect(decided).rejects.toMatchObject({ code: 'already-decided', message });
+  expect((await two.runs.interrupt(doubt)).settlement).toMatchObject({
+    withdrawn: true,
+    by: null,
+    note: 'the call reported its result itself',
+  });
+});
+
 test('a result is on record as late also where its process has seen that a person settled the doubt', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
