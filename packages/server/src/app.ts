@@ -102,7 +102,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   }
 
   const hono = new OpenAPIHono({ getPath: (request) => pathBelow(basePath, new URL(request.url).pathname) });
-  hono.onError((error) => problemResponse(error));
+  hono.onError((error, context: Context) => problemResponse(error, context.get('requestId')));
   const streams = new OpenStreams({
     measures,
     most: options.maxStreams ?? 2_000,

@@ -1,5 +1,5 @@
 import type { LogEntry } from '@countersign/server';
-import { countersign, memoryStore } from 'countersign';
+import { countersign, memoryStore, ProviderError } from 'countersign';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLog, redacted } from '../src/watching/log.ts';
 import { begin, defineTeller, obedientModel, startServer } from './server.ts';
@@ -84,6 +84,26 @@ test('what goes wrong here is in the log with its reason, in the chat and in str
   // Who follows notices that this was not the end, and nobody prints it beside the log.
   for (const reader of readers) await expect(readToEnd(reader)).rejects.toThrow('terminated');
   expect(printed).not.toHaveBeenCalled();
+});
+
+test('who decides on a store that will not take it is told what to do, and where the reason is', async () => {
+  const store = memoryStore();
+  const entries: LogEntry[] = [];
+  const server = await startServer({ store, worker: false, log: (entry) => entries.push(entry) });
+  const ask = await server.as('ann');
+  const [{ id }] = (await begin(ask, server.ai, 'ask when?')).interrupts;
+  const moved = new ProviderError('store-failed', {}, '/srv/runs.db was replaced.', { retryable: false });
+  const refusing = vi.spyOn(store, 'append').mockRejectedValue(moved);
+  const decision = { type: 'respond', output: 'now' };
+  const refused = await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision });
+  const told = entries.find(({ error }) => (error as Error | undefined)?.message === moved.message);
+  expect(refused).toMatchObject({ status: 500, body: { code: 'store-failed' } });
+  expect(refused.body.detail).toBe(
+    `The store of the server failed, and trying again does not help. What was sent is not known to be recorded: whoever runs the server has to look. The log of the server says why, under the request id ${told?.requestId}.`,
+  );
+  expect(told).toMatchObject({ event: 'request', route: '/api/v1/interrupts/:interruptId/decide' });
+  refusing.mockRestore();
+  expect(await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision })).toMatchObject({ status: 200 });
 });
 
 async function readToEnd(reader: ReadableStreamDefaultReader): Promise<void> {

@@ -17,7 +17,11 @@ test.each([
   const problem = problemOf(error);
   expect(problem.status).toBe(status);
   if (status >= 500) expect(problem.detail).not.toMatch(/file|answer|hunter2/);
-  if (status >= 500 && status !== 503) expect(problem.detail).toBe('Something went wrong on the server.');
+});
+
+test('what went wrong here is told without its reason, and of a store what to do', () => {
+  expect(problemOf(new Error('password hunter2')).detail).toBe('Something went wrong on the server.');
+  expect(problemOf(store(false)).detail).toMatch(/trying again does not help.*whoever runs the server has to look\.$/);
 });
 
 test('what is not available now says what is away, and what to do', () => {

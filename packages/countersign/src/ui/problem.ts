@@ -57,6 +57,8 @@ export function problemOf(error: unknown): HttpProblem {
 function detailOf(known: CountersignError | undefined, status: number): string {
   if (known && (status < 500 || (status === 503 && known instanceof UsageError))) return known.message;
   if (status === 503) return 'The store is away. Try again later: a decision that is sent twice is recorded once.';
+  if (known?.code === 'store-failed')
+    return 'The store of the server failed, and trying again does not help. What was sent is not known to be recorded: whoever runs the server has to look.';
   return 'Something went wrong on the server.';
 }
 

@@ -16,8 +16,11 @@ export function problemOf(error: unknown): ApiProblem {
   };
 }
 
-export function problemResponse(error: unknown): Response {
-  const problem = problemOf(error);
+/** `requestId`: under which the log says more. */
+export function problemResponse(error: unknown, requestId?: string): Response {
+  const plain = problemOf(error);
+  const isLogged = plain.status === 500 && requestId !== undefined;
+  const problem = isLogged ? { ...plain, detail: `${plain.detail} ${inLog(requestId)}` } : plain;
   return new Response(JSON.stringify(problem), {
     status: problem.status,
     headers: {
@@ -27,6 +30,8 @@ export function problemResponse(error: unknown): Response {
     },
   });
 }
+
+const inLog = (requestId: string): string => `The log of the server says why, under the request id ${requestId}.`;
 
 function problemList(error: UsageError): NonNullable<ApiProblem['problems']> {
   const own = error.details.problems;

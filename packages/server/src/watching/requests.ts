@@ -13,6 +13,7 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
   return async (context, next) => {
     const startedAt = performance.now();
     const requestId = requestIdOf(context.req.raw);
+    context.set('requestId', requestId);
     await next();
     const person: unknown = context.get('person');
     const route = routeOf(context);
