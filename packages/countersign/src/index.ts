@@ -107,6 +107,7 @@ export type {
   TakenReminder,
 } from './runs/store.ts';
 export type { StartedRun } from './runs/taking-up.ts';
+export type { Stopped, UnrecordedCall } from './runs/telling-late.ts';
 export type { RunInterrupt, RunView } from './runs/view.ts';
 export type { Worker, WorkerOptions } from './runs/worker.ts';
 export { memoryStore } from './stores/memory.ts';

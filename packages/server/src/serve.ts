@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
-import { type Countersign, UsageError, type Worker, type WorkerOptions } from 'countersign';
+import { type Countersign, type Stopped, UsageError, type Worker, type WorkerOptions } from 'countersign';
 import { type App, createApp } from './app.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
@@ -10,6 +10,7 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { keysOf, refuseUnknownKeys } from './known-keys.ts';
 import { APP_KEYS, type AppOptions } from './options.ts';
 import { prepareSearch } from './prepare-search.ts';
+import { unrecordedText } from './unrecorded.ts';
 import { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
 
 /** The options of `serve`. */
@@ -44,7 +45,7 @@ export type RunningServer = {
   /** Signs the developer in, once and within ten minutes; null unless `dev`. */
   readonly loginUrl: string | null;
   /** Takes nothing more, lets what runs come to its next rest, hands the rest over, and closes. */
-  close(): Promise<void>;
+  close(): Promise<Stopped>;
 };
 
 const SERVE_KEYS = keysOf<Omit<ServeOptions, keyof AppOptions>>({
@@ -134,11 +135,11 @@ async function begin(
   const loginUrl = loginPath === null ? null : `${url}${loginPath}`;
   app.log('info', 'listening', { url, port: bound, hostname });
 
-  let closing: Promise<void> | undefined;
+  let closing: Promise<Stopped> | undefined;
   const close = () => {
     ending.abort();
     closing ??= stop(ai, app, server, worker, options.graceMs ?? 10_000)
-      .then(() => tracing?.stop())
+      .finally(() => tracing?.stop())
       .finally(() => letGo());
     return closing;
   };
@@ -186,7 +187,7 @@ async function stop(
   server: Server,
   worker: Worker | undefined,
   graceMs: number,
-): Promise<void> {
+): Promise<Stopped> {
   app.log('info', 'stopping');
   app.retire();
   const closed = new Promise<void>((resolve) => {
@@ -195,21 +196,24 @@ async function stop(
   app.close();
   server.closeIdleConnections();
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-  await (worker ? worker.stop() : ai.runs.stop());
+  const first = await (worker ? worker.stop() : ai.runs.stop());
   await closed;
   clearTimeout(cut);
   // A request that came in last may have begun something.
-  await ai.runs.stop();
+  const last = await ai.runs.stop();
+  const unrecorded = [...first.unrecorded, ...last.unrecorded];
+  for (const call of unrecorded) app.log('error', 'unrecorded', { ...call, message: unrecordedText(call) });
   app.log('info', 'stopped');
   app.end();
+  return { unrecorded };
 }
 
-function onSignals(app: App, close: () => Promise<void>): () => void {
+function onSignals(app: App, close: () => Promise<Stopped>): () => void {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   const end = (signal: NodeJS.Signals) => {
     app.log('info', 'signal', { signal });
     close().then(
-      () => process.exit(0),
+      ({ unrecorded }) => process.exit(unrecorded.length > 0 ? 1 : 0),
       (error: unknown) => {
         app.log('error', 'stop', { error });
         process.exit(1);

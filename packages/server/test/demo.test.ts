@@ -91,7 +91,7 @@ test('the demo says that it is one', async () => {
   const ai = countersign({ model, providers, store: memoryStore() });
   demoAgents(ai);
   const server = await serve(ai, { port: 0, dev: true, inboxDir: false, model: { name, demo } });
-  onTestFinished(() => server.close());
+  onTestFinished(async () => void (await server.close()));
   const { createToken } = await import('@countersign/server');
   const { token } = await createToken(ai.runs.notes, { person: 'ann' });
   expect(await createClient(`http://127.0.0.1:${server.port}`, { token }).me()).toMatchObject({

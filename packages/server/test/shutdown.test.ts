@@ -42,7 +42,7 @@ test('a clean stop lets the tool that runs finish, and leaves the rest to whoeve
   // Nothing was lost, and nothing runs twice: the next server goes on from the record.
   const next = open();
   const second = await serve(next, { port: 0, inboxDir: false });
-  onTestFinished(() => second.close());
+  onTestFinished(async () => void (await second.close()));
   const view = await next.runs.wait('run-1', { until: 'end' });
   expect(view.status).toBe('done');
   expect(paid).toEqual(['once']);

@@ -23,7 +23,7 @@ import type { NewRun, Store } from './store.ts';
 import { isAway, isLost, isStale } from './store-errors.ts';
 import { StoreTime } from './store-time.ts';
 import { leave, type StartedRun, TakingUp } from './taking-up.ts';
-import { TellingLate } from './telling-late.ts';
+import { type Stopped, TellingLate } from './telling-late.ts';
 import { errorIn, trustedState } from './view.ts';
 
 /** What is needed of an agent to drive its runs. */
@@ -368,23 +368,23 @@ export class Drives {
   }
 
   /** Nothing is taken up any more, until somebody works again; what runs comes to its next rest and is handed over. */
-  async stop(): Promise<void> {
+  async stop(): Promise<Stopped> {
     this.#stopping = true;
-    await this.#comeToRest();
+    return this.#comeToRest();
   }
 
   /** The same for a while: whoever else works in this process goes on afterwards. */
-  async pause(): Promise<void> {
+  async pause(): Promise<Stopped> {
     this.#pauses += 1;
-    await this.#comeToRest().finally(() => {
+    return this.#comeToRest().finally(() => {
       this.#pauses -= 1;
     });
   }
 
-  async #comeToRest(): Promise<void> {
+  async #comeToRest(): Promise<Stopped> {
     this.#takingUp.leaveAll();
     const forget = this.#givingUp.after(this.#options.graceMs, this.#isStopping);
-    await this.settled().then(this.#late.ended).finally(forget);
+    return this.#late.ended(this.settled()).finally(forget);
   }
 
   /** Resolves when nothing is being driven, or taken up, in this process. */

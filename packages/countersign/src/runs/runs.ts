@@ -48,6 +48,7 @@ import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 import { type Stats, type StatsOptions, statsQuery } from './stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
+import type { Stopped } from './telling-late.ts';
 import { Turns } from './turns.ts';
 import { interruptView, type RunInterrupt, type RunView, viewOf } from './view.ts';
 import { ENDED, takeLeft, untilRests } from './waiting.ts';
@@ -226,7 +227,7 @@ export class Runs {
   }
 
   /** A clean stop: what runs comes to its next rest and is handed over to whoever works next. */
-  stop(): Promise<void> {
+  stop(): Promise<Stopped> {
     return this.#drives.stop();
   }
 

@@ -38,6 +38,15 @@ export type TellingLateOptions<Agent> = {
   readonly goOn: (agent: Agent, run: Run, journal: Journal) => Promise<unknown>;
 };
 
+/** A call that has ended, of which the process could only warn. `path`: the call, after those it is inside of. */
+export type UnrecordedCall = { readonly runId: string; readonly path: readonly string[] };
+
+/** What a stop has come to. */
+export type Stopped = {
+  /** Calls whose results could not be recorded until it was over: a person is asked about them, who should know. */
+  readonly unrecorded: readonly UnrecordedCall[];
+};
+
 /** `before`: how often the same was on record before a write of which nobody knows whether it was taken. */
 type Late<Agent> = {
   readonly agent: Agent;
@@ -57,6 +66,8 @@ export class TellingLate<Agent> {
   readonly #options: TellingLateOptions<Agent>;
   readonly #underWay = new Set<Promise<void>>();
   readonly #left = new Set<Promise<void>>();
+  /** Of each stop that is under way. */
+  readonly #unrecorded = new Set<UnrecordedCall[]>();
   readonly #warned = new WeakMap<State, Set<string>>();
 
   constructor(options: TellingLateOptions<Agent>) {
@@ -73,14 +84,15 @@ export class TellingLate<Agent> {
     this.#left.add(ended);
   };
 
-  /** Resolves once they have ended, and what they came to is told: a stop cuts nothing off in the middle. */
-  readonly ended = async (): Promise<void> => {
-    for (;;) {
-      const all = [...this.#left, ...this.#underWay];
-      if (all.length === 0) return;
-      await Promise.allSettled(all);
-    }
-  };
+  /** Resolves once also these have ended, and what they came to is told: a stop cuts nothing off in the middle. */
+  async ended(settled: Promise<void>): Promise<Stopped> {
+    const unrecorded: UnrecordedCall[] = [];
+    this.#unrecorded.add(unrecorded);
+    await settled;
+    while (this.#left.size + this.#underWay.size > 0) await Promise.allSettled([...this.#left, ...this.#underWay]);
+    this.#unrecorded.delete(unrecorded);
+    return { unrecorded };
+  }
 
   /**
    * What they say is the truth, and settles the doubt that was raised about them, unless a person has settled it already:
@@ -130,7 +142,10 @@ export class TellingLate<Agent> {
 
   async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
     for (const result of lateResults(events).filter((result) => !isOfAgent(result, known)))
-      await this.#tellOne({ agent, runId, known, result }).catch((error) => warnOfUntold(runId, result, error));
+      await this.#tellOne({ agent, runId, known, result }).catch((error) => {
+        warnOfUntold(runId, result, error);
+        for (const unrecorded of this.#unrecorded) unrecorded.push({ runId, path: pathOf(result) });
+      });
   }
 
   async #tellOne(late: Late<Agent>): Promise<void> {

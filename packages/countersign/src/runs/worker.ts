@@ -6,6 +6,7 @@ import type { Drives } from './drives.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
 import type { Store } from './store.ts';
 import { isAway } from './store-errors.ts';
+import type { Stopped } from './telling-late.ts';
 
 /** How much a worker takes on, and how eagerly it looks. */
 export type WorkerOptions = {
@@ -22,7 +23,7 @@ const KEYS = keysOf<WorkerOptions>({ concurrency: true, pollMs: true, onError: t
 /** What takes up runs in this process, until it is stopped. */
 export type Worker = {
   /** Takes up nothing more, lets what runs come to its next rest, and hands it over. */
-  stop(): Promise<void>;
+  stop(): Promise<Stopped>;
 };
 
 /** Without `reminding`, reminders are left to others. */
@@ -74,7 +75,8 @@ export function startWorker(
       notice();
       stopWatching();
       await working;
-      await Promise.all([drives.pause(), reminders?.stop()]);
+      const [rested] = await Promise.all([drives.pause(), reminders?.stop()]);
+      return rested;
     },
   };
 }

@@ -662,7 +662,10 @@ describe('a result that a store was away for, for longer than a write is tried',
     const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
     const { runs, pass } = await givenUp();
     pass();
-    await runs.stop();
+    const path = [expect.stringMatching(/^call_/)];
+    expect(await runs.stop()).toEqual({ unrecorded: [{ runId: 'run', path }] });
+    // It is told of once.
+    expect(await runs.stop()).toEqual({ unrecorded: [] });
     expect(await warned).toMatchObject({
       name: 'CountersignWarning',
       message: expect.stringMatching(/has ended.*could not be recorded: The store is away/),

@@ -165,5 +165,5 @@ test('who works again before that asks the model once', async () => {
   const worker = ai.runs.work();
   await new Promise((resolve) => setTimeout(resolve, 40));
   expect(signal?.aborted).toBe(false);
-  onTestFinished(() => worker.stop());
+  onTestFinished(async () => void (await worker.stop()));
 });

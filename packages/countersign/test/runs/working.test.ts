@@ -50,7 +50,7 @@ describe('after a stop of the runs', () => {
     ['comes in the same moment', (stopRuns, stopWorker) => Promise.all([stopWorker(), stopRuns()])],
   ] as const satisfies readonly (readonly [
     string,
-    (stopRuns: () => Promise<void>, stopWorker: () => Promise<void>) => Promise<unknown>,
+    (stopRuns: () => Promise<unknown>, stopWorker: () => Promise<unknown>) => Promise<unknown>,
   ])[])('nothing is driven, also if the stop of a worker %s', async (_name, stop) => {
     const { runs, clerk } = desk(memoryStore());
     const worker = runs.work({ pollMs: 5 });

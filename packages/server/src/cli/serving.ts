@@ -1,4 +1,5 @@
 // Serves the user's agents until a signal: what `serve` and `dev` have in common.
+import type { Stopped } from 'countersign';
 import { type RunningServer, serve } from '../serve.ts';
 import { jsonLines, type LogSink } from '../watching/log.ts';
 import { type Address, addressOptions } from './address-options.ts';
@@ -8,7 +9,7 @@ import { type OpenedAgents, openAgents } from './opening.ts';
 import type { Output } from './output.ts';
 import { visibleLine } from './visible-text.ts';
 
-export type Serving = { readonly opened: OpenedAgents; readonly server: RunningServer; stop(): Promise<void> };
+export type Serving = { readonly opened: OpenedAgents; readonly server: RunningServer; stop(): Promise<Stopped> };
 
 export type ServingOptions = {
   /** The one person of this machine is signed in by a link, and sees everything. */
@@ -46,8 +47,9 @@ export async function startServing(
       opened,
       server,
       stop: async () => {
-        await server.close();
+        const stopped = await server.close();
         await opened.close();
+        return stopped;
       },
     };
   } catch (error) {

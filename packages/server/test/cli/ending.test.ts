@@ -1,8 +1,9 @@
 // `dev`, `serve` and `worker` are to end while a payment is under way: it is finished first, unless somebody insists.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { eventually } from '../../../countersign/test/eventually.ts';
-import { PAY, workplaceForEach } from './workplace.ts';
+import { FIXTURES, PAY, workplaceForEach } from './workplace.ts';
 
 const place = workplaceForEach();
 
@@ -30,6 +31,23 @@ test.each(['serve', 'worker', 'dev'])('%s finishes it when its terminal is close
   expect(await ended).toBe(0);
   expect(ledger()).toContain('DE02 950');
   expect((await place.json('show', run)).pending).toEqual([]);
+});
+
+test.each(['serve', 'worker'])('%s says that a result is not on record, and fails', LONG, async (command) => {
+  copyFileSync(join(FIXTURES, 'forgetful-agents.ts'), place.path('agents.ts'));
+  const { child, ended, says, output } = place.begin([
+    command,
+    'agents.ts',
+    ...(command === 'serve' ? ['--port', '0'] : []),
+  ]);
+  await says(/Paying/);
+  await says(/Ctrl-C stops it/);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(1);
+  expect(output()).toMatch(
+    /error: .*The result of call call_\S+ of run run could not be recorded. Look at what it did/,
+  );
+  expect(output()).not.toContain('Stopped.');
 });
 
 test.each(['serve', 'dev'])('a second signal ends %s at once, with the code of a shell', LONG, async (command) => {

@@ -139,7 +139,7 @@ export async function openDesk(options: ServeOptions = {}): Promise<Desk> {
     },
     loginPath: (id) => server.app.loginPath({ id }),
     waiting: async (runId) => (await ai.runs.get(runId)).pending,
-    stop: () => server.close(),
+    stop: async () => void (await server.close()),
     comeBack: async () => {
       server = await open(port);
     },

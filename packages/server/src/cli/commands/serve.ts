@@ -3,7 +3,7 @@ import { isPersonId } from '../../identity/person.ts';
 import { ADDRESS_OPTIONS } from '../address-options.ts';
 import { shownPath } from '../agents-file.ts';
 import type { Command, Invocation } from '../command.ts';
-import { usageFailure } from '../failure.ts';
+import { EXIT, usageFailure } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
 import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
 
@@ -71,7 +71,8 @@ export const serve: Command = {
     }
     await stopping;
     output.note(STOPPING);
-    await stop();
+    // The log has told of them.
+    if ((await stop()).unrecorded.length > 0) return EXIT.failure;
     if (!output.json) output.line('Stopped.');
     return undefined;
   }),

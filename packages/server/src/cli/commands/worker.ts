@@ -1,6 +1,7 @@
 // `countersign worker`: drives the runs of a store, without a server.
+import { unrecordedText } from '../../unrecorded.ts';
 import type { Command } from '../command.ts';
-import { failureOf } from '../failure.ts';
+import { EXIT, failureOf } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
 import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
 import { visibleLine } from '../visible-text.ts';
@@ -40,10 +41,11 @@ export const worker: Command = {
     else output.line(`Working on ${where} with ${agents.join(', ') || 'no agents'}. Ctrl-C stops it.`);
     const signal = await stop;
     output.note(STOPPING);
-    await working.stop();
+    const { unrecorded } = await working.stop();
     await close();
+    for (const call of unrecorded) tell(unrecordedText(call));
     if (output.json) output.document({ type: 'stopped', at: Date.now(), signal }, { follow: true });
-    else output.line('Stopped.');
-    return undefined;
+    else if (unrecorded.length === 0) output.line('Stopped.');
+    return unrecorded.length > 0 ? EXIT.failure : undefined;
   }),
 };
