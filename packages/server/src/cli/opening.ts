@@ -11,6 +11,7 @@ import type { Desk } from './desk.ts';
 import { usageFailure } from './failure.ts';
 import { addressOf, serverOf, tokenOf } from './place-options.ts';
 import { serverDesk } from './server-desk.ts';
+import { sayingIfSlow } from './still-loading.ts';
 import { type Opening, openStore, shownAddress } from './store-address.ts';
 import { storeDesk } from './store-desk.ts';
 
@@ -54,7 +55,8 @@ export async function openAgents(
   opening: Opening = 'make',
 ): Promise<OpenedAgents> {
   const file = findAgentsFile(named ?? invocation.text('agents'));
-  const loaded = file === undefined ? undefined : await loadAgentsFile(file);
+  const orSaySo = sayingIfSlow(file, invocation.output);
+  const loaded = file === undefined ? undefined : await orSaySo(loadAgentsFile(file));
   if (file !== undefined && loaded?.kind === 'instance') {
     if (invocation.has('store'))
       throw usageFailure(
@@ -68,7 +70,7 @@ export async function openAgents(
   const address = addressOf(invocation);
   const store = await openStore(address, opening);
   const { environment, modelInUse } = await environmentOf(store);
-  const ai = loaded?.kind === 'function' ? await loaded.make(environment) : demoOn(environment);
+  const ai = loaded?.kind === 'function' ? await orSaySo(loaded.make(environment)) : demoOn(environment);
   void ai.runs;
   const server = loaded?.server ?? {};
   return { ai, where: shownAddress(address), file, server, model: modelInUse(), close: () => store.close() };

@@ -50,6 +50,18 @@ test.each(['serve', 'worker'])('%s says that a result is not on record, and fail
   expect(output()).not.toContain('Stopped.');
 });
 
+test.each([
+  ['serve', 'its file', 'await new Promise(() => {});\nexport default () => {};\n'],
+  ['worker', 'a function of it', 'export default () => new Promise(() => {});\n'],
+])('%s says once that %s is still being loaded', LONG, async (command, _what, source) => {
+  writeFileSync(place.path('agents.ts'), `setInterval(() => {}, 1_000);\n${source}`);
+  const { child, ended, says, output } = place.begin([command, 'agents.ts']);
+  await says(/agents\.ts is still being loaded/);
+  child.kill('SIGTERM');
+  await ended;
+  expect(output().match(/still being loaded/g)).toHaveLength(1);
+});
+
 test.each(['serve', 'dev'])('a second signal ends %s at once, with the code of a shell', LONG, async (command) => {
   const { child, ended, says, pid } = await paying(command);
   child.kill('SIGTERM');
