@@ -1,0 +1,143 @@
+// Deciding while another process has its hand on the run: it holds the claim, was killed, or has brought the run further.
+import { approve, countersign, memoryStore, type Store, z } from 'countersign';
+import { type ScriptStep, scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
+import { eventually } from '../eventually.ts';
+
+const LEASE_MS = 60_000;
+const GONE = 'of one who is gone';
+const inputSchema = z.object({ to: z.string() });
+
+/** Processes on one store, whose clerk makes these calls, one reply after the other. */
+function office(...replies: readonly (readonly string[])[]) {
+  const time = { now: 1_800_000_000_000 };
+  const clock = () => time.now;
+  const store = memoryStore({ now: clock });
+  const done: string[] = [];
+  const open = (on: Store = store, gate: () => Promise<boolean> = async () => false) => {
+    const model = scriptedModel(({ messages }): ScriptStep => {
+      const names = replies[messages.filter(({ role }) => role === 'tool').length];
+      if (!names) return 'Done.';
+      return {
+        calls: names.map((name) => ({ name: name.startsWith('pay') ? 'pay' : name, ref: name, input: { to: name } })),
+      };
+    });
+    const ai = countersign({ model, store: on, clock, leaseMs: LEASE_MS, retry: false });
+    const body = ({ to }: { readonly to: string }) => void done.push(to);
+    const pay = ai.defineTool(
+      { name: 'pay', description: '', inputSchema, needsApproval: true, expiresIn: 10 * LEASE_MS },
+      body,
+    );
+    const tell = ai.defineTool({ name: 'tell', description: '', inputSchema, needsApproval: gate }, body);
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, tell] }) };
+  };
+  const types = async () => ((await store.read('run'))?.events ?? []).map(({ type }) => type);
+  const first = open();
+  const question = async () => {
+    const [card] = (await first.runs.interrupts()).items;
+    if (!card) throw new Error('Nothing is asked.');
+    return { id: card.id, part: card.part, resume: { approve: approve(card.part) } };
+  };
+  return { store, time, done, first, open, types, question };
+}
+
+describe('a question of a run that is held by one who was killed', () => {
+  async function held() {
+    const all = office(['pay']);
+    await all.first.clerk.start('Pay.', { runId: 'run' });
+    await all.first.runs.settled();
+    expect(await all.store.claim('run', GONE, LEASE_MS)).toBeDefined();
+    const decided: (readonly string[])[] = [];
+    let refused = 0;
+    const on = changedStore(all.store, {
+      append: async (append) => {
+        // Once to find that somebody has the claim; whoever tries for ever does so without a pause.
+        if (refused > 1) throw new Error('It tries for ever.');
+        refused += 1;
+        const appended = await all.store.append(append);
+        refused = 0;
+        decided.push(append.events.map(({ type }) => type));
+        return appended;
+      },
+    });
+    return { ...all, ...(await all.question()), decided, second: all.open(on) };
+  }
+
+  test.each(['by its id', 'as a whole'])('is decided %s at once, and runs once the claim has lapsed', async (how) => {
+    const { second, id, resume, done, time } = await held();
+    if (how === 'by its id') await second.runs.decide(id, 'approve', { by: 'ann' });
+    else await second.runs.resume('run', resume, { by: 'ann' });
+    expect((await second.runs.interrupt(id)).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
+    await second.runs.settled();
+    expect(done).toEqual([]);
+    time.now += 2 * LEASE_MS;
+    await second.runs.drive('run');
+    await second.runs.wait('run', { until: 'end' });
+    expect(done).toEqual(['pay']);
+  });
+
+  test('is decided at once by one who says something with it, and that is said once the run rests', async () => {
+    const { second, resume, decided, store, done } = await held();
+    const sending = second.clerk.chat({ runId: 'run' }).send({ prompt: 'And then stop.', resume });
+    await eventually(() => expect(decided).toHaveLength(1));
+    expect(decided).toEqual([['decision-made']]);
+    await store.release('run', GONE);
+    expect((await sending).text).toBe('Done.');
+    expect(done).toEqual(['pay']);
+    expect(decided.flat().filter((type) => type === 'user-spoke')).toHaveLength(1);
+  });
+});
+
+test('what was about to run as its process was killed is not taken back by who decides and says something', async () => {
+  const { time, done, open, types, store, question } = office(['pay', 'tell']);
+  const killed = open(store, () => new Promise(() => undefined));
+  await killed.clerk.start('Pay and tell.', { runId: 'run' });
+  await eventually(async () => expect(await types()).toContain('call-interrupted'));
+  time.now += 2 * LEASE_MS;
+  const { resume } = await question();
+  await open().clerk.chat({ runId: 'run' }).send({ prompt: 'Thanks.', resume });
+  expect(done.toSorted()).toEqual(['pay', 'tell']);
+});
+
+describe('where another process went on with a run that paused here', () => {
+  async function wentOn() {
+    const all = office(['pay'], ['pay again']);
+    await all.first.clerk.start('Pay.', { runId: 'run' });
+    await all.first.runs.settled();
+    return { ...all, runs: all.first.runs, other: all.open().runs };
+  }
+
+  test('what is asked since can be decided here', async () => {
+    const { runs, other, question, done } = await wentOn();
+    await other.decide((await question()).id, 'approve');
+    await other.settled();
+    await runs.resume('run', (await question()).resume);
+    await runs.settled();
+    expect(done).toEqual(['pay', 'pay again']);
+  });
+
+  test('who decides nothing is told that it was ended', async () => {
+    const { runs, other } = await wentOn();
+    await other.cancel('run');
+    await expect(runs.resume('run', {})).rejects.toMatchObject({ code: 'already-decided' });
+  });
+});
+
+test.each(['by its id', 'as a whole'])(
+  'who decides too late, %s, is told so also where it would not fit',
+  async (how) => {
+    const { first, time, question, done } = office(['pay']);
+    await first.clerk.start('Pay.', { runId: 'run' });
+    await first.runs.settled();
+    const { id, part } = await question();
+    time.now += 20 * LEASE_MS;
+    const edit = { to: 5 };
+    const deciding =
+      how === 'by its id'
+        ? first.runs.decide(id, { type: 'approve', edit })
+        : first.runs.resume('run', { approve: approve(part, { edit }) });
+    await expect(deciding).rejects.toMatchObject({ code: 'already-decided', message: /expired at/ });
+    expect(done).toEqual([]);
+  },
+);
