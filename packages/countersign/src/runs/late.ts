@@ -38,7 +38,8 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
   if (result.type === 'call-settled') return isSameTry(started, call, result.result);
   const [inside] = result.inside as readonly LateResult[];
   const awaited = inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
-  if (awaited === false || (call.phase.at === 'waiting' && call.phase.interrupt.kind === 'inside')) return awaited;
+  // Whatever it waits for, also for an agent that is gone: nobody goes on inside.
+  if (awaited === false || call.phase.at === 'waiting') return awaited;
   return goesOnInside(call) && 'soon';
 }
 

@@ -233,3 +233,35 @@ test.each([
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([expect.stringMatching(says)]);
   warnings.mockRestore();
 });
+
+test.each([
+  ['ends', async () => undefined],
+  ['stops between two steps', (step: Step) => step('deposit', () => 'paid').then(() => step('rest', () => 'paid'))],
+])(
+  'a call inside an agent that %s, of which the store has forgotten only the call, is told of once',
+  async (_how, acts) => {
+    const { store, remember, setBack } = twoTimes();
+    const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const asks = (name: string, input: object) => ({ calls: [{ name, ref: name, input }] });
+    const model = scriptedModel([asks('teller', { prompt: 'Pay.' }), asks('pay', {}), 'Paid.', 'Done.']);
+    const ai = countersign({ model, store, retry: false });
+    const needsApproval = async () => {
+      await remember();
+      return false;
+    };
+    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval }, async (_input, { step }) => {
+      setBack();
+      await acts(step);
+      return 'paid';
+    });
+    const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
+    await ai.defineAgent({ name: 'clerk', tools: [teller] }).start('Pay.', { runId: 'run' });
+    await eventually(() => expect(warnings).toHaveBeenCalled());
+    await ai.runs.settled();
+    expect((await store.read('run'))?.events.map(({ type }) => type)).toContain('call-started');
+    expect(warnings.mock.calls.map(([text]) => text)).toEqual([
+      expect.stringMatching(/forgotten that call .*, .* of run run was started/),
+    ]);
+    warnings.mockRestore();
+  },
+);
