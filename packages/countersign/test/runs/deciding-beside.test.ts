@@ -117,6 +117,14 @@ describe('where another process went on with a run that paused here', () => {
     expect(done).toEqual(['pay', 'pay again']);
   });
 
+  test('who decides nothing changes nothing', async () => {
+    const { runs, types } = await wentOn();
+    const before = await types();
+    expect(await runs.resume('run', {})).toBe(false);
+    expect(await types()).toEqual(before);
+    expect(await runs.get('run')).toMatchObject({ status: 'waiting' });
+  });
+
   test('who decides nothing is told that it was ended', async () => {
     const { runs, other } = await wentOn();
     await other.cancel('run');

@@ -1,8 +1,10 @@
 // What a process does about bodies that were under way when their run was lost: it tells, and warns where it cannot.
-import type { Store } from 'countersign';
+import { countersign, memoryStore, type Store } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
 import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
-import { event } from '../../src/core/event.ts';
+import { event, type RunEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/state.ts';
+import { underWay } from '../../src/runs/late.ts';
 import { TellingLate } from '../../src/runs/telling-late.ts';
 import { trustedState } from '../../src/runs/view.ts';
 import { changedStore } from '../changed-store.ts';
@@ -128,3 +130,49 @@ test('what an agent came to is not told of: the bodies inside of it are', async 
   await telling.tell('clerk', 'run', known, [settled]);
   expect(warned()).toEqual([]);
 });
+
+/** A run in whose helper a payment is under way, as its process knows it; nobody has rested inside since. */
+async function underWayInside() {
+  const store = memoryStore();
+  const begun = Promise.withResolvers<void>();
+  const asks = (name: string, input: object) => ({ calls: [{ name, ref: name, input }] });
+  const model = scriptedModel([asks('helper', { prompt: 'Pay.' }), asks('pay', {})]);
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '' }, () => {
+    begun.resolve();
+    return new Promise<never>(() => undefined);
+  });
+  const helper = ai.defineAgent({ name: 'helper', tools: [pay] });
+  await ai.defineAgent({ name: 'clerk', tools: [helper] }).start('Pay.', { runId: 'run' });
+  await begun.promise;
+  const known = trustedState(await loaded(store));
+  const [outer, inner] = underWay(known)[0] ?? [];
+  const settled = event({ type: 'call-settled', callId: inner ?? '', result: { type: 'output', output: 'paid' } });
+  return { store, known, result: event({ type: 'call-went-on', callId: outer ?? '', inside: [settled] }) };
+}
+
+test.each([
+  ['for ten seconds', false, 49],
+  ['not at all before a stop', true, 0],
+] as const)(
+  'a result inside an agent that others go on with waits %s, and is only put on record',
+  async (_how, isStopping, pauses) => {
+    const { store, known, result } = await underWayInside();
+    const sleep = vi.fn(async () => {
+      if (sleep.mock.calls.length > 100) throw new Error('It waits for ever.');
+    });
+    const recorded: string[] = [];
+    const run = { record: (...facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) };
+    const telling = new TellingLate<string>({
+      store,
+      clock: () => 0,
+      sleep,
+      isStopping: () => isStopping,
+      open: () => ({ run, journal: { recorded: async () => undefined, holds: false } }) as never,
+      goOn: async () => undefined,
+    });
+    await telling.tell('clerk', 'run', known, [result]);
+    expect(recorded).toEqual(['call-ended-late']);
+    expect(sleep).toHaveBeenCalledTimes(pauses);
+  },
+);
