@@ -562,6 +562,19 @@ describe('a result that comes after a person said to run it again, and before th
     expect(await two.runs.verify('run')).toMatchObject({ ok: true });
   });
 
+  test('is told to who is asked since the tool is gone: to run it would be a second time', async () => {
+    const { two, three, doubt, wake } = await inDoubt();
+    await two.runs.decide(doubt, { ...CLEARED, edit: { to: 'y' } }, { drive: false });
+    await wake(() => 'paid');
+    await three.runs.drive('run');
+    await three.runs.settled();
+    const [card] = (await three.runs.interrupts()).items;
+    expect(card?.kind).toBe('unavailable');
+    expect(card?.payload).toEqual({
+      message: expect.stringContaining('An earlier start of it has ended by now: "paid"'),
+    });
+  });
+
   test.each<[string, { readonly type: 'approve'; readonly edit?: { readonly to: string } }, () => unknown]>([
     ['with another input', { ...CLEARED, edit: { to: 'y' } }, () => 'paid'],
     ['and it did not happen', CLEARED, () => Promise.reject(new NotPerformed('no account'))],
