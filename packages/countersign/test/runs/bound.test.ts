@@ -1,5 +1,6 @@
 // What runs is what was shown: also where the schema of the tool fills in, or makes something else of, the input.
 import {
+  approve,
   type Countersign,
   countersign,
   type DecisionInput,
@@ -8,6 +9,7 @@ import {
   respond,
   type ToolConfig,
   type ToolContext,
+  type ToolRequestPart,
   z,
 } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
@@ -698,5 +700,32 @@ describe('a call in doubt', () => {
       labels: ['money'],
       input: { to: 'ann', amount: 10 },
     });
+  });
+});
+
+describe('who decides does not say themselves what a decision is bound to', () => {
+  const texts = z.object({ to: z.string().transform((to) => to.length) });
+  const bound = { runsWith: { to: 'somebody else' } };
+
+  test.each([
+    ['an approval', {}, 3],
+    ['an edit', { edit: { to: 'jo' } }, 2],
+  ])('%s, with a store and without', async (_what, edit, to) => {
+    const { deploy, paid } = versions({ to: 'ann' });
+    const { ai, clerk, runs, pay } = deploy(texts);
+    const bind = (part: ToolRequestPart) => {
+      const { metadata, ...approved } = approve(part, edit);
+      return { approve: { ...approved, metadata: { ...metadata, bound } } };
+    };
+    await clerk.start('Pay.', { runId: 'run' });
+    await runs.settled();
+    await runs.resume('run', bind((await cardOf({ runs })).part));
+    await runs.settled();
+    const { messages, interrupts } = await ai.generate({ prompt: 'Pay.', tools: [pay] });
+    const [asked] = interrupts;
+    if (!asked) throw new Error('Nobody is asked.');
+    await ai.generate({ messages, tools: [pay], resume: bind(asked) });
+    expect(paid).toEqual([{ to }, { to }]);
+    expect(JSON.stringify(await runs.recorded('run'))).not.toContain('somebody else');
   });
 });
