@@ -30,7 +30,9 @@ function office(...replies: readonly (readonly string[])[]) {
       body,
     );
     const tell = ai.defineTool({ name: 'tell', description: '', inputSchema, needsApproval: gate }, body);
-    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay, tell] }) };
+    const fails = ai.defineTool({ name: 'fails', description: '' }, () => Promise.reject(new Error('no connection')));
+    const clerk = ai.defineAgent({ name: 'clerk', tools: [pay, tell, fails], onToolError: 'throw' });
+    return { runs: ai.runs, clerk };
   };
   const types = async () => ((await store.read('run'))?.events ?? []).map(({ type }) => type);
   const first = open();
@@ -43,8 +45,8 @@ function office(...replies: readonly (readonly string[])[]) {
 }
 
 describe('a question of a run that is held by one who was killed', () => {
-  async function held() {
-    const all = office(['pay']);
+  async function held(...beside: readonly string[]) {
+    const all = office(['pay', ...beside]);
     await all.first.clerk.start('Pay.', { runId: 'run' });
     await all.first.runs.settled();
     expect(await all.store.claim('run', GONE, LEASE_MS)).toBeDefined();
@@ -77,8 +79,11 @@ describe('a question of a run that is held by one who was killed', () => {
     expect(done).toEqual(['pay']);
   });
 
-  test('is decided at once by one who says something with it, and that is said once the run rests', async () => {
-    const { second, resume, decided, store, done } = await held();
+  test.each([
+    ['waits', []],
+    ['has failed', ['fails']],
+  ])('is decided at once by one who says something to a run that %s, and that is said later', async (_how, beside) => {
+    const { second, resume, decided, store, done } = await held(...beside);
     const sending = second.clerk.chat({ runId: 'run' }).send({ prompt: 'And then stop.', resume });
     await eventually(() => expect(decided).toHaveLength(1));
     expect(decided).toEqual([['decision-made']]);
