@@ -327,6 +327,14 @@ describe('rule 6: partial decisions are fine', () => {
     expect(log).toEqual(['paid 2']);
   });
 
+  test('what one of them says of itself is not taken back by one that says nothing', async () => {
+    const { ai, tools, messages, p1, p2, q } = await pausedTrio();
+    const metadata = { channel: 'mail' };
+    const one = await ai.generate({ tools, messages, resume: { reject: [reject(p1), reject(p2)], metadata } });
+    const end = await ai.generate({ tools, messages: travelled(one.messages), resume: { cancel: cancel(q) } });
+    expect(end.messages.find(({ role }) => role === 'tool')?.metadata?.resumed).toEqual(metadata);
+  });
+
   test('an empty resume decides nothing and runs nothing', async () => {
     const { log, ai, tools, messages } = await pausedTrio();
     const same = await ai.generate({ tools, messages: travelled(messages), resume: {} });
