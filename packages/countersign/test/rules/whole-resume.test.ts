@@ -123,6 +123,14 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual(['paid 1']);
   });
 
+  test('a decision that was applied already, beside one that is wrong, is no mere conflict', async () => {
+    const { log, ai, tools, messages, p1, q } = await pausedTrio();
+    const half = await ai.generate({ tools, messages, resume: { approve: p1 } });
+    const deciding = ai.generate({ tools, messages: travelled(half.messages), resume: { approve: [p1, q] } });
+    await expect(deciding).rejects.toMatchObject({ name: 'UsageError', code: 'invalid-resume' });
+    expect(log).toEqual(['paid 1']);
+  });
+
   test('a decision after the run went on is a conflict', async () => {
     const { log, ai, tools, messages, p1, p2, q } = await pausedTrio();
     const done = await ai.generate({ tools, messages, resume: { approve: [p1, p2], respond: respond(q, 'ok') } });

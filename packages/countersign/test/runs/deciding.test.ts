@@ -406,29 +406,35 @@ describe('inside an agent that is gone', () => {
   });
 });
 
+const WITHOUT_TOOL =
+  'there is no tool pay here; add it to the tools of the call or of the agent, or reject or cancel it.';
 test.each([
-  ['without', 'there is no tool pay here; add it to the tools of the call or of the agent, or reject or cancel it.'],
-  ['with a question', 'pay (p) is a question and has nothing to run; use respond.'],
-] as const)('who approves what has no tool any more is told what can be done (%s)', async (then, message) => {
-  const store = memoryStore();
-  const open = (tools: 'with pay' | typeof then) => {
-    const ai = countersign({ store, retry: false });
-    const model = scriptedModel([asksToPay, 'Done.']);
-    const pay = () => ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
-    const ask = () => ai.defineInterrupt({ name: 'pay', description: '' });
-    const given = { 'with pay': () => [pay()], without: () => [], 'with a question': () => [ask()] }[tools]();
-    return { clerk: ai.defineAgent({ name: 'clerk', model, tools: given }), runs: ai.runs };
-  };
-  const one = open('with pay');
-  const { id } = await one.clerk.start('Pay.');
-  await one.runs.settled();
-  const two = open(then);
-  const [card] = (await two.runs.get(id)).pending;
-  await expect(two.runs.decide(card as string, 'approve')).rejects.toMatchObject({
-    code: 'invalid-resume',
-    message: expect.stringContaining(message),
-  });
-});
+  ['approves', 'without', 'approve', WITHOUT_TOOL],
+  ['answers', 'without', { type: 'respond', output: 'paid' }, WITHOUT_TOOL],
+  ['approves', 'with a question', 'approve', 'pay (p) is a question and has nothing to run; use respond.'],
+] as const)(
+  'who %s what has no tool any more is told what can be done (%s)',
+  async (_does, then, decision, message) => {
+    const store = memoryStore();
+    const open = (tools: 'with pay' | typeof then) => {
+      const ai = countersign({ store, retry: false });
+      const model = scriptedModel([asksToPay, 'Done.']);
+      const pay = () => ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
+      const ask = () => ai.defineInterrupt({ name: 'pay', description: '' });
+      const given = { 'with pay': () => [pay()], without: () => [], 'with a question': () => [ask()] }[tools]();
+      return { clerk: ai.defineAgent({ name: 'clerk', model, tools: given }), runs: ai.runs };
+    };
+    const one = open('with pay');
+    const { id } = await one.clerk.start('Pay.');
+    await one.runs.settled();
+    const two = open(then);
+    const [card] = (await two.runs.get(id)).pending;
+    await expect(two.runs.decide(card as string, decision)).rejects.toMatchObject({
+      code: 'invalid-resume',
+      message: expect.stringContaining(message),
+    });
+  },
+);
 
 test.each([
   [{ type: 'approve', input: { amount: 1 } }, 'input'],

@@ -1,4 +1,5 @@
 // Taking up a run that nobody drives: its context is looked up first, and whoever stops meanwhile hands it over.
+import { countersign, memoryStore } from 'countersign';
 import { expect, test, vi } from 'vitest';
 import { Renewals } from '../../src/runs/renewals.ts';
 import { leave, TakingUp } from '../../src/runs/taking-up.ts';
@@ -74,4 +75,9 @@ test('who leaves a run in which others have just written leaves nothing unwritte
   await leave(run, journal);
   expect((await types()).slice(-2)).toEqual(['call-settled', 'call-started']);
   expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+});
+
+test('who drives a run that there is not is told so', async () => {
+  const { runs } = countersign({ store: memoryStore(), retry: false });
+  await expect(runs.drive('nobody')).rejects.toMatchObject({ name: 'UsageError', code: 'unknown-run' });
 });
