@@ -4,6 +4,7 @@ import { scriptedModel } from 'countersign/testing';
 import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/state.ts';
+import { Run } from '../../src/loop/run.ts';
 import { underWay } from '../../src/runs/late.ts';
 import { TellingLate } from '../../src/runs/telling-late.ts';
 import { trustedState } from '../../src/runs/view.ts';
@@ -162,13 +163,14 @@ test.each([
       if (sleep.mock.calls.length > 100) throw new Error('It waits for ever.');
     });
     const recorded: string[] = [];
-    const run = { record: (...facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) };
+    const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;
     const telling = new TellingLate<string>({
       store,
       clock: () => 0,
       sleep,
       isStopping: () => isStopping,
-      open: () => ({ run, journal: { recorded: async () => undefined, holds: false } }) as never,
+      open: (_record, state) =>
+        ({ run: new Run(state, { sink }), journal: { recorded: async () => undefined, holds: false } }) as never,
       goOn: async () => undefined,
     });
     await telling.tell('clerk', 'run', known, [result]);
