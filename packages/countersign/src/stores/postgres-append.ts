@@ -36,33 +36,20 @@ export function appendStatements(tables: Tables, watcherId: number): PrepareAppe
     const key = `${takes} ${writes} ${opens} ${labels} ${settles} ${unlabels} ${claims} ${compares} ${asksWatched}`;
     const composed = known.get(key) ?? compose(tables, shape, asksWatched ? watcherId : undefined);
     known.set(key, composed);
-    return { statement: composed.statement, values: valuesOf(composed, sentOf(appends)) };
+    const sent: Sent = {
+      append: appends.map(({ fields }) => fields),
+      opened: appends.flatMap(({ opened }) => opened),
+      settled: appends.flatMap(({ settled }) => settled),
+    };
+    return { statement: composed.statement, values: composed.values.map((value) => value(sent)) };
   };
 }
 
 /** What all the appends of a statement consist of. */
 type Sent = { readonly append: readonly Fields<typeof FIELD_TYPES>[] } & Pick<EncodedAppend, 'opened' | 'settled'>;
 
-/** Most statements have one append. */
-function sentOf(appends: readonly EncodedAppend[]): Sent {
-  const [only] = appends;
-  if (only !== undefined && appends.length === 1)
-    return { append: [only.fields], opened: only.opened, settled: only.settled };
-  return {
-    append: appends.map(({ fields }) => fields),
-    opened: appends.flatMap(({ opened }) => opened),
-    settled: appends.flatMap(({ settled }) => settled),
-  };
-}
-
 type Value = (sent: Sent) => unknown;
 type Composed = { readonly statement: Statement; readonly values: readonly Value[] };
-
-function valuesOf({ values }: Composed, sent: Sent): unknown[] {
-  const given: unknown[] = [];
-  for (const value of values) given.push(value(sent));
-  return given;
-}
 
 /** Numbers the values in the order in which the text asks for them, each once. */
 function compose(tables: Tables, shape: Shape, watcherId: number | undefined): Composed {

@@ -118,7 +118,7 @@ class Connections {
       const done: Done = (error, result) => {
         if (isDone) return;
         isDone = true;
-        if (limitMs > 0) this.#patience.end(done);
+        this.#patience.end(done);
         this.#ended();
         if (error) {
           client.release(endsConnection(error));
