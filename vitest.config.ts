@@ -10,8 +10,8 @@ export default defineConfig({
     alias: [
       { find: /^countersign$/, replacement: source('index.ts') },
       { find: /^countersign\/ai-sdk$/, replacement: source('ai-sdk/index.ts') },
-      { find: /^countersign\/postgres$/, replacement: source('stores/postgres.ts') },
-      { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite.ts') },
+      { find: /^countersign\/postgres$/, replacement: source('stores/postgres/postgres.ts') },
+      { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite/sqlite.ts') },
       { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },
       { find: /^@countersign\/server$/, replacement: server('index.ts') },
       { find: /^@countersign\/server\/client$/, replacement: server('client/index.ts') },

@@ -15,8 +15,8 @@ import {
   withDefaults,
 } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
-import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/schema.ts';
 import type { Within } from './loop/sink.ts';
+import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import {
   type Context,
   type InterruptConfig,
@@ -27,22 +27,22 @@ import {
   type ToolDefinition,
   tool,
   type UnknownNames,
-} from './loop/tool.ts';
-import { findTools } from './loop/toolbox.ts';
+} from './loop/tool/tool.ts';
+import { findTools } from './loop/tool/toolbox.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
 import type { PromptDefinition, PromptTemplate } from './prompts/definition.ts';
 import type { PromptFolder } from './prompts/prompt-folder.ts';
 import { rememberRuns } from './runs/agent-runs.ts';
-import { type AppendListener, Appends } from './runs/appends.ts';
-import { checkStore } from './runs/check-store.ts';
-import { type AgentPort, Drives, type DrivesOptions } from './runs/drives.ts';
-import { LEASES_PER_REMINDER, type OnReminder } from './runs/reminders.ts';
+import { type AppendListener, Appends } from './runs/driving/appends.ts';
+import { type AgentPort, Drives, type DrivesOptions } from './runs/driving/driving.ts';
+import { LEASES_PER_REMINDER, type OnReminder } from './runs/driving/reminders.ts';
+import type { StartedRun } from './runs/driving/take-over.ts';
+import { checkStore } from './runs/port/check-store.ts';
+import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
-import type { Store } from './runs/store.ts';
-import { converse, startRun } from './runs/stored.ts';
-import type { StartedRun } from './runs/taking-up.ts';
+import { converse, startRun } from './runs/stored-conversation.ts';
 
 /** What an instance brings to everything that is defined on it. */
 export type CountersignOptions = {

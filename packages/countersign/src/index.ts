@@ -28,13 +28,21 @@ export type {
 export { Countersign, type CountersignOptions, countersign } from './countersign.ts';
 export type { Agent, AgentConfig, StartInput, StartOptions } from './loop/agent.ts';
 export { Chat, type ChatOptions, type SendOptions } from './loop/chat.ts';
-export type { Chunk } from './loop/chunk.ts';
-export { approve, cancel, type DecisionOptions, reject, respond, restart, toolResponse } from './loop/decisions.ts';
 export type { GenerateStream } from './loop/generate.ts';
 export type { Content, GenerateOptions } from './loop/options.ts';
 export { GenerateResponse } from './loop/response.ts';
-export type { InferInput, InferOutput, SchemaInput, StandardSchema } from './loop/schema.ts';
-export { type AskOptions, type InterruptFunction, InterruptSignal } from './loop/signal.ts';
+export type { Chunk } from './loop/stream/chunk.ts';
+export {
+  approve,
+  cancel,
+  type DecisionOptions,
+  reject,
+  respond,
+  restart,
+  toolResponse,
+} from './loop/tool/decisions.ts';
+export type { InferInput, InferOutput, SchemaInput, StandardSchema } from './loop/tool/schema.ts';
+export { type AskOptions, type InterruptFunction, InterruptSignal } from './loop/tool/signal.ts';
 export {
   type Approval,
   type ApprovalContext,
@@ -48,8 +56,8 @@ export {
   type ToolContext,
   tool,
   type Verified,
-} from './loop/tool.ts';
-export type { ToolInput } from './loop/toolbox.ts';
+} from './loop/tool/tool.ts';
+export type { ToolInput } from './loop/tool/toolbox.ts';
 export type { AiSdkModel } from './models/ai-sdk.ts';
 export type {
   JsonSchema,
@@ -66,24 +74,16 @@ export type { AiSdkProvider, ModelInput, Providers } from './models/resolve.ts';
 export type { RetryPolicy } from './models/retry.ts';
 export type { Prompt, PromptCallOptions, PromptConfig } from './prompts/callable.ts';
 export type { PromptTemplate } from './prompts/definition.ts';
-export type { AppendListener } from './runs/appends.ts';
-export type { DecisionInput, Settlement, Withdrawal } from './runs/decision.ts';
-export type { DriveOptions } from './runs/drives.ts';
-export type { Note, Notes, PutOptions } from './runs/notes.ts';
-export { type DigestedRun, recordDigest } from './runs/record-digest.ts';
-export type { OnReminder, Reminder } from './runs/reminders.ts';
-export type { Rest } from './runs/rest.ts';
-export type {
-  CancelOptions,
-  DecideOptions,
-  FollowOptions,
-  InterruptListOptions,
-  RunListOptions,
-  WaitOptions,
-} from './runs/run-options.ts';
-export type { Runs } from './runs/runs.ts';
-export type { Decided } from './runs/settled.ts';
-export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/stats.ts';
+export type { AppendListener } from './runs/driving/appends.ts';
+export type { DriveOptions } from './runs/driving/driving.ts';
+export type { Stopped, UnrecordedCall } from './runs/driving/record-late-result.ts';
+export type { OnReminder, Reminder } from './runs/driving/reminders.ts';
+export type { Rest } from './runs/driving/run-summary.ts';
+export type { StartedRun } from './runs/driving/take-over.ts';
+export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
+export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
+export { type DigestedRun, recordDigest } from './runs/port/record-digest.ts';
+export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/port/stats.ts';
 export type {
   Append,
   Appended,
@@ -105,9 +105,17 @@ export type {
   Store,
   StoredEvent,
   TakenReminder,
-} from './runs/store.ts';
-export type { StartedRun } from './runs/taking-up.ts';
-export type { Stopped, UnrecordedCall } from './runs/telling-late.ts';
-export type { RunInterrupt, RunView } from './runs/view.ts';
-export type { Worker, WorkerOptions } from './runs/worker.ts';
-export { memoryStore } from './stores/memory.ts';
+} from './runs/port/store.ts';
+export type { DecisionInput, Settlement, Withdrawal } from './runs/questions/decision.ts';
+export type { Decided } from './runs/questions/settled.ts';
+export type { RunInterrupt, RunView } from './runs/questions/view.ts';
+export type {
+  CancelOptions,
+  DecideOptions,
+  FollowOptions,
+  InterruptListOptions,
+  RunListOptions,
+  WaitOptions,
+} from './runs/run-options.ts';
+export type { Runs } from './runs/runs.ts';
+export { memoryStore } from './stores/memory/memory.ts';

@@ -4,7 +4,7 @@ import { countersign, type Message, NotPerformed, type Part, type Tool, type Too
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../src/core/event.ts';
-import { loadMessages, messagesOf } from '../src/core/history.ts';
+import { loadMessages, messagesOf } from '../src/core/messages/load-messages.ts';
 import { fold } from '../src/core/state.ts';
 import { drive } from '../src/loop/drive.ts';
 import { applyDecisions, checkResume } from '../src/loop/resume.ts';

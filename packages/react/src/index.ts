@@ -2,20 +2,20 @@
 'use client';
 
 export { Appearance, type AppearanceProps, type Words } from './appearance.tsx';
-export { ApprovalCard, type ApprovalCardProps } from './approval-card.tsx';
-export { Deadline, type DeadlineProps } from './deadline.tsx';
-export type { Decision } from './decision.ts';
-export { DecisionSummary } from './decision-summary.tsx';
+export { ApprovalCard, type ApprovalCardProps } from './card/approval-card.tsx';
+export { Deadline, type DeadlineProps } from './card/deadline.tsx';
+export type { Decision } from './card/decision.ts';
+export { DecisionSummary } from './card/decision-summary.tsx';
+export { InputDiff, type InputDiffProps } from './card/input-diff.tsx';
 export { QuestionForm, type QuestionFormProps } from './form/question-form.tsx';
-export { InputDiff, type InputDiffProps } from './input-diff.tsx';
 export type { AnswerOf, AnyTools, ChatLike, ChatMessage, Interrupt, InterruptTools } from './interrupt.ts';
 export { Interrupts, type InterruptsProps } from './interrupts.tsx';
-export { LongText, type LongTextProps } from './long-text.tsx';
+export { LongText, type LongTextProps } from './text/long-text.tsx';
+export { ValueView, type ValueViewProps } from './text/value-view.tsx';
+export { VisibleText, type VisibleTextProps } from './text/visible-text.tsx';
 export {
   type InterruptActions,
   type UseInterrupts,
   type UseInterruptsOptions,
   useInterrupts,
 } from './use-interrupts.ts';
-export { ValueView, type ValueViewProps } from './value-view.tsx';
-export { VisibleText, type VisibleTextProps } from './visible-text.tsx';

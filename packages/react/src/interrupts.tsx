@@ -2,12 +2,12 @@
 import type { InterruptCard, Problem } from 'countersign/ui';
 import { Fragment, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords } from './appearance.tsx';
-import { ApprovalCard } from './approval-card.tsx';
-import { DecisionSummary } from './decision-summary.tsx';
+import { ApprovalCard } from './card/approval-card.tsx';
+import { DecisionSummary } from './card/decision-summary.tsx';
 import type { ChatLike } from './interrupt.ts';
+import { VisibleText } from './text/visible-text.tsx';
 import { type UseInterrupts, type UseInterruptsOptions, useInterrupts } from './use-interrupts.ts';
-import { usePointerRest } from './use-pointer-rest.ts';
-import { VisibleText } from './visible-text.tsx';
+import { usePointerRest } from './watch/use-pointer-rest.ts';
 
 type AnyCard = InterruptCard<string, any>;
 

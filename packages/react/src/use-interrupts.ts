@@ -1,11 +1,11 @@
 // The hook: what waits for a person in a chat, and how it is decided.
 import type { Problem } from 'countersign/ui';
 import { useEffect, useMemo, useRef } from 'react';
-import { type Decision, posted } from './decision.ts';
+import { type Decision, posted } from './card/decision.ts';
 import type { AnswerOf, AnyTools, ChatLike, Interrupt, InterruptTools } from './interrupt.ts';
 import { isBusy, readInterrupts, type Shown } from './read-interrupts.ts';
-import { onTheirWay, useOutbox } from './use-outbox.ts';
-import { useWatch, type WatchSource } from './use-watch.ts';
+import { onTheirWay, useOutbox } from './watch/use-outbox.ts';
+import { useWatch, type WatchSource } from './watch/use-watch.ts';
 
 /** Where to watch for decisions made elsewhere. Without `api` nothing is watched. */
 export type UseInterruptsOptions = WatchSource;

@@ -2,8 +2,8 @@
 import { type Countersign, type RunInterrupt, type RunRecord, UsageError } from 'countersign';
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
-import type { Claim, Interrupt } from './shapes/interrupt.ts';
-import type { Log } from './watching/log.ts';
+import type { Claim, Interrupt } from './schemas/interrupt.ts';
+import type { Log } from './telemetry/log.ts';
 
 /** Whose run it is; known without reading the run. */
 export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;

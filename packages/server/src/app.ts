@@ -15,7 +15,7 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
-import { ClaimWatch } from './live/claim-watch.ts';
+import { ClaimWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
 import { RunEvents } from './live/run-events.ts';
 import { type AppOptions, checkAppOptions } from './options.ts';
@@ -23,13 +23,13 @@ import { DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
 import { login, logout } from './pages/login.ts';
-import { mountHealth } from './watching/health.ts';
-import { documentHealth } from './watching/health-document.ts';
-import { createLog, type Log } from './watching/log.ts';
-import { Measures } from './watching/measures.ts';
-import { OpenStreams } from './watching/open-streams.ts';
-import { watchRecords } from './watching/records.ts';
-import { watchRequests } from './watching/requests.ts';
+import { mountHealth } from './telemetry/health.ts';
+import { documentHealth } from './telemetry/health-document.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+import { Measures } from './telemetry/measures.ts';
+import { OpenStreams } from './telemetry/open-streams.ts';
+import { watchRecords } from './telemetry/records.ts';
+import { watchRequests } from './telemetry/requests.ts';
 
 /** A server without a socket. */
 export type App = {

@@ -1,7 +1,7 @@
 // The door `@countersign/server`: the HTTP API, identity, and what runs them.
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
-export type { AgentsEnvironment } from './cli/agents-file.ts';
+export type { AgentsEnvironment } from './cli/runtime/agents-file.ts';
 export { ApiError } from './client/api-error.ts';
 export { type Client, type ClientOptions, createClient } from './client/client.ts';
 export { type DemoEffect, type DemoOptions, demoAgents } from './demo/agents.ts';
@@ -13,7 +13,7 @@ export { type JwtIdentityOptions, jwtIdentity } from './identity/jwt-identity.ts
 export type { Identified, Person, Reach, Scope } from './identity/person.ts';
 export { createToken, listTokens, type NewToken, revokeToken, type TokenRecord } from './identity/tokens.ts';
 export type { AppOptions } from './options.ts';
+export type { Claim, Interrupt } from './schemas/interrupt.ts';
 export { type RunningServer, type ServeOptions, serve } from './serve.ts';
-export type { Claim, Interrupt } from './shapes/interrupt.ts';
-export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './watching/log.ts';
-export { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
+export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './telemetry/log.ts';
+export { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';

@@ -3,7 +3,7 @@ import { UsageError } from 'countersign';
 import type { Policies } from './access.ts';
 import type { Identify } from './identity/identify.ts';
 import { keysOf, refuseUnknownKeys } from './known-keys.ts';
-import type { LogSink } from './watching/log.ts';
+import type { LogSink } from './telemetry/log.ts';
 
 /** The options of `createApp`. */
 export type AppOptions = Policies & {

@@ -1,7 +1,7 @@
 // Has the store make what lists and searches need to be fast, beside the server if that takes long or fails at first.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProviderError, type Store } from 'countersign';
-import type { Log } from './watching/log.ts';
+import type { Log } from './telemetry/log.ts';
 
 /** How long it may take before the server begins without. */
 const PATIENCE_MS = 5_000;

@@ -10,8 +10,8 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { keysOf, refuseUnknownKeys } from './known-keys.ts';
 import { APP_KEYS, type AppOptions } from './options.ts';
 import { prepareSearch } from './prepare-search.ts';
+import { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';
 import { unrecordedText } from './unrecorded.ts';
-import { type TraceOptions, type Tracing, traceRuns } from './watching/trace-runs.ts';
 
 /** The options of `serve`. */
 export type ServeOptions = AppOptions & {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { digestOf } from '../../countersign/src/runs/card.ts';
+import { digestOf } from '../../countersign/src/runs/questions/card.ts';
 import { type Ask, startServer } from './server.ts';
 
 /** Questions as the engine writes them, without the engine. `settlement` says what became of each. */

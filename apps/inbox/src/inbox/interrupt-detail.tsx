@@ -10,7 +10,7 @@ import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Loading, Trouble } from '../frame/standing.tsx';
 import { Ago } from '../live/time.tsx';
-import { ClaimButton, ClaimNotice } from './claim.tsx';
+import { ClaimButton, ClaimNotice } from './hold.tsx';
 import { InputView } from './input-view.tsx';
 import { NotedCard } from './noted-card.tsx';
 import { useDecidedRow } from './use-decided-row.ts';

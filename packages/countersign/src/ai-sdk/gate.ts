@@ -2,10 +2,10 @@
 import type { ToolSet, UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import { isDuration } from '../loop/ask-options.ts';
+import { isDuration } from '../loop/tool/ask-options.ts';
+import type { Store } from '../runs/port/store.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { Store } from '../runs/store.ts';
-import { createSealer, type SealKeys } from '../ui/seal.ts';
+import { createSealer, type SealKeys } from '../ui/chats/seal.ts';
 import { type Approve, type Asks, createAsks, ownTool } from './asks.ts';
 import { gateTools, lastResult } from './gated-tools.ts';
 import { INSIDE, type Inside } from './inside.ts';

@@ -3,7 +3,7 @@
 import { asSchema, type Tool } from 'ai';
 import { messageOf } from '../core/errors.ts';
 import { sameJson, toJson } from '../core/json.ts';
-import { asSchema as asOwnSchema } from '../loop/schema.ts';
+import { asSchema as asOwnSchema } from '../loop/tool/schema.ts';
 import type { JsonSchema } from '../models/model.ts';
 
 /** What the tool runs with, or why it must not run. */

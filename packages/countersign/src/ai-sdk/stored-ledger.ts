@@ -1,14 +1,15 @@
 // The ledger in a store: each call is a run of its own, so it is decided once, and runs at most once.
 import { ConflictError, messageOf, ProviderError } from '../core/errors.ts';
 import { isByDeadline, type Result } from '../core/event.ts';
-import { interruptKey } from '../runs/card.ts';
-import { shortHash } from '../runs/chain.ts';
-import type { DecisionInput } from '../runs/decision.ts';
-import { PATIENCE_MS } from '../runs/journal.ts';
+import { PATIENCE_MS } from '../runs/journal/journal.ts';
+import { shortHash } from '../runs/port/chain.ts';
+import type { StoredEvent } from '../runs/port/store.ts';
+import { isAway } from '../runs/port/store-errors.ts';
+import { interruptKey } from '../runs/questions/card.ts';
+import type { DecisionInput } from '../runs/questions/decision.ts';
+import type { RunInterrupt } from '../runs/questions/view.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { StoredEvent } from '../runs/store.ts';
-import { isAway } from '../runs/store-errors.ts';
-import type { RunInterrupt } from '../runs/view.ts';
+import { editedIn, type Standing, standingOf } from './call-status.ts';
 import {
   type AskedCall,
   type ClaimedCall,
@@ -23,7 +24,6 @@ import {
   Refused,
 } from './ledger.ts';
 import { type Body, beginWith, type OneCallAgent, type Opening, readOpening } from './one-call-agent.ts';
-import { editedIn, type Standing, standingOf } from './standing.ts';
 
 /** Whether a person may decide a call that was asked of another. */
 export type MayDecide = (

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Call, NO_STEPS } from './call.ts';
 import { matchDecisions, type Resume } from './decide.ts';
 import type { InterruptKind } from './event.ts';
-import { newState } from './history.ts';
+import { newState } from './messages/load-messages.ts';
 
 const open: Call = {
   id: 'call',

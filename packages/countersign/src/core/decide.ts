@@ -1,7 +1,6 @@
 // Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
 import { type Call, goesOnInside, interruptId, type Turn } from './call.ts';
 import type { Decision, EditBound } from './event.ts';
-import { decidedRefs, insideState, refsOf } from './inside.ts';
 import { isObject, type Json, sameJson, toJson } from './json.ts';
 import {
   isToolRequest,
@@ -11,7 +10,8 @@ import {
   type ToolRequestPart,
   type ToolResponsePart,
 } from './message.ts';
-import { decisionMetadata } from './wire.ts';
+import { decisionMetadata } from './messages/turn-messages.ts';
+import { decidedRefs, insideState, refsOf } from './sub-agents.ts';
 
 /** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */
 export type DecisionPart = ToolRequestPart | ToolResponsePart;

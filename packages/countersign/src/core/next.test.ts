@@ -1,8 +1,8 @@
 // Tables: events in, step out.
 import { describe, expect, test } from 'vitest';
 import { event, type RunEvent } from './event.ts';
-import { newState } from './history.ts';
 import type { Message } from './message.ts';
+import { newState } from './messages/load-messages.ts';
 import { type Limits, next } from './next.ts';
 import { fold, type State } from './state.ts';
 

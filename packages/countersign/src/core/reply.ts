@@ -4,7 +4,7 @@ import { type CallIds, event, type FinishReason, type RunEvent } from './event.t
 import type { GrowSet } from './grow.ts';
 import { toJson } from './json.ts';
 import type { Metadata, Part, ToolRequestPart } from './message.ts';
-import { foreignMetadata } from './wire.ts';
+import { foreignMetadata } from './messages/turn-messages.ts';
 
 /** A request as a model sends it: it may lack an id, and its input may be anything. */
 export type RawRequest = {

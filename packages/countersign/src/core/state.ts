@@ -2,11 +2,11 @@
 import { type Call, callOf, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
-import { messagesOf } from './history.ts';
-import { insideState, stillHeard, waitingParts } from './inside.ts';
 import type { Json } from './json.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
-import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './wire.ts';
+import { messagesOf } from './messages/load-messages.ts';
+import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './messages/turn-messages.ts';
+import { insideState, stillHeard, waitingParts } from './sub-agents.ts';
 
 export type { State } from './call.ts';
 

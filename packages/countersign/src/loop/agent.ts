@@ -6,14 +6,14 @@ import { isObject } from '../core/json.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { isToolRequest, type Message } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
-import type { Chunk } from './chunk.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { checkValues, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
-import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './schema.ts';
-import { HeldSignal, LeftSignal, LostSignal } from './signal.ts';
 import type { Within } from './sink.ts';
-import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool.ts';
+import type { Chunk } from './stream/chunk.ts';
+import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
+import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
+import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool/tool.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
 export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<

@@ -5,9 +5,9 @@ import { next } from '../core/next.ts';
 import { replyEvents } from '../core/reply.ts';
 import { untilAborted } from '../models/abort.ts';
 import type { ModelReply } from '../models/model.ts';
-import { modelChunk } from './chunk.ts';
+import { runCall, settleDoubt } from './call/run-call.ts';
 import type { Driver, Run } from './run.ts';
-import { runCall, settleDoubt } from './run-call.ts';
+import { modelChunk } from './stream/chunk.ts';
 
 /** Drives the run until it finishes, waits for a person, or stops. Rejects with what the model rejects with. */
 export async function drive(run: Run, driver: Driver): Promise<void> {

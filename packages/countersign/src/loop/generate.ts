@@ -4,14 +4,12 @@ import type { Call, State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { GrowList } from '../core/grow.ts';
-import { type Loaded, loadMessages, messagesOf } from '../core/history.ts';
-import { waitingInside } from '../core/inside.ts';
 import type { Message } from '../core/message.ts';
+import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
 import { type Limits, next } from '../core/next.ts';
-import type { Chunk } from './chunk.ts';
-import { ChunkStream } from './chunk-stream.ts';
+import { waitingInside } from '../core/sub-agents.ts';
+import { guarded } from './call/guarded.ts';
 import { drive } from './drive.ts';
-import { guarded } from './guarded.ts';
 import {
   checkOptions,
   type GenerateOptions,
@@ -25,10 +23,12 @@ import { readOutput } from './output.ts';
 import { GenerateResponse } from './response.ts';
 import { applyDecisions, cancelOpenCalls, checkResume } from './resume.ts';
 import { type Driver, Run } from './run.ts';
-import { asSchema, type InferOutput, type SchemaInput } from './schema.ts';
-import { LeftSignal, LostSignal } from './signal.ts';
 import type { Within } from './sink.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { Chunk } from './stream/chunk.ts';
+import { ChunkStream } from './stream/chunk-stream.ts';
+import { asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
+import { LeftSignal, LostSignal } from './tool/signal.ts';
+import type { ToolDefinition } from './tool/tool.ts';
 
 /** With `within`, it is a conversation inside a call of a stored run, and goes on from what is on record of it. */
 export async function generate<O extends SchemaInput = any>(

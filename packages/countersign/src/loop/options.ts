@@ -9,12 +9,12 @@ import { checkSignal } from '../models/abort.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
-import type { Chunk } from './chunk.ts';
-import { guarded } from './guarded.ts';
+import { guarded } from './call/guarded.ts';
 import type { Driver } from './run.ts';
-import type { Schema, SchemaInput } from './schema.ts';
-import type { Context, ToolDefinition, UnknownNames } from './tool.ts';
-import { findTools, refuseCircles, type ToolInput } from './toolbox.ts';
+import type { Chunk } from './stream/chunk.ts';
+import type { Schema, SchemaInput } from './tool/schema.ts';
+import type { Context, ToolDefinition, UnknownNames } from './tool/tool.ts';
+import { findTools, refuseCircles, type ToolInput } from './tool/toolbox.ts';
 
 /** What somebody says: a text, a part or several. */
 export type Content = string | Part | readonly Part[];

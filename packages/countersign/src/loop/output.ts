@@ -2,7 +2,7 @@
 import { CountersignError, messageOf, ProviderError } from '../core/errors.ts';
 import { type Message, textOf } from '../core/message.ts';
 import type { State } from '../core/state.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './tool/schema.ts';
 
 /** Null while the run has no final reply. `messages` are what an error carries to go on from. */
 export async function readOutput(

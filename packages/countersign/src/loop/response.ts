@@ -1,8 +1,8 @@
 // What `generate` gives back: the reply, the questions that wait, and the messages to go on from.
 import { pendingParts } from '../core/decide.ts';
 import type { FinishReason } from '../core/event.ts';
-import { messagesOf } from '../core/history.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/message.ts';
+import { messagesOf } from '../core/messages/load-messages.ts';
 import { type State, waitingCalls } from '../core/state.ts';
 import type { Usage } from '../models/model.ts';
 

@@ -10,12 +10,12 @@ import {
 } from '../core/decide.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
-import { decidedRefs, isConversation, isInDoubt, isInDoubtInside } from '../core/inside.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
-import { boundEdit } from './reading.ts';
+import { decidedRefs, isConversation, isInDoubt, isInDoubtInside } from '../core/sub-agents.ts';
+import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { ToolDefinition } from './tool/tool.ts';
 
 export { DEADLINE } from '../core/event.ts';
 

@@ -5,9 +5,9 @@ import { copyOf } from '../core/json.ts';
 import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
-import { type Chunk, eventChunks } from './chunk.ts';
 import type { Sink } from './sink.ts';
-import type { Context, ToolDefinition } from './tool.ts';
+import { type Chunk, eventChunks } from './stream/chunk.ts';
+import type { Context, ToolDefinition } from './tool/tool.ts';
 
 /** What a run is driven with. Nothing of it is stored. */
 export type Driver = {

@@ -5,7 +5,7 @@ import type { Message } from '../core/message.ts';
 import type { GenerateStream } from '../loop/generate.ts';
 import { checkValues, type GenerateOptions, optionsBut, withDefaults } from '../loop/options.ts';
 import type { GenerateResponse } from '../loop/response.ts';
-import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/schema.ts';
+import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/tool/schema.ts';
 import type { PromptDefinition, PromptTemplate } from './definition.ts';
 
 /** How `definePrompt` is told of a prompt; whatever `generate` takes may stand beside it as a default. */

@@ -1,6 +1,6 @@
 // Which runs an agent has: how those who are given an agent find its store.
 import type { Agent } from '../loop/agent.ts';
-import type { AgentPort } from './drives.ts';
+import type { AgentPort } from './driving/driving.ts';
 import type { Runs } from './runs.ts';
 
 type AgentRuns = {

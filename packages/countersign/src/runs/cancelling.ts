@@ -1,12 +1,12 @@
 // Ending a run from outside.
 import { event } from '../core/event.ts';
-import { pendingCards } from './card.ts';
-import type { Drives } from './drives.ts';
+import type { Drives } from './driving/driving.ts';
+import { ENDED } from './driving/wait.ts';
+import type { LoadedRun } from './port/store.ts';
+import { refusalOf } from './port/store-errors.ts';
+import { pendingCards } from './questions/card.ts';
+import { stateOfRun } from './questions/view.ts';
 import type { CancelOptions } from './run-options.ts';
-import type { LoadedRun } from './store.ts';
-import { refusalOf } from './store-errors.ts';
-import { stateOfRun } from './view.ts';
-import { ENDED } from './waiting.ts';
 
 /** False if somebody wrote at the same time, and everything must be looked at again. */
 export async function cancelled(drives: Drives, loaded: LoadedRun, { by, reason }: CancelOptions): Promise<boolean> {

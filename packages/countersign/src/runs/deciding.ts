@@ -3,7 +3,14 @@ import type { Resume } from '../core/decide.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
-import { newlyInDoubt, pendingCards, runIdOf } from './card.ts';
+import type { Drives } from './driving/driving.ts';
+import { tryOut } from './dry-run.ts';
+import { holdNews } from './journal/buffer-until-durable.ts';
+import { madeOf, type PausedRun } from './journal/paused.ts';
+import { unknownInterrupt, unknownRun } from './port/run-id.ts';
+import type { Store } from './port/store.ts';
+import { refusalOf } from './port/store-errors.ts';
+import { newlyInDoubt, pendingCards, runIdOf } from './questions/card.ts';
 import {
   checkDecider,
   type DecisionInput,
@@ -13,19 +20,12 @@ import {
   resumptionOf,
   signedResume,
   withoutEntries,
-} from './decision.ts';
-import type { Drives } from './drives.ts';
-import { askIfOver, expireCards, type Settling } from './expiry.ts';
-import { holdNews } from './held-news.ts';
-import { madeOf, type PausedRun } from './paused.ts';
-import { unknownInterrupt, unknownRun } from './run-id.ts';
+} from './questions/decision.ts';
+import { askIfOver, expireCards, type Settling } from './questions/expiry.ts';
+import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './questions/settled.ts';
+import { trustedState } from './questions/view.ts';
+import { withdrawing } from './questions/withdrawing.ts';
 import type { DecideOptions } from './run-options.ts';
-import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './settled.ts';
-import type { Store } from './store.ts';
-import { refusalOf } from './store-errors.ts';
-import { tryOut } from './trial.ts';
-import { trustedState } from './view.ts';
-import { withdrawing } from './withdrawing.ts';
 
 type Desk = { readonly store: Store; readonly drives: Drives };
 

@@ -1,8 +1,8 @@
 // What callers say beside what they want of runs: who decides, which page, from where on.
 import type { InterruptKind } from '../core/event.ts';
-import type { Chunk } from '../loop/chunk.ts';
-import type { Context } from '../loop/tool.ts';
-import type { InterruptQuery, RunQuery } from './store.ts';
+import type { Chunk } from '../loop/stream/chunk.ts';
+import type { Context } from '../loop/tool/tool.ts';
+import type { InterruptQuery, RunQuery } from './port/store.ts';
 
 /** Who decides, through what, and on which card. */
 export type DecideOptions = {

@@ -2,13 +2,14 @@
 // first, then somebody drives.
 import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
-import { newState } from '../core/history.ts';
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
+import { newState } from '../core/messages/load-messages.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { resumeOf } from '../loop/options.ts';
-import type { Context } from '../loop/tool.ts';
+import type { Context } from '../loop/tool/tool.ts';
 import { unlessAborted } from '../models/abort.ts';
+import { cancelled } from './cancelling.ts';
 import {
   askedAfter,
   askedCancel,
@@ -20,21 +21,27 @@ import {
   askedRuns,
   askedWait,
   checkSigned,
-} from './asked.ts';
-import { cancelled } from './cancelling.ts';
-import { runIdOf } from './card.ts';
-import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './chain.ts';
-import { changesOf } from './changes.ts';
+} from './check-options.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
-import { type DecisionInput, saidNow } from './decision.ts';
-import type { AgentPort, DriveOptions, Drives } from './drives.ts';
-import { holdNews } from './held-news.ts';
-import { eachAlone } from './left-out.ts';
-import type { LiveChunk } from './live.ts';
-import type { Notes } from './notes.ts';
-import type { RemindersOptions } from './reminders.ts';
-import type { Rest } from './rest.ts';
-import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './run-id.ts';
+import { changesOf } from './driving/changes.ts';
+import type { AgentPort, DriveOptions, Drives } from './driving/driving.ts';
+import type { LiveChunk } from './driving/live-chunks.ts';
+import type { Stopped } from './driving/record-late-result.ts';
+import type { RemindersOptions } from './driving/reminders.ts';
+import type { Rest } from './driving/run-summary.ts';
+import { ENDED, takeLeft, untilRests } from './driving/wait.ts';
+import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
+import { holdNews } from './journal/buffer-until-durable.ts';
+import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './port/chain.ts';
+import type { Notes } from './port/notes.ts';
+import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './port/run-id.ts';
+import { eachAlone } from './port/skip-invalid.ts';
+import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
+import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './port/store.ts';
+import { runIdOf } from './questions/card.ts';
+import { type DecisionInput, saidNow } from './questions/decision.ts';
+import type { Decided } from './questions/settled.ts';
+import { interruptView, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
 import type {
   CancelOptions,
   DecideOptions,
@@ -43,16 +50,9 @@ import type {
   RunListOptions,
   WaitOptions,
 } from './run-options.ts';
-import type { Decided } from './settled.ts';
+import { Turns } from './serialize-decisions.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
-import { type Stats, type StatsOptions, statsQuery } from './stats.ts';
-import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './store.ts';
-import type { Stopped } from './telling-late.ts';
-import { Turns } from './turns.ts';
-import { interruptView, type RunInterrupt, type RunView, viewOf } from './view.ts';
-import { ENDED, takeLeft, untilRests } from './waiting.ts';
-import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs {

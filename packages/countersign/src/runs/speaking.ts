@@ -2,19 +2,19 @@
 // way is no answer to it, and what was approved is not taken back.
 import type { Run } from '../loop/run.ts';
 import { untilAborted } from '../models/abort.ts';
-import { newlyInDoubt } from './card.ts';
-import { checkChain } from './chain.ts';
-import { type Changes, changesOf } from './changes.ts';
 import type { Say } from './deciding.ts';
-import type { DriveOptions, Drives } from './drives.ts';
-import { askIfOver, expireCards, type Settling } from './expiry.ts';
-import { holdNews } from './held-news.ts';
-import { unknownRun } from './run-id.ts';
-import type { LoadedRun, RunRecord, Store } from './store.ts';
-import { refusalOf } from './store-errors.ts';
-import { tryOut } from './trial.ts';
-import { stateOf } from './view.ts';
-import { withdrawing } from './withdrawing.ts';
+import { type Changes, changesOf } from './driving/changes.ts';
+import type { DriveOptions, Drives } from './driving/driving.ts';
+import { tryOut } from './dry-run.ts';
+import { holdNews } from './journal/buffer-until-durable.ts';
+import { checkChain } from './port/chain.ts';
+import { unknownRun } from './port/run-id.ts';
+import type { LoadedRun, RunRecord, Store } from './port/store.ts';
+import { refusalOf } from './port/store-errors.ts';
+import { newlyInDoubt } from './questions/card.ts';
+import { askIfOver, expireCards, type Settling } from './questions/expiry.ts';
+import { stateOf } from './questions/view.ts';
+import { withdrawing } from './questions/withdrawing.ts';
 
 /**
  * `signal` ends the waiting for whoever drives the run; then nothing is said. What is asked of unknown outcomes after the

@@ -1,7 +1,7 @@
 // What a run may be started with.
 import { UsageError } from '../core/errors.ts';
-import { loadMessages } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
+import { loadMessages } from '../core/messages/load-messages.ts';
 import { jsonOf } from '../loop/options.ts';
 
 /**

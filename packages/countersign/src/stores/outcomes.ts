@@ -2,7 +2,7 @@
 
 import { DEADLINE } from '../core/event.ts';
 import { isObject, type Json } from '../core/json.ts';
-import type { InterruptOutcome } from '../runs/store.ts';
+import type { InterruptOutcome } from '../runs/port/store.ts';
 
 /** How a statement looks into the settlement of an interrupt `i`. */
 export type SettlementSql = {

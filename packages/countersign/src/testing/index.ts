@@ -9,7 +9,7 @@ export {
   type CrashResult,
   type CrashScenario,
   crashEverywhere,
-} from './crash-kit.ts';
+} from './crash/crash-kit.ts';
 export {
   type RecordedRequest,
   type ScriptedModel,
@@ -17,4 +17,4 @@ export {
   type ScriptStep,
   scriptedModel,
 } from './scripted-model.ts';
-export { type StoreUnderTest, storeContract, type TestFunctions } from './store-contract.ts';
+export { type StoreUnderTest, storeContract, type TestFunctions } from './store-contract/store-contract.ts';

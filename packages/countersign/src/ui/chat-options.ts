@@ -1,11 +1,11 @@
 // What a chat route is told: who asks, who may, and how to speak to the browser.
 import { UsageError } from '../core/errors.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import type { Context } from '../loop/tool.ts';
-import type { RunRecord } from '../runs/store.ts';
-import type { InterruptCard } from './card.ts';
-import type { SealKeys } from './seal.ts';
-import type { WriterOptions } from './writer.ts';
+import type { Context } from '../loop/tool/tool.ts';
+import type { RunRecord } from '../runs/port/store.ts';
+import type { SealKeys } from './chats/seal.ts';
+import type { InterruptCard } from './picture/card.ts';
+import type { WriterOptions } from './picture/writer.ts';
 
 /** Who asks. `context` is what tools get for this request; it is not stored. */
 export type Person = { readonly id: string; readonly context?: Context };

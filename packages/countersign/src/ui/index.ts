@@ -1,18 +1,18 @@
 // The door `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
 
-export { type BodyLimits, readJson } from './body.ts';
-export type { Allowed, CardDecision, InterruptCard, Problem } from './card.ts';
-export { interruptCard, misfitOf } from './cards.ts';
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
+export type { ChatStanding } from './chats/chat-watch.ts';
+export type { SealKey, SealKeys } from './chats/seal.ts';
+export type { LoadedChat } from './chats/stored.ts';
+export { type BodyLimits, readJson } from './http/body.ts';
+export { problemsOf } from './http/posted-decisions.ts';
+export { type HttpProblem, problemOf, problemResponse } from './http/problem.ts';
+export { APPROVAL } from './http/recipe.ts';
+export { type SseOptions, sseResponse } from './http/sse.ts';
 export { nodeHandler } from './node.ts';
-export { problemsOf } from './posted-decisions.ts';
-export { type HttpProblem, problemOf, problemResponse } from './problem.ts';
-export { APPROVAL } from './recipe.ts';
+export type { Allowed, CardDecision, InterruptCard, Problem } from './picture/card.ts';
+export { interruptCard, misfitOf } from './picture/cards.ts';
+export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './picture/ui-message.ts';
+export type { ClientVersion } from './picture/writer.ts';
 export { runResponse, type StreamResponseOptions, streamResponse } from './responses.ts';
 export { type ChatRoute, chatRoute } from './route.ts';
-export type { SealKey, SealKeys } from './seal.ts';
-export { type SseOptions, sseResponse } from './sse.ts';
-export type { ChatStanding } from './standings.ts';
-export type { LoadedChat } from './stored-chat.ts';
-export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from './ui-message.ts';
-export type { ClientVersion } from './writer.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { UsageError } from '../core/errors.ts';
-import { problemResponse } from './problem.ts';
+import { problemResponse } from './http/problem.ts';
 import type { ChatRoute } from './route.ts';
 
 /**

@@ -1,18 +1,18 @@
 // Responses for `useChat` without a route: one generation, or one stored run, as a UI message stream.
 import { UsageError } from '../core/errors.ts';
-import { loadMessages } from '../core/history.ts';
 import type { Message } from '../core/message.ts';
+import { loadMessages } from '../core/messages/load-messages.ts';
 import type { Agent } from '../loop/agent.ts';
 import type { GenerateResponse } from '../loop/response.ts';
 import { runsOf } from '../runs/agent-runs.ts';
-import { cardOf } from './cards.ts';
-import { generationChunks, type Listeners } from './generation.ts';
-import { Picture, sinceSpoken } from './picture.ts';
-import { problemsOf } from './posted-decisions.ts';
-import { sseResponse } from './sse.ts';
-import { StoredChat } from './stored-chat.ts';
-import type { ChatMessage } from './ui-message.ts';
-import { ChatWriter, type WriterOptions } from './writer.ts';
+import { generationChunks, type Listeners } from './chats/generation.ts';
+import { StoredChat } from './chats/stored.ts';
+import { problemsOf } from './http/posted-decisions.ts';
+import { sseResponse } from './http/sse.ts';
+import { cardOf } from './picture/cards.ts';
+import { Picture, sinceSpoken } from './picture/picture.ts';
+import type { ChatMessage } from './picture/ui-message.ts';
+import { ChatWriter, type WriterOptions } from './picture/writer.ts';
 
 /** How the response speaks to the browser. */
 export type StreamResponseOptions = Partial<WriterOptions> & {

@@ -3,16 +3,16 @@ import { UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
-import { readJson } from './body.ts';
 import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-options.ts';
-import { soonOrInStream } from './in-stream.ts';
-import { checkChatId, readPost } from './post.ts';
-import { problemResponse } from './problem.ts';
+import { soonOrInStream } from './chats/in-stream.ts';
+import { createSealer } from './chats/seal.ts';
+import { SealedChat, type SealedChatOptions } from './chats/sealed.ts';
+import { StoredChat, type StoredChatOptions } from './chats/stored.ts';
+import { readJson } from './http/body.ts';
+import { checkChatId, readPost } from './http/post.ts';
+import { problemResponse } from './http/problem.ts';
+import { sseResponse } from './http/sse.ts';
 import { textBy, UI_STREAM } from './responses.ts';
-import { createSealer } from './seal.ts';
-import { SealedChat, type SealedChatOptions } from './sealed-chat.ts';
-import { sseResponse } from './sse.ts';
-import { StoredChat, type StoredChatOptions } from './stored-chat.ts';
 
 /** The handlers of a route, as Next.js takes them; anything that has a `Request` can call them. */
 export type ChatRoute = {

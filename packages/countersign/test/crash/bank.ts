@@ -2,9 +2,9 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Tool, z } from '../../src/index.ts';
-import type { Store } from '../../src/runs/store.ts';
-import { postgresStore } from '../../src/stores/postgres.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { postgresStore } from '../../src/stores/postgres/postgres.ts';
+import { sqliteStore } from '../../src/stores/sqlite/sqlite.ts';
 import { type ScriptedTurn, scriptedModel } from '../../src/testing/scripted-model.ts';
 
 /** Where the runs are. */

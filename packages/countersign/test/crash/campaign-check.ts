@@ -1,6 +1,6 @@
 // What must hold after a campaign, whatever was killed when: held against the file of what happened outside.
 import type { RunInterrupt, Runs } from '../../src/index.ts';
-import type { RunRecord, Store } from '../../src/runs/store.ts';
+import type { RunRecord, Store } from '../../src/runs/port/store.ts';
 import { type Kind, kindOf, type Line } from './bank.ts';
 import type { Ack } from './busy-child.ts';
 

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrashEffect, CrashProcess, CrashScenario } from 'countersign/testing';
-import type { DecisionInput } from '../../src/runs/decision.ts';
+import type { Append, Store } from '../../src/runs/port/store.ts';
+import type { DecisionInput } from '../../src/runs/questions/decision.ts';
+import type { RunInterrupt, RunView } from '../../src/runs/questions/view.ts';
 import type { Runs } from '../../src/runs/runs.ts';
-import type { Append, Store } from '../../src/runs/store.ts';
-import type { RunInterrupt, RunView } from '../../src/runs/view.ts';
 
 export type Fixture = {
   /** The version of the events. */

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CrashEffect, CrashScenario } from 'countersign/testing';
-import type { Append, Store } from '../../src/runs/store.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
+import type { Append, Store } from '../../src/runs/port/store.ts';
+import { memoryStore } from '../../src/stores/memory/memory.ts';
 import { type Fixture, finish, fixturePath, personOf, processOn } from './fixture.ts';
 
 const START = Date.UTC(2026, 0, 1);

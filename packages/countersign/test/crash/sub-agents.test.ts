@@ -12,7 +12,7 @@ import {
 } from 'countersign';
 import { type ScriptedTurn, scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { chainStart, linkAll } from '../../src/runs/chain.ts';
+import { chainStart, linkAll } from '../../src/runs/port/chain.ts';
 import { eventually } from '../eventually.ts';
 
 type DecisionInput = Parameters<Runs['decide']>[1];

@@ -2,7 +2,7 @@
 // it was stopped, and woke up. Then it goes on as if nothing had happened.
 import { writeSync } from 'node:fs';
 import { ConflictError } from '../../src/core/errors.ts';
-import type { Store } from '../../src/runs/store.ts';
+import type { Store } from '../../src/runs/port/store.ts';
 import { type BankPlace, decisionOn, Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
 
 /** In a tool or in the model, or right before or after something is written. */

@@ -3,9 +3,9 @@ import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import { Run } from '../../src/loop/run.ts';
-import { Journal } from '../../src/runs/journal.ts';
-import type { JournalOptions } from '../../src/runs/journal-options.ts';
-import { trustedState } from '../../src/runs/view.ts';
+import { Journal } from '../../src/runs/journal/journal.ts';
+import type { JournalOptions } from '../../src/runs/journal/journal-options.ts';
+import { trustedState } from '../../src/runs/questions/view.ts';
 import { changedStore } from '../changed-store.ts';
 
 export const LEASE_MS = 60_000;

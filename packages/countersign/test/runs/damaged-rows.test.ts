@@ -5,7 +5,7 @@ import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../src/runs/store.ts';
+import type { Store } from '../../src/runs/port/store.ts';
 import { temporaryFolder } from '../stores/folder.ts';
 import { onServer, testServer } from '../stores/postgres-server.ts';
 

@@ -2,7 +2,7 @@
 import { approve, countersign, type InterruptRecord, memoryStore, type Store, UsageError, z } from 'countersign';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import { digestOf } from '../../src/runs/card.ts';
+import { digestOf } from '../../src/runs/questions/card.ts';
 import { changedStore } from '../changed-store.ts';
 
 const asksToPay: ScriptStep = { calls: [{ name: 'pay', ref: 'p', input: { amount: 5 } }] };

@@ -1,6 +1,6 @@
 // What a stop does not wait for any more, and when.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { GivingUp } from '../../src/runs/giving-up.ts';
+import { GivingUp } from '../../src/runs/driving/stop-grace.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -2,8 +2,14 @@
 import { expect, test } from 'vitest';
 import { type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
 import { fold, type State } from '../../src/core/state.ts';
-import { isAwaited, isForgotten, type LateResult, timesToldLate, underWay } from '../../src/runs/late.ts';
-import { trustedState } from '../../src/runs/view.ts';
+import {
+  isAwaited,
+  isForgotten,
+  type LateResult,
+  timesToldLate,
+  underWay,
+} from '../../src/runs/driving/late-results.ts';
+import { trustedState } from '../../src/runs/questions/view.ts';
 import { approved, loaded } from './approved.ts';
 
 test('a body that commits may have acted once it has committed, and others as soon as they are started', async () => {

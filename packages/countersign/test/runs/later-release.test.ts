@@ -1,7 +1,7 @@
 // What a later release recorded: this one does not know it, says so, and does nothing on the strength of the rest.
 import type { RunEvent, Store } from 'countersign';
 import { describe, expect, test } from 'vitest';
-import { linkAll } from '../../src/runs/chain.ts';
+import { linkAll } from '../../src/runs/port/chain.ts';
 import { eventually } from '../eventually.ts';
 import { call, type Define, EVERYWHERE, only, payTool, placed, script, tool, waiting, world } from '../inside/kit.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Lease } from '../../src/runs/lease.ts';
+import { Lease } from '../../src/runs/journal/lease.ts';
 import { afterStarts } from '../changed-store.ts';
 
 describe('a lease', () => {

@@ -4,8 +4,8 @@ import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/runs/port/store.ts';
 import type { Runs } from '../../src/runs/runs.ts';
-import type { Store } from '../../src/runs/store.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
 const postgres = await testServer();

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import type { Json } from '../../src/core/json.ts';
 import { fold, type State } from '../../src/core/state.ts';
-import { dropAfterEnd, isOvertaken } from '../../src/runs/overtaken.ts';
-import { trustedState } from '../../src/runs/view.ts';
+import { dropAfterEnd, isOvertaken } from '../../src/runs/journal/drop-superseded.ts';
+import { trustedState } from '../../src/runs/questions/view.ts';
 import { approved, loaded } from './approved.ts';
 
 /** The payment that was approved is started; the question beside it waits. */

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { type Append, memoryStore, recordDigest, type Store } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { event } from '../../src/core/event.ts';
-import { eventsText } from '../../src/runs/chain.ts';
-import { madeOf, type PausedRun, PausedRuns, Written } from '../../src/runs/paused.ts';
-import type { NewRun, StoredEvent } from '../../src/runs/store.ts';
+import { madeOf, type PausedRun, PausedRuns, Written } from '../../src/runs/journal/paused.ts';
+import { eventsText } from '../../src/runs/port/chain.ts';
+import type { NewRun, StoredEvent } from '../../src/runs/port/store.ts';
 import { changedStore } from '../changed-store.ts';
 
 const run = { id: 'run', agent: 'clerk', startedBy: null };

@@ -2,7 +2,7 @@
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atMost, Renewals } from '../../src/runs/renewals.ts';
+import { atMost, Renewals } from '../../src/runs/journal/renewals.ts';
 
 const renewable = () => ({ renew: vi.fn(async () => undefined) });
 

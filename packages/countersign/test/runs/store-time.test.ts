@@ -1,7 +1,7 @@
 // The time of the store between two questions: for how long it is believed, and to which moment an answer belongs.
 import { memoryStore } from 'countersign';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { StoreTime } from '../../src/runs/store-time.ts';
+import { StoreTime } from '../../src/runs/port/store-time.ts';
 import { changedStore } from '../changed-store.ts';
 
 const TIME = 5_000_000;

@@ -1,8 +1,8 @@
 // Taking up a run that nobody drives: its context is looked up first, and whoever stops meanwhile hands it over.
 import { countersign, memoryStore } from 'countersign';
 import { expect, test, vi } from 'vitest';
-import { Renewals } from '../../src/runs/renewals.ts';
-import { leave, TakingUp } from '../../src/runs/taking-up.ts';
+import { leave, TakingUp } from '../../src/runs/driving/take-over.ts';
+import { Renewals } from '../../src/runs/journal/renewals.ts';
 import { approved, LEASE_MS } from './approved.ts';
 
 async function takingUp(contextFor: () => Promise<object>, isStopping = false, known = ['clerk']) {

@@ -7,7 +7,7 @@ import { type Countersign, countersign, memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
 import { afterAll, describe, expect, test } from 'vitest';
-import { linkAll } from '../../src/runs/chain.ts';
+import { linkAll } from '../../src/runs/port/chain.ts';
 import { eventually } from '../eventually.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-tampered-'));

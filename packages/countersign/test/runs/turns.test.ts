@@ -2,7 +2,7 @@
 import { countersign, memoryStore, type Store, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
-import { Turns } from '../../src/runs/turns.ts';
+import { Turns } from '../../src/runs/serialize-decisions.ts';
 import { changedStore } from '../changed-store.ts';
 
 const MANY = 40;

@@ -1,6 +1,6 @@
 // A process that waits for a run and then has nothing to do but to close its store.
 import { countersign } from '../../src/index.ts';
-import { postgresStore } from '../../src/stores/postgres.ts';
+import { postgresStore } from '../../src/stores/postgres/postgres.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 
 const store = postgresStore(process.argv[2] ?? '');

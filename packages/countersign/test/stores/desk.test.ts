@@ -4,12 +4,12 @@ import { type PostgresPool, postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { InterruptQuery, Store } from '../../src/runs/store.ts';
-import { interruptsSql } from '../../src/stores/list-query.ts';
-import { SQLITE_DIALECT } from '../../src/stores/sqlite-dialect.ts';
-import { sqliteSearchSql } from '../../src/stores/sqlite-search.ts';
+import type { InterruptQuery, Store } from '../../src/runs/port/store.ts';
+import { interruptsSql } from '../../src/stores/sql/list-query.ts';
+import { SQLITE_DIALECT } from '../../src/stores/sqlite/dialect.ts';
+import { sqliteSearchSql } from '../../src/stores/sqlite/search.ts';
 import { searchWords } from '../../src/stores/words.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 

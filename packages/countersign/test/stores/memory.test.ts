@@ -1,7 +1,7 @@
 // The store in memory keeps the contract of stores.
 import { storeContract } from 'countersign/testing';
 import { describe, test } from 'vitest';
-import { memoryStore } from '../../src/stores/memory.ts';
+import { memoryStore } from '../../src/stores/memory/memory.ts';
 
 describe('memoryStore', () => {
   storeContract(

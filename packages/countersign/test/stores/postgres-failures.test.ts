@@ -7,9 +7,9 @@ import { ProviderError } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Store } from '../../src/runs/store.ts';
-import { postgresFailure } from '../../src/stores/postgres-failure.ts';
-import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract-check.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { postgresFailure } from '../../src/stores/postgres/failure.ts';
+import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer();

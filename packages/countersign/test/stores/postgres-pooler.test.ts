@@ -1,8 +1,8 @@
 // Poolers between the store and PostgreSQL that give each statement another connection.
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
-import type { Store } from '../../src/runs/store.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { startPooler } from './pooler.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 

@@ -1,7 +1,7 @@
 // PostgreSQL as others have set it up: users with few rights, schemas, encodings, and settings that differ from the defaults.
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
-import { addition, countDone, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { addition, countDone, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { onServer, type TestServer, testServer, withSetting } from './postgres-server.ts';
 
 const postgres = await testServer();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { postgresStore } from 'countersign/postgres';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { addition, creation } from '../../src/testing/store-contract-check.ts';
+import { addition, creation } from '../../src/testing/store-contract/check.ts';
 import { poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer();

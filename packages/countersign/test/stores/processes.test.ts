@@ -2,8 +2,8 @@
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/runs/store.ts';
-import { creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { testServer, withSetting } from './postgres-server.ts';
 import { race } from './race.ts';

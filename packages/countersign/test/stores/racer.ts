@@ -1,9 +1,9 @@
 // A process of its own that races others for the same runs: started by `race.ts`, told what to do in its arguments.
 import { createInterface } from 'node:readline';
-import type { Store } from '../../src/runs/store.ts';
-import { postgresStore } from '../../src/stores/postgres.ts';
-import { sqliteStore } from '../../src/stores/sqlite.ts';
-import { addition, creation } from '../../src/testing/store-contract-check.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { postgresStore } from '../../src/stores/postgres/postgres.ts';
+import { sqliteStore } from '../../src/stores/sqlite/sqlite.ts';
+import { addition, creation } from '../../src/testing/store-contract/check.ts';
 
 const AT_ONCE = 12;
 

@@ -18,10 +18,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { ProviderError } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Store } from '../../src/runs/store.ts';
-import { SqliteConnection } from '../../src/stores/sqlite-connection.ts';
-import { sqliteFailure } from '../../src/stores/sqlite-failure.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import type { Store } from '../../src/runs/port/store.ts';
+import { SqliteConnection } from '../../src/stores/sqlite/connection.ts';
+import { sqliteFailure } from '../../src/stores/sqlite/failure.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { addition, creation } from '../../src/testing/store-contract-check.ts';
+import { addition, creation } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;

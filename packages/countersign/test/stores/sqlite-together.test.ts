@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Append, Store } from '../../src/runs/store.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import type { Append, Store } from '../../src/runs/port/store.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;

@@ -4,7 +4,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { sqliteStore } from 'countersign/sqlite';
 import { storeContract } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
-import { addition, creation, interrupt } from '../../src/testing/store-contract-check.ts';
+import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 
 describe('sqliteStore on a file', () => {

@@ -1,6 +1,6 @@
 // Jobs that are sent to a database together: in one order for all processes, and never sent twice by guess.
 import { expect, test } from 'vitest';
-import { createTogether } from '../../src/stores/together.ts';
+import { createTogether } from '../../src/stores/postgres/batches.ts';
 
 type Job = { readonly key: string; readonly n: number };
 

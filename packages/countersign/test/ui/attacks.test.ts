@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { memoryStore } from 'countersign';
 import { describe, expect, test } from 'vitest';
-import { APPROVAL } from '../../src/ui/recipe.ts';
+import { APPROVAL } from '../../src/ui/http/recipe.ts';
 import { changedStore } from '../changed-store.ts';
 import { createClient } from './client.ts';
 import { get, post, SECRET, serveChat, types } from './server.ts';

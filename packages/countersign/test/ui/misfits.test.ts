@@ -1,7 +1,7 @@
 // What a card takes, as a table: for each kind of question the decisions that do not fit it.
 import { misfitOf } from 'countersign/ui';
 import { expect, test } from 'vitest';
-import { allowsOf } from '../../src/ui/cards.ts';
+import { allowsOf } from '../../src/ui/picture/cards.ts';
 
 const DECISIONS = {
   approve: { type: 'approve' },

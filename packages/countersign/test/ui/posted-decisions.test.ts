@@ -1,8 +1,8 @@
 // What a post decides, as a table: a part in the browser, the question that waits, the decision.
 import { expect, test } from 'vitest';
-import type { PendingCard } from '../../src/runs/card.ts';
-import { readPost } from '../../src/ui/post.ts';
-import { postedDecisions } from '../../src/ui/posted-decisions.ts';
+import type { PendingCard } from '../../src/runs/questions/card.ts';
+import { readPost } from '../../src/ui/http/post.ts';
+import { postedDecisions } from '../../src/ui/http/posted-decisions.ts';
 
 const KEY = 'chat-1:call_1';
 

@@ -1,7 +1,7 @@
 // Words that wait until somebody else's turn is over: the post gives signs of life meanwhile, and they are said.
 import { UsageError } from 'countersign';
 import { describe, expect, test, vi } from 'vitest';
-import { soonOrInStream } from '../../src/ui/in-stream.ts';
+import { soonOrInStream } from '../../src/ui/chats/in-stream.ts';
 import { eventually } from '../eventually.ts';
 import { post, serveChat } from './server.ts';
 

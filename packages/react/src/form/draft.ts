@@ -1,7 +1,7 @@
 // Drafts: what a person has filled in so far, and how it is read as JSON.
 import type { Problem } from 'countersign/ui';
 import type { Words } from '../appearance.tsx';
-import { isSame } from '../difference.ts';
+import { isSame } from '../card/difference.ts';
 import { numberIn, textProblem } from './check.ts';
 import type { Field } from './field.ts';
 import { lossIn } from './json-loss.ts';

@@ -1,7 +1,7 @@
 // A field of any kind, and those that hold others: objects, lists, unions.
 import { useEffect, useRef } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
-import { VisibleText } from '../visible-text.tsx';
+import { VisibleText } from '../text/visible-text.tsx';
 import { ABSENT, type Draft, emptyDraft, newKey } from './draft.ts';
 import type { Field } from './field.ts';
 import { Description, type Placed, Problems, useDescribed } from './form-context.tsx';

@@ -2,7 +2,7 @@
 import type { Problem } from 'countersign/ui';
 import { createContext, useContext } from 'react';
 import { useNamed } from '../appearance.tsx';
-import { VisibleText } from '../visible-text.tsx';
+import { VisibleText } from '../text/visible-text.tsx';
 import type { Draft } from './draft.ts';
 import type { Field } from './field.ts';
 

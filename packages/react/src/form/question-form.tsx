@@ -2,7 +2,7 @@
 import type { Problem } from 'countersign/ui';
 import { type FormEvent, type ReactNode, useId, useMemo, useRef, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
-import { VisibleText } from '../visible-text.tsx';
+import { VisibleText } from '../text/visible-text.tsx';
 import { type Draft, draftOf, emptyDraft, needed, readDraft } from './draft.ts';
 import { type Field, fieldOf, optionsOf } from './field.ts';
 import { FieldView } from './field-view.tsx';

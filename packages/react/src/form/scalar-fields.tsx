@@ -1,9 +1,9 @@
 // Fields for one value: text, numbers, dates, yes or no, one of several, JSON text.
 import type { ChangeEvent } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
-import { LongText } from '../long-text.tsx';
-import { hasHidden } from '../visible.ts';
-import { VisibleText } from '../visible-text.tsx';
+import { LongText } from '../text/long-text.tsx';
+import { hasHidden } from '../text/visible.ts';
+import { VisibleText } from '../text/visible-text.tsx';
 import { textProblem } from './check.ts';
 import { ABSENT, type Draft } from './draft.ts';
 import type { Field } from './field.ts';

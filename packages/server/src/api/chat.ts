@@ -5,7 +5,7 @@ import { type ChatRoute, chatRoute } from 'countersign/ui';
 import type { RunReference } from '../access.ts';
 import { endpoint, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { chatIdShape, nameShape } from '../shapes/page.ts';
+import { chatIdShape, nameShape } from '../schemas/page.ts';
 import { unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 

@@ -3,10 +3,10 @@ import { z } from '@hono/zod-openapi';
 import { type DecisionInput, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
 import { endpoint, json } from '../http/endpoint.ts';
-import { DecidedShape, DecideShape } from '../shapes/decision.ts';
-import { interruptIdShape } from '../shapes/interrupt.ts';
+import { DecidedShape, DecideShape } from '../schemas/decision.ts';
+import { interruptIdShape } from '../schemas/interrupt.ts';
 import { ChannelHeaders, channelOf } from './channel.ts';
-import { dropClaim } from './claims.ts';
+import { dropClaim } from './holds.ts';
 import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
 

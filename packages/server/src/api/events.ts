@@ -4,8 +4,8 @@ import { UsageError } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
 import { changesFor } from '../live/changes.ts';
 import { eventStream } from '../live/event-stream.ts';
-import { pageOf, runIdShape } from '../shapes/page.ts';
-import { EventQueryShape, EventShape } from '../shapes/run.ts';
+import { pageOf, runIdShape } from '../schemas/page.ts';
+import { EventQueryShape, EventShape } from '../schemas/run.ts';
 import type { Services } from './services.ts';
 
 const LastEventHeaders = z.object({

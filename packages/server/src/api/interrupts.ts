@@ -4,7 +4,7 @@ import { type RunInterrupt, UsageError } from 'countersign';
 import { keptPage } from '../access.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { ClaimRequestShape } from '../shapes/decision.ts';
+import { ClaimRequestShape } from '../schemas/decision.ts';
 import {
   ClaimShape,
   type Interrupt,
@@ -12,9 +12,9 @@ import {
   InterruptShape,
   InterruptWithMessagesShape,
   interruptIdShape,
-} from '../shapes/interrupt.ts';
-import { pageOf } from '../shapes/page.ts';
-import { claimsOf, releaseClaim, takeClaim } from './claims.ts';
+} from '../schemas/interrupt.ts';
+import { pageOf } from '../schemas/page.ts';
+import { claimsOf, releaseClaim, takeClaim } from './holds.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });

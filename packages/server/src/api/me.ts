@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Agent } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
-import { type AgentInfo, AgentShape, type Me, MeShape } from '../shapes/person.ts';
+import { type AgentInfo, AgentShape, type Me, MeShape } from '../schemas/person.ts';
 import type { Services } from './services.ts';
 
 export function personEndpoints({ ai, model }: Services) {

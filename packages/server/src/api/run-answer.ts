@@ -2,8 +2,8 @@
 import { type Countersign, type RunRecord, UsageError } from 'countersign';
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
-import type { Run, RunSummary } from '../shapes/run.ts';
-import { claimsOf } from './claims.ts';
+import type { Run, RunSummary } from '../schemas/run.ts';
+import { claimsOf } from './holds.ts';
 import { titleOf } from './run-titles.ts';
 
 export function summaryOf(run: RunRecord, title: string | null): RunSummary {

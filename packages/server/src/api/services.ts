@@ -1,11 +1,11 @@
 // What the endpoints work with.
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
-import type { ClaimWatch } from '../live/claim-watch.ts';
 import type { StreamOptions } from '../live/event-stream.ts';
+import type { ClaimWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
-import type { Log } from '../watching/log.ts';
+import type { Log } from '../telemetry/log.ts';
 
 export type Services = {
   readonly ai: Countersign;

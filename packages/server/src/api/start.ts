@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { CountersignError, UsageError } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { RunShape, StartShape } from '../shapes/run.ts';
+import { RunShape, StartShape } from '../schemas/run.ts';
 import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempotency.ts';
 import { runAnswer, unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';

@@ -1,7 +1,7 @@
 // GET /stats: numbers for the dashboard, of the runs that the person may see.
 import { endpoint, json } from '../http/endpoint.ts';
 import { SharedStats } from '../live/shared-stats.ts';
-import { StatsQueryShape, StatsShape } from '../shapes/stats.ts';
+import { StatsQueryShape, StatsShape } from '../schemas/stats.ts';
 import type { Services } from './services.ts';
 
 export function statsEndpoints({ ai, hub }: Services) {

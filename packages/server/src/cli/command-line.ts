@@ -4,9 +4,9 @@ import { nearest } from '../suggestion.ts';
 import type { Command } from './command.ts';
 import { GROUPS } from './commands.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
-import { commandDocument, commandHelp, generalHelp } from './help.ts';
-import { createOutput, type Output } from './output.ts';
 import { parseArguments } from './parse-arguments.ts';
+import { commandDocument, commandHelp, generalHelp } from './print/help.ts';
+import { createOutput, type Output } from './print/output.ts';
 
 const COMMANDS: readonly Command[] = GROUPS.flatMap(({ commands }) => commands);
 

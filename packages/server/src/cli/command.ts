@@ -1,6 +1,6 @@
 // What a command is: its words, its options, its help, and what it does.
 import type { ExitCode } from './failure.ts';
-import type { Output } from './output.ts';
+import type { Output } from './print/output.ts';
 
 /** An option as it is told and read. `value` names what it takes; without it, it is there or not. */
 export type Option = {

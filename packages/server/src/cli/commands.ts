@@ -10,7 +10,7 @@ import { serve } from './commands/serve.ts';
 import { show } from './commands/show.ts';
 import { tokensCreate, tokensList, tokensRevoke } from './commands/tokens.ts';
 import { worker } from './commands/worker.ts';
-import type { CommandGroup } from './help.ts';
+import type { CommandGroup } from './print/help.ts';
 
 export const GROUPS: readonly CommandGroup[] = [
   { title: 'Run', commands: [dev, serve, worker] },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Command } from './command.ts';
-import { createOutput } from './output.ts';
 import { parseArguments } from './parse-arguments.ts';
+import { createOutput } from './print/output.ts';
 
 const command: Command = {
   name: 'try',

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { nearest } from '../suggestion.ts';
 import type { Command, Invocation, Options } from './command.ts';
 import { type CommandFailure, usageFailure } from './failure.ts';
-import type { Output } from './output.ts';
+import type { Output } from './print/output.ts';
 
 /** Every command has these. */
 export const COMMON_OPTIONS: Options = {

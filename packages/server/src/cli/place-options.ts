@@ -1,7 +1,7 @@
 // Where the runs are, as options of a command.
 import type { Invocation, Options } from './command.ts';
 import { usageFailure } from './failure.ts';
-import { DEFAULT_STORE } from './store-address.ts';
+import { DEFAULT_STORE } from './runtime/store-address.ts';
 
 export const STORE_OPTIONS: Options = {
   store: { value: 'address', summary: 'sqlite:./file.sqlite or postgres://…, also COUNTERSIGN_STORE' },

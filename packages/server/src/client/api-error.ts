@@ -1,5 +1,5 @@
 // What the API refused, as an error.
-import type { ApiProblem } from '../shapes/problem.ts';
+import type { ApiProblem } from '../schemas/problem.ts';
 
 /** The server refused, or could not be reached (`status` 0, `code` `unreachable`). */
 export class ApiError extends Error {

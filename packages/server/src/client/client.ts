@@ -1,9 +1,9 @@
 // The API as functions: each route once, with its types.
 import type { InterruptOutcome, Message, StoredEvent } from 'countersign';
-import type { Claim, Interrupt } from '../shapes/interrupt.ts';
-import type { AgentInfo, Me } from '../shapes/person.ts';
-import type { Run, RunSummary } from '../shapes/run.ts';
-import type { Stats } from '../shapes/stats.ts';
+import type { Claim, Interrupt } from '../schemas/interrupt.ts';
+import type { AgentInfo, Me } from '../schemas/person.ts';
+import type { Run, RunSummary } from '../schemas/run.ts';
+import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 

@@ -1,10 +1,10 @@
 // The door `@countersign/server/client`: the API, typed, for browsers and programs. It brings no code of the server.
 
-export type { Claim, Interrupt } from '../shapes/interrupt.ts';
-export type { AgentInfo, Me } from '../shapes/person.ts';
-export type { ApiProblem } from '../shapes/problem.ts';
-export type { Run, RunSummary } from '../shapes/run.ts';
-export type { Stats } from '../shapes/stats.ts';
+export type { Claim, Interrupt } from '../schemas/interrupt.ts';
+export type { AgentInfo, Me } from '../schemas/person.ts';
+export type { ApiProblem } from '../schemas/problem.ts';
+export type { Run, RunSummary } from '../schemas/run.ts';
+export type { Stats } from '../schemas/stats.ts';
 export { ApiError } from './api-error.ts';
 export {
   type Client,

@@ -5,7 +5,7 @@ import { readJson } from 'countersign/ui';
 import type { Context } from 'hono';
 import type { Caller } from '../identity/identify.ts';
 import type { Person, Scope } from '../identity/person.ts';
-import { ProblemShape } from '../shapes/problem.ts';
+import { ProblemShape } from '../schemas/problem.ts';
 
 /** What an endpoint is given, checked. */
 export type Asked<Params, Query, Body> = {

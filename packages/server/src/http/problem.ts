@@ -1,7 +1,7 @@
 // Errors as the API tells them: as every route of ours does, and with what helps those who decide.
 import { CountersignError, UsageError } from 'countersign';
 import { problemOf as plainProblemOf, problemsOf } from 'countersign/ui';
-import type { ApiProblem } from '../shapes/problem.ts';
+import type { ApiProblem } from '../schemas/problem.ts';
 
 export function problemOf(error: unknown): ApiProblem {
   const plain = plainProblemOf(error);

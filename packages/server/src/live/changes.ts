@@ -1,8 +1,8 @@
 // Which runs have changed, for one who follows all that they may see.
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
-import type { ClaimWatch } from './claim-watch.ts';
 import type { ServerEvent } from './event-stream.ts';
+import type { ClaimWatch } from './hold-watch.ts';
 import type { Hub } from './hub.ts';
 import { unlessAborted } from './unless-aborted.ts';
 

@@ -1,14 +1,14 @@
 // `countersign decide <interrupt>`: records one decision, once and for all.
 import type { Decided, DecisionInput } from 'countersign';
 import type { Command, Invocation } from '../command.ts';
-import { onItsWayText, recordedText } from '../decision-text.ts';
-import type { Desk, DeskCard } from '../desk.ts';
+import type { Desk, DeskCard } from '../desk/desk.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import { answerFrom, jsonFrom, readGiven } from '../given-value.ts';
 import { othersClaim } from '../inbox/holding.ts';
 import { misuse, required } from '../parse-arguments.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
-import { visibleLine } from '../visible-text.ts';
+import { onItsWayText, recordedText } from '../print/decision-text.ts';
+import { visibleLine } from '../print/visible-text.ts';
 
 const VERBS = ['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'] as const;
 
@@ -45,7 +45,7 @@ export const decide: Command = {
     const id = required(decide, invocation);
     const verb = verbOf(invocation);
     const given = await readValue(verb, invocation);
-    const { openDesk } = await import('../opening.ts');
+    const { openDesk } = await import('../runtime/opening.ts');
     const desk = await openDesk(invocation, { agents: true });
     try {
       const card = await desk.card(id);

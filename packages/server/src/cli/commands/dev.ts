@@ -1,14 +1,14 @@
 // `countersign dev`: serves your agents on this machine and starts over when a file changes.
 import { dirname } from 'node:path';
 import { ADDRESS_OPTIONS } from '../address-options.ts';
-import { findAgentsFile, shownPath } from '../agents-file.ts';
 import type { Command, Invocation } from '../command.ts';
 import { type ExitCode, failureOf } from '../failure.ts';
-import { noteLoadedFiles } from '../loaded-files.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { DEV_PORT, DEV_ROLE, keepServing, type ServingMessage } from '../reloading.ts';
-import type { Serving } from '../serving.ts';
-import { whetherReadOrNot } from '../stopping.ts';
+import { findAgentsFile, shownPath } from '../runtime/agents-file.ts';
+import { noteLoadedFiles } from '../runtime/loaded-files.ts';
+import { DEV_PORT, DEV_ROLE, keepServing, type ServingMessage } from '../runtime/reloading.ts';
+import type { Serving } from '../runtime/serving.ts';
+import { whetherReadOrNot } from '../runtime/stopping.ts';
 
 export const dev: Command = {
   name: 'dev',
@@ -62,7 +62,7 @@ async function serveOnce(invocation: Invocation, isFirst: boolean): Promise<Exit
   const loaded = noteLoadedFiles();
   let serving: Serving;
   try {
-    const { startServing } = await import('../serving.ts');
+    const { startServing } = await import('../runtime/serving.ts');
     const port = process.env[DEV_PORT] === undefined ? undefined : Number(process.env[DEV_PORT]);
     serving = await startServing(invocation, invocation.positionals[0], {
       dev: true,

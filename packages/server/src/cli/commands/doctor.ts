@@ -1,17 +1,17 @@
 // `countersign doctor`: is everything there that a run needs? Each check is a line, with what to do if it fails.
 import type { Countersign, Page, Store } from 'countersign';
 import { checkWrites } from '../../store-writes.ts';
-import { findAgentsFile, loadAgentsFile, shownPath } from '../agents-file.ts';
-import type { Check } from '../check.ts';
-import { checkServer } from '../check-server.ts';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT, failureOf } from '../failure.ts';
-import { modelKeys } from '../model-keys.ts';
-import { durationText } from '../moment.ts';
 import { addressOf, DESK_OPTIONS, serverOf, tokenOf } from '../place-options.ts';
-import { fileOf, isThere, openStore, shownAddress } from '../store-address.ts';
-import { wrap } from '../text-width.ts';
-import { visibleLine } from '../visible-text.ts';
+import { durationText } from '../print/moment.ts';
+import { wrap } from '../print/text-width.ts';
+import { visibleLine } from '../print/visible-text.ts';
+import { findAgentsFile, loadAgentsFile, shownPath } from '../runtime/agents-file.ts';
+import type { Check } from '../runtime/check.ts';
+import { checkServer } from '../runtime/check-server.ts';
+import { modelKeys } from '../runtime/model-keys.ts';
+import { fileOf, isThere, openStore, shownAddress } from '../runtime/store-address.ts';
 
 export const doctor: Command = {
   name: 'doctor',

@@ -1,13 +1,13 @@
 // `countersign inbox`: what waits for a person, in the terminal.
 import type { Command, Invocation } from '../command.ts';
-import { recordedText } from '../decision-text.ts';
-import type { CardQuery, Desk, DeskCard } from '../desk.ts';
+import type { CardQuery, Desk, DeskCard } from '../desk/desk.ts';
 import { cardAge, cardSummary } from '../inbox/card-rows.ts';
 import { Interrupted, openTerminal } from '../inbox/terminal.ts';
-import type { Output } from '../output.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
-import { tableLines } from '../table.ts';
-import { visibleLine } from '../visible-text.ts';
+import { recordedText } from '../print/decision-text.ts';
+import type { Output } from '../print/output.ts';
+import { tableLines } from '../print/table.ts';
+import { visibleLine } from '../print/visible-text.ts';
 
 export const inbox: Command = {
   name: 'inbox',
@@ -39,7 +39,7 @@ export const inbox: Command = {
     const isSettled = invocation.has('settled');
     const query = queryOf(invocation);
     const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
-    const { openDesk } = await import('../opening.ts');
+    const { openDesk } = await import('../runtime/opening.ts');
     const desk = await openDesk(invocation, { agents: true });
     try {
       if (isTerminal && !output.json && !isSettled && !invocation.has('list')) return await interactive(desk, query);

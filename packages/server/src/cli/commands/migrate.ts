@@ -1,9 +1,9 @@
 // `countersign migrate`: brings the tables up to date, or tells beforehand which runs would not go on.
 import type { Command } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { type Fitness, fitnessOfAll } from '../fitness.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { visibleLine } from '../visible-text.ts';
+import { visibleLine } from '../print/visible-text.ts';
+import { type Fitness, fitnessOfAll } from '../runtime/fitness.ts';
 
 export const migrate: Command = {
   name: 'migrate',
@@ -22,7 +22,7 @@ export const migrate: Command = {
   ],
   async run(invocation) {
     const { output } = invocation;
-    const { openAgents, openBareStore } = await import('../opening.ts');
+    const { openAgents, openBareStore } = await import('../runtime/opening.ts');
     if (!invocation.has('dry-run')) {
       const { store, where } = await openBareStore(invocation, 'make');
       try {

@@ -1,9 +1,9 @@
 // `countersign runs`: the runs of a store, a page at a time.
 import type { Command } from '../command.ts';
-import { roughDuration, timeText } from '../moment.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
-import { tableLines } from '../table.ts';
-import { visibleLine } from '../visible-text.ts';
+import { roughDuration, timeText } from '../print/moment.ts';
+import { tableLines } from '../print/table.ts';
+import { visibleLine } from '../print/visible-text.ts';
 
 const STATUSES = ['running', 'waiting', 'done', 'failed', 'cancelled'] as const;
 type Status = (typeof STATUSES)[number];
@@ -32,7 +32,7 @@ export const runs: Command = {
     const [status, agent, startedBy, cursor] = ['status', 'agent', 'started-by', 'cursor'].map((name) =>
       invocation.text(name),
     );
-    const { openDesk } = await import('../opening.ts');
+    const { openDesk } = await import('../runtime/opening.ts');
     const desk = await openDesk(invocation, { agents: false });
     try {
       const page = await desk.runs({

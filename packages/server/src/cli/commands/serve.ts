@@ -1,11 +1,11 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
 import { isPersonId } from '../../identity/person.ts';
 import { ADDRESS_OPTIONS } from '../address-options.ts';
-import { shownPath } from '../agents-file.ts';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT, usageFailure } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
+import { shownPath } from '../runtime/agents-file.ts';
+import { STOPPING, stopSignal, whetherReadOrNot } from '../runtime/stopping.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -32,7 +32,7 @@ export const serve: Command = {
   ],
   run: whetherReadOrNot(async (invocation) => {
     const { output } = invocation;
-    const { startServing } = await import('../serving.ts');
+    const { startServing } = await import('../runtime/serving.ts');
     const login = loginOf(invocation);
     const { opened, server, stop } = await startServing(invocation, invocation.positionals[0], {
       dev: false,

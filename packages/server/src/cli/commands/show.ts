@@ -1,13 +1,13 @@
 // `countersign show <run>`: one run as a timeline.
 import type { Command, Invocation } from '../command.ts';
-import type { Desk, DeskRunView } from '../desk.ts';
-import { durationText, timeText } from '../moment.ts';
-import type { Format, Output } from '../output.ts';
+import type { Desk, DeskRunView } from '../desk/desk.ts';
 import { required } from '../parse-arguments.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
-import { padded, widthOf, wrap } from '../text-width.ts';
-import { createTimeline, type Entry, offsetText } from '../timeline.ts';
-import { visibleLine } from '../visible-text.ts';
+import { durationText, timeText } from '../print/moment.ts';
+import type { Format, Output } from '../print/output.ts';
+import { padded, widthOf, wrap } from '../print/text-width.ts';
+import { createTimeline, type Entry, offsetText } from '../print/timeline.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import { COLOURS } from './runs.ts';
 
 export const show: Command = {
@@ -27,7 +27,7 @@ export const show: Command = {
   ],
   async run(invocation) {
     const runId = required(show, invocation);
-    const { openDesk } = await import('../opening.ts');
+    const { openDesk } = await import('../runtime/opening.ts');
     const desk = await openDesk(invocation, { agents: false });
     try {
       if (invocation.has('follow')) await follow(desk, runId, invocation);

@@ -3,11 +3,11 @@ import type { Notes } from 'countersign';
 import type { TokenRecord } from '../../identity/tokens.ts';
 import type { Command, Invocation } from '../command.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
-import { timeText } from '../moment.ts';
 import { misuse, required } from '../parse-arguments.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { tableLines } from '../table.ts';
-import { visibleLine } from '../visible-text.ts';
+import { timeText } from '../print/moment.ts';
+import { tableLines } from '../print/table.ts';
+import { visibleLine } from '../print/visible-text.ts';
 
 type Tokens = typeof import('../../identity/tokens.ts');
 
@@ -113,7 +113,7 @@ async function withNotes(
   opening: 'make' | 'existing',
   work: (notes: Notes, tokens: Tokens) => Promise<void>,
 ): Promise<undefined> {
-  const { openNotes } = await import('../opening.ts');
+  const { openNotes } = await import('../runtime/opening.ts');
   const { notes, close } = await openNotes(invocation, opening);
   try {
     await work(notes, await import('../../identity/tokens.ts'));

@@ -3,8 +3,8 @@ import { unrecordedText } from '../../unrecorded.ts';
 import type { Command } from '../command.ts';
 import { EXIT, failureOf } from '../failure.ts';
 import { STORE_OPTIONS } from '../place-options.ts';
-import { STOPPING, stopSignal, whetherReadOrNot } from '../stopping.ts';
-import { visibleLine } from '../visible-text.ts';
+import { visibleLine } from '../print/visible-text.ts';
+import { STOPPING, stopSignal, whetherReadOrNot } from '../runtime/stopping.ts';
 
 export const worker: Command = {
   name: 'worker',
@@ -24,7 +24,7 @@ export const worker: Command = {
   run: whetherReadOrNot(async (invocation) => {
     const { output } = invocation;
     const concurrency = invocation.whole('concurrency', 1, 1_000) ?? 8;
-    const { openAgents } = await import('../opening.ts');
+    const { openAgents } = await import('../runtime/opening.ts');
     const { ai, where, close } = await openAgents(invocation, invocation.positionals[0]);
     const stop = stopSignal();
     const agents = [...ai.agents.keys()];

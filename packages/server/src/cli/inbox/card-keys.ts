@@ -1,5 +1,5 @@
 // Which key decides what, and what is said of it at the foot of a card.
-import type { DeskCard } from '../desk.ts';
+import type { DeskCard } from '../desk/desk.ts';
 import { claimOn } from './holding.ts';
 
 export type Verb = 'approve' | 'edit' | 'reject' | 'respond' | 'cancel';

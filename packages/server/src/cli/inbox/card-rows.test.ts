@@ -1,7 +1,7 @@
 // What a card shows, and that showing it again costs nothing.
 import type { Json } from 'countersign';
 import { expect, test } from 'vitest';
-import type { DeskCard } from '../desk.ts';
+import type { DeskCard } from '../desk/desk.ts';
 import { cardRows, cardSummary } from './card-rows.ts';
 
 const cardWith = (input: DeskCard['input']): DeskCard =>

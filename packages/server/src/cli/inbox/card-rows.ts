@@ -1,11 +1,11 @@
 // A card as rows of text: everything that the decision is about, made safe to show.
 import type { Json } from 'countersign';
-import { recordedText } from '../decision-text.ts';
-import type { DeskCard } from '../desk.ts';
-import { durationText, roughDuration, timeText } from '../moment.ts';
-import { wrap } from '../text-width.ts';
-import { barred, valueLine, valueLines } from '../value-text.ts';
-import { visibleLine } from '../visible-text.ts';
+import type { DeskCard } from '../desk/desk.ts';
+import { recordedText } from '../print/decision-text.ts';
+import { durationText, roughDuration, timeText } from '../print/moment.ts';
+import { wrap } from '../print/text-width.ts';
+import { barred, valueLine, valueLines } from '../print/value-text.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import type { Row } from './frame.ts';
 import { claimOn, othersClaim } from './holding.ts';
 

@@ -1,7 +1,7 @@
 // How a person comes to a decision on a card: what is asked of them for each, and what is sent then.
 import type { DecisionInput } from 'countersign';
-import type { DeskCard } from '../desk.ts';
-import { visibleLine } from '../visible-text.ts';
+import type { DeskCard } from '../desk/desk.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import { differenceRows } from './difference.ts';
 import { editorOf, editText } from './editor.ts';
 import type { Notice, Row } from './frame.ts';

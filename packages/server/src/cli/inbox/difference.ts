@@ -1,5 +1,5 @@
 // What an edit changes, value by value.
-import { jsonText, nameText } from '../value-text.ts';
+import { jsonText, nameText } from '../print/value-text.ts';
 import type { Row } from './frame.ts';
 
 /** One row for each value that is gone, and one for each that is new. */

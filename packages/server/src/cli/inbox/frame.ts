@@ -1,6 +1,6 @@
 // The frame of every screen of the inbox: a head, a body that scrolls, and the keys at the foot.
-import type { Format } from '../output.ts';
-import { clip, filled, widthOf, wrap } from '../text-width.ts';
+import type { Format } from '../print/output.ts';
+import { clip, filled, widthOf, wrap } from '../print/text-width.ts';
 import type { Frame, Size } from './terminal.ts';
 
 type Style = (format: Format, text: string) => string;

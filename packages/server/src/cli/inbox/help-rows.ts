@@ -1,5 +1,5 @@
 // The help of the inbox.
-import { wrap } from '../text-width.ts';
+import { wrap } from '../print/text-width.ts';
 import type { Row } from './frame.ts';
 
 /** Where the words begin. */

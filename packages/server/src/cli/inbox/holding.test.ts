@@ -1,8 +1,8 @@
 // Claims on memory: a store whose answers come when the test says so, since it is their order that matters.
 import { memoryStore } from 'countersign';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { claimsOf, releaseClaim, takeClaim } from '../../api/claims.ts';
-import type { DeskCard } from '../desk.ts';
+import { claimsOf, releaseClaim, takeClaim } from '../../api/holds.ts';
+import type { DeskCard } from '../desk/desk.ts';
 import { createHolding } from './holding.ts';
 
 const TIMERS = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;

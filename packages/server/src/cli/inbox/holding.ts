@@ -1,9 +1,9 @@
 // What this person works on: a claim is taken when they set about to decide, kept while the card is open, and given back.
-import type { Claim } from '../../shapes/interrupt.ts';
-import type { Desk, DeskCard } from '../desk.ts';
+import type { Claim } from '../../schemas/interrupt.ts';
+import type { Desk, DeskCard } from '../desk/desk.ts';
 import { failureOf } from '../failure.ts';
-import { timeText } from '../moment.ts';
-import { visibleLine } from '../visible-text.ts';
+import { timeText } from '../print/moment.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import type { Notice } from './frame.ts';
 
 /** A claim lapses after five minutes unless it is renewed. */

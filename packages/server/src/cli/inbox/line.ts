@@ -1,7 +1,7 @@
 // A line that is being written: what each key does to it, and the part of it that is shown.
 import type { Key } from 'node:readline';
-import { clip, graphemesOf, widthOf } from '../text-width.ts';
-import { visibleLine } from '../visible-text.ts';
+import { clip, graphemesOf, widthOf } from '../print/text-width.ts';
+import { visibleLine } from '../print/visible-text.ts';
 
 /** The cursor stands between the two. */
 export type Line = { readonly before: string; readonly after: string };

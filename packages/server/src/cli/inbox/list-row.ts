@@ -1,7 +1,7 @@
 // A row of the list: the risk, the tool, the age, and what it is about.
-import type { DeskCard } from '../desk.ts';
-import { filled } from '../text-width.ts';
-import { visibleLine } from '../visible-text.ts';
+import type { DeskCard } from '../desk/desk.ts';
+import { filled } from '../print/text-width.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import { cardAge, cardSummary } from './card-rows.ts';
 import type { Row } from './frame.ts';
 import { claimOn } from './holding.ts';

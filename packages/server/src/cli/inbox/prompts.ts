@@ -1,7 +1,7 @@
 // What the inbox asks below a card: yes or no, one of several, a line of text, the fields of a form.
 import type { JsonSchema } from 'countersign';
-import { padded, widthOf, wrap } from '../text-width.ts';
-import { visibleLine } from '../visible-text.ts';
+import { padded, widthOf, wrap } from '../print/text-width.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import { bodyRoom, frame, type Notice, type Row, readTo, scrolledBy, scrolledTo } from './frame.ts';
 import { edited, type Line, shownLine } from './line.ts';
 import { type Field, fieldKind, readTyped, typedOf } from './schema-form.ts';

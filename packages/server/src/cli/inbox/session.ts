@@ -1,11 +1,11 @@
 // The inbox as a person meets it: a list, a card, a decision, and what others do meanwhile.
 import type { DecisionInput } from 'countersign';
-import { onItsWayText, recordedText } from '../decision-text.ts';
-import type { CardQuery, Desk, DeskCard } from '../desk.ts';
+import type { CardQuery, Desk, DeskCard } from '../desk/desk.ts';
 import { failureOf } from '../failure.ts';
-import { timeText } from '../moment.ts';
-import { widthOf, wrap } from '../text-width.ts';
-import { visibleLine } from '../visible-text.ts';
+import { onItsWayText, recordedText } from '../print/decision-text.ts';
+import { timeText } from '../print/moment.ts';
+import { widthOf, wrap } from '../print/text-width.ts';
+import { visibleLine } from '../print/visible-text.ts';
 import { keysOf, type Verb, verbOf } from './card-keys.ts';
 import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';

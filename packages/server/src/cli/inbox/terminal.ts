@@ -1,8 +1,8 @@
 // The terminal as a full screen: frames go out, keys come in, and it is left as it was, whatever happens.
 import { emitKeypressEvents, type Key } from 'node:readline';
 import { styleText } from 'node:util';
-import type { Format } from '../output.ts';
-import { wrap } from '../text-width.ts';
+import type { Format } from '../print/output.ts';
+import { wrap } from '../print/text-width.ts';
 
 /** Lines that fit the screen, and where the cursor is, if it is shown. */
 export type Frame = {

@@ -1,0 +1,266 @@
+// Messages that a caller passes in, turned back into the state of a run.
+import type { MayHaveActed, State } from '../call.ts';
+import { UsageError } from '../errors.ts';
+import { GrowList, GrowSet } from '../grow.ts';
+import { isObject } from '../json.ts';
+import { isToolRequest, isToolResponse, type Message, type Part, type ToolResponsePart } from '../message.ts';
+import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn, STORED_KEY } from './turn-messages.ts';
+
+export type Loaded = {
+  readonly state: State;
+  /** What the user said, without asking first, after a reply whose calls are still open. */
+  readonly spoken: readonly Message[];
+  /** The stored run that these messages are a picture of, where calls are still open in it. */
+  readonly storedIn?: string;
+};
+
+/** The state of a run that nothing was said in yet. */
+export function newState(): State {
+  return { history: GrowList.owning([]), refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0, queued: [] };
+}
+
+/** Throws a `UsageError` that lists every fault if the messages are no valid conversation. */
+export function loadMessages(messages: readonly Message[]): Loaded {
+  const scan = scanMessages(messages);
+  if (scan.faults.length > 0) throw invalidHistory(scan.faults);
+  const { open } = scan;
+  const copy = open ? messages.slice(0, open.index) : messages.slice();
+  for (const [index, message] of scan.renamed) if (index < copy.length) copy[index] = message;
+  const rest = open ? messages.slice(open.end) : [];
+  const state: State = {
+    history: GrowList.owning(copy),
+    refs: scan.refs,
+    mayHaveActed: scan.mayHaveActed,
+    turnsUsed: scan.turnsUsed,
+    queued: rest.filter((message) => message.metadata?.[QUEUED_KEY] === true).map(unqueued),
+    ...(open && { turn: readTurn(open.message, open.answers) }),
+  };
+  const storedIn = open?.message.metadata?.[STORED_KEY];
+  return {
+    state,
+    spoken: rest.filter((message) => message.metadata?.[QUEUED_KEY] !== true),
+    ...(typeof storedIn === 'string' && { storedIn }),
+  };
+}
+
+/** The continuation of a run as plain JSON. The run must be over: the list is its own. `storedIn`: the run is stored, under this id. */
+export function messagesOf(state: State, storedIn?: string): Message[] {
+  const { turn, queued } = state;
+  const waiting = queued.map((message) => ({ ...message, metadata: { ...message.metadata, [QUEUED_KEY]: true } }));
+  const messages = (
+    turn ? state.history.append(openMessage(turn, storedIn), ...waiting) : state.history
+  ).toArray() as Message[];
+  rememberMessages(messages, state);
+  return messages;
+}
+
+/** Notes that these messages are what `state` says, so that loading them again need not read them all. */
+function rememberMessages(messages: readonly Message[], state: State): void {
+  const count = state.history.length;
+  scanned.set(messages, {
+    count,
+    last: messages[count - 1],
+    refs: state.refs,
+    mayHaveActed: state.mayHaveActed,
+    turnsUsed: state.turn ? state.turnsUsed - 1 : state.turnsUsed,
+  });
+}
+
+/** A front part of a list of messages that is known to be sound: all its calls have their answers. */
+type Prefix = {
+  readonly count: number;
+  readonly last: Message | undefined;
+  readonly refs: GrowSet<string>;
+  readonly mayHaveActed: readonly MayHaveActed[];
+  readonly turnsUsed: number;
+};
+
+type Open = {
+  readonly index: number;
+  readonly end: number;
+  readonly message: Message;
+  readonly answers: ReadonlyMap<string, ToolResponsePart>;
+};
+
+type Scan = Omit<Prefix, 'count' | 'last'> & {
+  readonly open?: Open;
+  /** Messages whose calls had no id of their own and were given one. */
+  readonly renamed: ReadonlyMap<number, Message>;
+  readonly faults: readonly Fault[];
+};
+
+type Fault = { readonly index: number; readonly problem: string };
+
+/** Only how far a list was found sound is kept, never what it says: a caller may change a message between two calls. */
+const scanned = new WeakMap<readonly Message[], Prefix>();
+
+function knownPrefix(messages: readonly Message[]): Prefix {
+  const known = scanned.get(messages);
+  // A set of its own each time: sets that grow share what they are made of.
+  if (!known || known.count > messages.length || messages[known.count - 1] !== known.last)
+    return { count: 0, last: undefined, refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0 };
+  return known;
+}
+
+function scanMessages(messages: readonly Message[]): Scan {
+  if (!Array.isArray(messages)) throw invalidHistory([{ index: 0, problem: 'messages is not an array' }]);
+  const prefix = knownPrefix(messages);
+  const faults: Fault[] = [];
+  const renamed = new Map<number, Message>();
+  const refs: string[] = [];
+  const acted: MayHaveActed[] = [];
+  let { turnsUsed } = prefix;
+  let open: Open | undefined;
+  let index = prefix.count;
+  while (index < messages.length && !open) {
+    const message = messages[index] as Message;
+    const problem = shapeProblem(message);
+    let end = index + 1;
+    if (problem) faults.push({ index, problem });
+    else if (message.role === 'user') turnsUsed = 0;
+    else if (message.role === 'tool') faults.push({ index, problem: unaskedProblem(message) });
+    else if (message.role === 'model') {
+      turnsUsed += 1;
+      if (message.content.some(isToolRequest)) {
+        while (messages[end]?.role === 'tool') end += 1;
+        const pairs = pairTurn(messages, index, end);
+        faults.push(...pairs.faults);
+        for (const [at, renamedMessage] of pairs.renamed) renamed.set(at, renamedMessage);
+        refs.push(...pairs.refs);
+        acted.push(...pairs.acted);
+        const dangling = pairs.unanswered.length > 0;
+        if (dangling && messages.slice(end).every((later) => later?.role === 'user'))
+          open = { index, end, message: renamed.get(index) ?? message, answers: pairs.answers };
+        else if (dangling)
+          faults.push({
+            index,
+            problem: `the call ${pairs.unanswered.join(', ')} has no answer before the next message`,
+          });
+      }
+      const closing = messages[end - 1];
+      if (closing?.metadata?.[MAX_TURNS_KEY] === true) turnsUsed = 0;
+    }
+    index = end;
+  }
+  const known = {
+    refs: refs.length > 0 ? prefix.refs.add(refs) : prefix.refs,
+    mayHaveActed: acted.length > 0 ? [...prefix.mayHaveActed, ...acted] : prefix.mayHaveActed,
+  };
+  const count = open ? open.index : messages.length;
+  // A message with faults, or one that had to be changed, is read again the next time.
+  if (faults.length === 0 && renamed.size === 0)
+    scanned.set(messages, { count, last: messages[count - 1], ...known, turnsUsed: open ? turnsUsed - 1 : turnsUsed });
+  return { ...known, turnsUsed, renamed, faults, ...(open && { open }) };
+}
+
+type Asked = { readonly name: string; readonly given: string | undefined; readonly ref: string; answered: boolean };
+
+/** Pairs the calls of the model's message at `index` with the answers in the tool messages up to `end`. */
+function pairTurn(messages: readonly Message[], index: number, end: number) {
+  const faults: Fault[] = [];
+  const renamed = new Map<number, Message>();
+  const acted: MayHaveActed[] = [];
+  const answers = new Map<string, ToolResponsePart>();
+  const message = messages[index] as Message;
+  const { asked, content } = nameCalls(message, index);
+  if (content) renamed.set(index, { ...message, content });
+  for (let at = index + 1; at < end; at++) {
+    const reply = messages[at] as Message;
+    const problem = shapeProblem(reply);
+    if (problem) {
+      faults.push({ index: at, problem });
+      continue;
+    }
+    let changed = false;
+    const parts = reply.content.map((part): Part => {
+      if (!isToolResponse(part)) return part;
+      const { name, ref, output } = part.toolResponse as { name: string; ref?: string; output: unknown };
+      const fits = (call: Asked | undefined) =>
+        call !== undefined && !call.answered && (ref === undefined ? call.name === name : call.given === ref);
+      // Answers mostly come in the order of the calls.
+      const call = fits(asked[answers.size]) ? asked[answers.size] : asked.find(fits);
+      if (!call || call.name !== name) {
+        faults.push({ index: at, problem: answerProblem(asked, name, ref, call) });
+        return part;
+      }
+      call.answered = true;
+      const answer = ref === call.ref ? part : { ...part, toolResponse: { name, ref: call.ref, output } };
+      changed ||= answer !== part;
+      answers.set(call.ref, answer);
+      if (part.metadata?.mayHaveActed === true) acted.push({ name, ref: call.ref, text: String(output) });
+      return answer;
+    });
+    if (changed) renamed.set(at, { ...reply, content: parts });
+  }
+  const unanswered = asked.filter((call) => !call.answered).map((call) => `${call.name} (${call.ref})`);
+  return { faults, renamed, acted, answers, unanswered, refs: asked.map((call) => call.ref) };
+}
+
+/** Gives calls without an id, or with one that a sibling has, an id that is the same each time they are read. */
+function nameCalls(message: Message, index: number): { asked: Asked[]; content?: readonly Part[] } {
+  const taken = new Set<string>();
+  const asked: Asked[] = [];
+  const content = message.content.map((part): Part => {
+    if (!isToolRequest(part)) return part;
+    const { name, input } = part.toolRequest;
+    const given = part.toolRequest.ref as string | undefined;
+    const fits = typeof given === 'string' && given !== '' && !taken.has(given);
+    const ref = fits ? given : `call-${index}-${asked.length}`;
+    taken.add(ref);
+    asked.push({ name, given, ref, answered: false });
+    return fits ? part : { ...part, toolRequest: { name, ref, input } };
+  });
+  return asked.every((call) => call.given === call.ref) ? { asked } : { asked, content };
+}
+
+function answerProblem(
+  asked: readonly Asked[],
+  name: string,
+  ref: string | undefined,
+  call: Asked | undefined,
+): string {
+  const answer = `the answer of ${name}${ref === undefined ? '' : ` (${ref})`}`;
+  if (call) return `${answer} is for a call of ${call.name}`;
+  if (asked.some((other) => other.given === ref && other.answered)) return `${answer} comes twice`;
+  return `${answer} is for no call of the reply before it`;
+}
+
+function unaskedProblem(message: Message): string {
+  const [first] = message.content.filter(isToolResponse);
+  return `the answer of ${first ? first.toolResponse.name : 'a tool'} follows no reply with a call`;
+}
+
+const ROLES: ReadonlySet<string> = new Set(['system', 'user', 'model', 'tool']);
+
+function shapeProblem(message: Message): string | undefined {
+  if (typeof message !== 'object' || message === null) return 'it is not an object';
+  if (!ROLES.has(message.role)) return `its role is ${JSON.stringify(message.role)}, not system, user, model or tool`;
+  if (!Array.isArray(message.content)) return 'its content is not an array of parts';
+  for (const part of message.content as readonly Part[]) {
+    if (typeof part !== 'object' || part === null) return 'a part of its content is not an object';
+    if (isToolRequest(part)) {
+      if (message.role !== 'model') return `a ${message.role} message cannot ask for a tool`;
+      if (!hasName(part.toolRequest)) return 'a tool request has no name';
+    } else if (isToolResponse(part)) {
+      if (message.role !== 'tool') return `a ${message.role} message cannot answer for a tool`;
+      if (!hasName(part.toolResponse)) return 'a tool response has no name';
+    } else if (message.role === 'tool') return 'a tool message may hold tool responses only';
+  }
+  return undefined;
+}
+
+function hasName(value: unknown): boolean {
+  return isObject(value) && typeof value.name === 'string' && value.name !== '';
+}
+
+/** What the user said stays as it was said once it takes its place in the conversation. */
+function unqueued(message: Message): Message {
+  const { [QUEUED_KEY]: _queued, ...metadata } = message.metadata ?? {};
+  const { metadata: _metadata, ...rest } = message;
+  return Object.keys(metadata).length > 0 ? { ...rest, metadata } : rest;
+}
+
+function invalidHistory(faults: readonly Fault[]): UsageError {
+  const list = faults.map((fault) => `messages[${fault.index}]: ${fault.problem}`).join('; ');
+  return new UsageError('invalid-history', { faults }, `These messages are no valid conversation. ${list}.`);
+}

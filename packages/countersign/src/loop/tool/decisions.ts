@@ -1,0 +1,153 @@
+// Decisions as data: what a person answered to one interrupt, ready to be sent, saved and passed to `resume`.
+import { type DecisionPart, interruptIdOf, type Verb } from '../../core/decide.ts';
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import { keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
+import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../../core/message.ts';
+
+/** Who decides, through which channel, and what is noted beside the decision. */
+export type DecisionOptions = {
+  readonly by?: string;
+  readonly channel?: string;
+  readonly note?: string;
+  readonly metadata?: unknown;
+};
+
+/** Answers the interrupt with `output`, which is the result of the call. The tool does not run. */
+export function respond<Output>(
+  interrupt: ToolRequestPart,
+  output: Output,
+  options: DecisionOptions = {},
+): ToolResponsePart<Output> {
+  const { name, ref } = requestOf(interrupt);
+  refuseUnknownKeys('`respond`', options, SIGNED);
+  const metadata = {
+    interruptResponse: options.metadata ?? true,
+    ...address(interrupt),
+    ...signed('respond', { ...options, metadata: undefined }),
+  };
+  return { toolResponse: { name, ref, output }, metadata };
+}
+
+/** Answers the interrupt, for `toolResponses`; the same as `respond`. */
+export function toolResponse<Output>(
+  interrupt: ToolRequestPart,
+  output: Output,
+  options?: DecisionOptions,
+): ToolResponsePart<Output> {
+  return respond(interrupt, output, options);
+}
+
+/** Runs the tool (again), giving its body `resumed`; `replaceInput` edits what it runs with. */
+export function restart<Input>(
+  interrupt: ToolRequestPart<Input>,
+  resumed: unknown = true,
+  options: DecisionOptions & { readonly replaceInput?: Input } = {},
+): ToolRequestPart<Input> {
+  refuseLost('restart', options, 'replaceInput');
+  return rerun(interrupt, options.replaceInput, { resumed, ...signed('restart', options) });
+}
+
+/** Lets the call run as it was asked for, or with the input that the person made of it. */
+export function approve<Input>(
+  interrupt: ToolRequestPart<Input>,
+  options: DecisionOptions & { readonly edit?: Input } = {},
+): ToolRequestPart<Input> {
+  refuseLost('approve', options, 'edit');
+  return rerun(interrupt, options.edit, signed('approve', options));
+}
+
+/** Refuses the call. The model is told so, with the reason. */
+export function reject(interrupt: ToolRequestPart, reason?: string, options: DecisionOptions = {}): ToolResponsePart {
+  return refusal('reject', interrupt, reason, options);
+}
+
+/** Withdraws the question: nobody will answer. The model is told so. */
+export function cancel(interrupt: ToolRequestPart, reason?: string, options: DecisionOptions = {}): ToolResponsePart {
+  return refusal('cancel', interrupt, reason, options);
+}
+
+function refusal(
+  verb: 'reject' | 'cancel',
+  interrupt: ToolRequestPart,
+  reason: string | undefined,
+  options: DecisionOptions,
+): ToolResponsePart {
+  const { name, ref } = requestOf(interrupt);
+  refuseUnknownKeys(`\`${verb}\``, options, SIGNED);
+  if (reason !== undefined && typeof reason !== 'string')
+    throw new UsageError(
+      'invalid-decision',
+      { tool: name, ref },
+      `The reason to ${verb} ${name} (${ref}) must be a text.`,
+    );
+  return {
+    toolResponse: { name, ref, output: reason ?? null },
+    metadata: { ...address(interrupt), ...signed(verb, options, reason) },
+  };
+}
+
+const SIGNED = keysOf<DecisionOptions>({ by: true, channel: true, note: true, metadata: true });
+
+/** Whoever meant to change the input, and has lost the change on the way, does not let it run as it was. */
+function refuseLost(verb: 'approve' | 'restart', options: object, change: 'edit' | 'replaceInput'): void {
+  refuseUnknownKeys(`\`${verb}\``, options, [...SIGNED, change]);
+  if (change in options && (options as Record<string, unknown>)[change] === undefined)
+    throw new UsageError('invalid-decision', { verb }, `\`${change}\` is undefined. Leave it out to change nothing.`);
+}
+
+/** Keys of the pause that stay on a decision: they say which question it was made on. */
+const ADDRESS = ['interrupt', 'interruptKind', 'callId', 'pauses', 'path'] as const;
+
+function rerun<Input>(
+  interrupt: ToolRequestPart<Input>,
+  edit: Input | undefined,
+  said: Metadata,
+): ToolRequestPart<Input> {
+  const { name, ref, input } = requestOf(interrupt);
+  const kept = ADDRESS.filter((key) => interrupt.metadata && key in interrupt.metadata);
+  const metadata = {
+    ...Object.fromEntries(kept.map((key) => [key, interrupt.metadata?.[key]])),
+    ...said,
+    ...(edit !== undefined && { replacedInput: input }),
+  };
+  return { toolRequest: { name, ref, input: edit === undefined ? input : edit }, metadata };
+}
+
+function address(interrupt: ToolRequestPart): Metadata {
+  const interruptId = interruptIdOf(interrupt);
+  const path = interrupt.metadata?.path;
+  return { ...(interruptId !== undefined && { interruptId }), ...(path !== undefined && { path }) };
+}
+
+function signed(made: Verb, { by, channel, note, metadata }: DecisionOptions, reason?: string): Metadata {
+  return {
+    decision: {
+      made,
+      ...(by !== undefined && { by }),
+      ...(channel !== undefined && { channel }),
+      ...(note !== undefined && { note }),
+      ...(reason !== undefined && { reason }),
+      ...(metadata !== undefined && { metadata }),
+    },
+  };
+}
+
+export function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest'] {
+  if (isObject(interrupt) && isToolRequest(interrupt)) return interrupt.toolRequest;
+  throw new UsageError(
+    'invalid-decision',
+    { given: typeof interrupt },
+    `A decision is made on an interrupt of response.interrupts, not on ${foundInstead(interrupt)}.`,
+  );
+}
+
+/** What was given in place of an interrupt, and what its caller may have meant. */
+function foundInstead(given: unknown): string {
+  if (typeof given === 'string')
+    return `the text ${JSON.stringify(given)} (a loop with "for … in" gives indexes: use "for … of")`;
+  if (Array.isArray(given)) return 'a list: decide each of them';
+  if (given instanceof Promise) return 'a promise: await it first';
+  if (isObject(given) && 'part' in given) return 'a card of a store: pass its `part`, or decide it with runs.decide';
+  return given === null || given === undefined ? String(given) : `something of the type ${typeof given}`;
+}

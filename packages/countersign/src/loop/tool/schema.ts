@@ -1,0 +1,217 @@
+// Schemas of any vendor behind one face: zod and other Standard Schemas, and plain JSON Schema.
+import { Validator } from '@cfworker/json-schema';
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { JsonSchema } from '../../models/model.ts';
+import { silentSchema } from './json-keywords.ts';
+
+/** The part of the Standard Schema interface that we use; zod, valibot, arktype and others have it. */
+export type StandardSchema<Input = any, Output = any> = {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+};
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | {
+      readonly issues: ReadonlyArray<{ readonly message: string; readonly path?: ReadonlyArray<unknown> | undefined }>;
+    };
+
+/** What may be given wherever a schema is asked for. */
+export type SchemaInput = StandardSchema | JsonSchema;
+
+/** The type of a value that a schema takes. */
+export type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly input: infer Input }
+    ? Input
+    : any
+  : any;
+
+/** The type of a value that a schema gives. */
+export type InferOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly output: infer Output }
+    ? Output
+    : any
+  : any;
+
+export type Validation =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly issues: readonly Issue[] };
+
+/** One misfit; `path` leads to it from the value. */
+export type Issue = { readonly path: readonly string[]; readonly message: string };
+
+export type Schema = {
+  /** As a model is told of it. */
+  readonly json: () => JsonSchema;
+  /** Synchronous unless the schema itself is not, or is of zod 3. */
+  readonly validate: (value: unknown) => Validation | Promise<Validation>;
+};
+
+/** Takes anything JSON. */
+export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: true, value }) };
+
+/** `json` is what models are told, for schemas that cannot say it themselves. */
+export function asSchema(schema: SchemaInput, where: string, json?: JsonSchema): Schema {
+  if (isStandard(schema)) return standardSchema(schema, where, json);
+  if (!isObject(schema))
+    throw new UsageError('unusable-schema', { where }, `${where} is ${String(schema)}, which is no schema.`);
+  const problem = holdsStandard(schema, new Set()) ? SHAPE : silentSchema(schema);
+  if (problem === undefined) return jsonSchema(schema, where);
+  throw new UsageError('unusable-schema', { where }, `${where} would check nothing: ${problem}.`);
+}
+
+const SHAPE = 'there are schemas in it that are not JSON Schema. Make one of them, as with z.object({ … })';
+
+function holdsStandard(value: unknown, seen: Set<unknown>): boolean {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return false;
+  seen.add(value);
+  return Object.values(value).some((inner) => isStandard(inner) || holdsStandard(inner, seen));
+}
+
+function isStandard(schema: unknown): schema is StandardSchema {
+  // arktype's schemas are functions.
+  return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema;
+}
+
+function standardSchema(schema: StandardSchema, where: string, json: JsonSchema | undefined): Schema {
+  const standard = schema['~standard'];
+  let known = json;
+  return {
+    json: () => {
+      known ??= toJsonSchema(schema, where);
+      return known;
+    },
+    validate: (value) => {
+      const result = zodResult(schema, value) ?? standard.validate(value);
+      // Promises are not only those of this realm, and one that is taken for a result says that everything fits.
+      return 'then' in result ? Promise.resolve(result).then(validation) : validation(result);
+    },
+  };
+}
+
+type Parsed = { readonly value: unknown; readonly issues: readonly unknown[] };
+
+type ZodSchema = {
+  readonly _zod?: {
+    readonly run?: (payload: Parsed, how: { readonly async: true }) => Parsed | Promise<Parsed>;
+  };
+  readonly safeParseAsync?: (
+    value: unknown,
+  ) => Promise<{ readonly data?: unknown; readonly error?: StandardResult<unknown> & { issues: object } }>;
+};
+
+/**
+ * What zod makes of the value; undefined where it is to be asked as any other, also for the words of what does not fit. Asked
+ * so, it tries first without waiting, and drops the promises that it meets: should one of them reject, as a look-up that
+ * fails, Node ends the process. Told from the start that it may wait, zod 4 still says at once what needs no waiting; zod 3
+ * waits for everything.
+ */
+function zodResult(
+  schema: ZodSchema & StandardSchema,
+  value: unknown,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> | undefined {
+  const { _zod, safeParseAsync } = schema;
+  if (!safeParseAsync || schema['~standard'].vendor !== 'zod') return undefined;
+  const whole = async (): Promise<StandardResult<unknown>> => {
+    const { data, error } = await safeParseAsync.call(schema, value);
+    return error ?? { value: data };
+  };
+  if (!_zod?.run) return whole();
+  const parsed = _zod.run({ value, issues: [] }, { async: true });
+  if (!('then' in parsed)) return parsed.issues.length === 0 ? { value: parsed.value } : undefined;
+  return parsed.then(({ value: made, issues }) => (issues.length === 0 ? { value: made } : whole()));
+}
+
+function validation(result: StandardResult<unknown>): Validation {
+  if (!result.issues) return { ok: true, value: result.value };
+  return misfit(
+    result.issues.map(({ path = [], message }) => ({
+      path: path.map((key) => String(isObject(key) ? key.key : key)),
+      message,
+    })),
+  );
+}
+
+function misfit(found: readonly Issue[]): Validation {
+  const issues = found.map(({ path, message }) => ({ path, message: message.replace(/\.$/, '') }));
+  const problems = issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message));
+  return { ok: false, problems, issues };
+}
+
+type JsonSchemaSource = { readonly jsonSchema?: { readonly input?: (options: { target: string }) => JsonSchema } };
+
+function toJsonSchema(schema: StandardSchema, where: string): JsonSchema {
+  const { vendor } = schema['~standard'];
+  const source = (schema['~standard'] as JsonSchemaSource).jsonSchema;
+  try {
+    if (source?.input) {
+      const { $schema: _dialect, ...rest } = source.input({ target: 'draft-07' });
+      return rest;
+    }
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(
+      'unusable-schema',
+      { where, vendor },
+      `${where} cannot be told to a model: ${why}. Use types that JSON has, or pass the JSON Schema beside it.`,
+      { cause },
+    );
+  }
+  // Of zod 3 and of 4.0 and 4.1, which an app may have of its own.
+  const update = vendor === 'zod' ? ' Take zod 4.2 or later, such as the `z` of countersign; or pass it' : ' Pass it';
+  throw new UsageError(
+    'unusable-schema',
+    { where, vendor },
+    `${where} is a ${vendor} schema that cannot give its JSON Schema.${update} beside the schema as inputJsonSchema or outputJsonSchema.`,
+  );
+}
+
+function jsonSchema(schema: JsonSchema, where: string): Schema {
+  let validator: Validator | undefined;
+  return {
+    json: () => schema,
+    validate: (value) => {
+      try {
+        validator ??= new Validator(schema, '2020-12', false);
+        const result = validator.validate(value);
+        if (result.valid) return { ok: true, value };
+        return misfit(
+          result.errors.filter(isLeaf).map((unit) => ({ path: pointer(unit.instanceLocation), message: unit.error })),
+        );
+      } catch (cause) {
+        throw new UsageError(
+          'unusable-schema',
+          { where },
+          `${where} is no JSON Schema that can be checked: ${String(cause)}`,
+          {
+            cause,
+          },
+        );
+      }
+    },
+  };
+}
+
+/** Errors of the keywords that only gather those of others say nothing new. */
+const GATHERING: ReadonlySet<string> = new Set([
+  'properties',
+  'items',
+  'prefixItems',
+  '$ref',
+  'additionalProperties',
+  'allOf',
+]);
+const isLeaf = (unit: { keyword: string }, _index: number, all: ReadonlyArray<unknown>): boolean =>
+  all.length === 1 || !GATHERING.has(unit.keyword);
+
+function pointer(location: string): readonly string[] {
+  return location
+    .split('/')
+    .slice(1)
+    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+}

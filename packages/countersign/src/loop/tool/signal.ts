@@ -1,0 +1,94 @@
+// How a tool body stops the loop: `interrupt()` throws so that the body ends there, and is remembered so that a `catch`
+// on the way cannot undo it.
+import type { Message } from '../../core/message.ts';
+
+/** Marks a value returned by `interrupt.ask()`. */
+const ASKED: unique symbol = Symbol('countersign.asked');
+
+export type Asked = { readonly [ASKED]: true; readonly payload: unknown };
+
+/** How a tool body asks a person. */
+export type InterruptFunction = {
+  /**
+   * Pauses the loop: the body stops here, and a person is asked. `payload` is shown to them.
+   * Given the paused response of a `generate` inside the tool, it passes that response's interrupts on; once they are
+   * decided, `resumed` holds what the inner `generate` needs to go on: `{ messages, resume }`.
+   */
+  (payload?: unknown, options?: AskOptions): never;
+  /** The same as a value: `return interrupt.ask(payload)`. */
+  ask(payload?: unknown, options?: AskOptions): Asked;
+};
+
+/** How long and how urgently a question waits. Durations are in milliseconds; they count in stored runs. */
+export type AskOptions = {
+  /** When nobody has decided by then, `onExpiry` is the decision: `reject` unless said otherwise. */
+  readonly expiresIn?: number;
+  readonly onExpiry?: 'reject' | 'cancel' | 'approve';
+  /** When it still waits after that, `onReminder` of `countersign()` is called. */
+  readonly remindAfter?: number;
+  readonly labels?: readonly string[];
+  readonly risk?: 'low' | 'medium' | 'high';
+};
+
+/** What `interrupt()` throws. A tool that is called directly, outside a loop, rejects with it. */
+export class InterruptSignal extends Error {
+  override readonly name = 'InterruptSignal';
+  /** What the person is to be shown. */
+  readonly payload: unknown;
+
+  constructor(payload: unknown, toolName: string) {
+    const said =
+      typeof payload === 'object' && payload !== null && 'message' in payload ? `: ${String(payload.message)}` : '';
+    super(`The tool ${toolName} waits for a person${said}`);
+    this.payload = payload;
+  }
+}
+
+/** Thrown inside an agent that is used as a tool: it stopped in the middle, and its conversation can go on later. */
+export class HeldSignal extends Error {
+  override readonly name = 'HeldSignal';
+  readonly messages: readonly Message[];
+
+  constructor(messages: readonly Message[], cause: unknown) {
+    super('The conversation inside the tool stopped in the middle.', { cause });
+    this.messages = messages;
+  }
+}
+
+/** Thrown inside a tool whose run was taken over by another worker or ended, or whose call is over: it must not go on. */
+export class LostSignal extends Error {
+  override readonly name = 'LostSignal';
+
+  constructor(toolName: string) {
+    super(`The tool ${toolName} must not go on here: its run was taken over or ended, or its call has its result.`);
+  }
+}
+
+/** Thrown inside an agent that is used as a tool: its process stops, and another goes on from what is on record. */
+export class LeftSignal extends Error {
+  override readonly name = 'LeftSignal';
+
+  constructor() {
+    super('This process is being stopped; the conversation inside the tool is left to another.');
+  }
+}
+
+type FirstInterrupt = { readonly payload: unknown; readonly options?: AskOptions };
+
+export type InterruptMemory = { readonly interrupt: InterruptFunction; first(): FirstInterrupt | undefined };
+
+/** An `interrupt` function for one execution of a body; the first interrupt is the one that counts. */
+export function rememberInterrupts(toolName: string): InterruptMemory {
+  let first: FirstInterrupt | undefined;
+  const interrupt = ((payload?: unknown, options?: AskOptions): never => {
+    first ??= { payload, ...(options && { options }) };
+    throw new InterruptSignal(payload, toolName);
+  }) as InterruptFunction;
+  const ask: InterruptFunction['ask'] = (payload, options) => {
+    first ??= { payload, ...(options && { options }) };
+    return { [ASKED]: true, payload };
+  };
+  const firstOne = (): FirstInterrupt | undefined => first;
+  interrupt.ask = ask;
+  return { interrupt, first: firstOne };
+}

@@ -1,0 +1,73 @@
+// The tools of one call: given as objects, agents or names, found once and told apart by name.
+import { UsageError } from '../../core/errors.ts';
+import type { ToolDefinition, UnknownNames } from './tool.ts';
+
+/** Anything that stands for a tool: what `tool()` makes, an agent, or the name of one that is defined. */
+export type ToolInput = string | { readonly definition: ToolDefinition };
+
+export type Registry = ReadonlyMap<string, ToolDefinition>;
+
+const NO_TOOLS: ReadonlyMap<string, ToolDefinition> = new Map();
+
+/**
+ * A run that is on record goes on with what is there: of a name that is not, only the calls wait. So unknown names are left
+ * out for it. For whoever begins, they are a mistake.
+ */
+export function findTools(
+  given: readonly ToolInput[] | undefined,
+  registry: Registry,
+  unknown: UnknownNames = 'refuse',
+): ReadonlyMap<string, ToolDefinition> {
+  if (given === undefined || given.length === 0) return NO_TOOLS;
+  if (!Array.isArray(given))
+    throw new UsageError('invalid-options', { tools: typeof given }, '`tools` must be an array of tools.');
+  const tools = new Map<string, ToolDefinition>();
+  for (const [index, input] of given.entries()) {
+    if (unknown === 'leave-out' && typeof input === 'string' && !registry.has(input)) continue;
+    const definition = find(input, index, registry);
+    if (tools.has(definition.name))
+      throw new UsageError(
+        'duplicate-tool',
+        { tool: definition.name },
+        `Two of the tools have the name ${definition.name}; the model could not tell them apart. Rename one.`,
+      );
+    tools.set(definition.name, definition);
+  }
+  return tools;
+}
+
+function find(input: ToolInput, index: number, registry: Registry): ToolDefinition {
+  if (typeof input === 'string') {
+    const known = registry.get(input);
+    if (known) return known;
+    const names = [...registry.keys()].join(', ') || 'none';
+    throw new UsageError('unknown-tool', { tool: input }, `No tool "${input}" is defined. Defined are: ${names}.`);
+  }
+  const definition = input?.definition;
+  if (definition && typeof definition.name === 'string') return definition;
+  throw new UsageError(
+    'invalid-options',
+    { index },
+    `tools[${index}] is ${input === undefined ? 'undefined' : 'no tool'}. Pass what defineTool, defineInterrupt or defineAgent gave, or a name.`,
+  );
+}
+
+/** An agent that is, through its tools, a sub-agent of itself would call itself for ever. */
+export function refuseCircles(
+  tools: ReadonlyMap<string, ToolDefinition>,
+  trail: readonly string[],
+  unknown: UnknownNames,
+): void {
+  for (const { name, innerTools } of tools.values()) {
+    if (!innerTools) continue;
+    if (trail.includes(name)) {
+      const circle = [...trail, name].join(' → ');
+      throw new UsageError(
+        'circular-agents',
+        { circle: [...trail, name] },
+        `These agents call each other in a circle: ${circle}.`,
+      );
+    }
+    refuseCircles(innerTools(unknown), [...trail, name], unknown);
+  }
+}

@@ -1,0 +1,196 @@
+// Puts on record what bodies came to that finished after their run was taken away.
+import type { RunEvent } from '../../core/event.ts';
+import type { State } from '../../core/state.ts';
+import type { Run } from '../../loop/run.ts';
+import { type Journal, PATIENCE_MS } from '../journal/journal.ts';
+import type { RunRecord, Store } from '../port/store.ts';
+import { isAway, isStale } from '../port/store-errors.ts';
+import { trustedState } from '../questions/view.ts';
+import { withdrawing } from '../questions/withdrawing.ts';
+import {
+  type CallPath,
+  endedLate,
+  isAwaited,
+  isForgotten,
+  isOfAgent,
+  type LateResult,
+  lateResults,
+  pathOf,
+  timesToldLate,
+  underWay,
+  warnOfForgotten,
+  warnOfUntold,
+} from './late-results.ts';
+
+export type TellingLateOptions<Agent> = {
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly isStopping: () => boolean;
+  /** To write in it; fails if others write first. */
+  readonly open: (
+    run: RunRecord,
+    state: State,
+    agent: Agent,
+    claim: { readonly claim?: 'none' },
+  ) => { readonly run: Run; readonly journal: Journal };
+  /** The run goes on with what was awaited. */
+  readonly goOn: (agent: Agent, run: Run, journal: Journal) => Promise<unknown>;
+};
+
+/** A call that has ended, of which the process could only warn. `path`: the call, after those it is inside of. */
+export type UnrecordedCall = { readonly runId: string; readonly path: readonly string[] };
+
+/** What a stop has come to. */
+export type Stopped = {
+  /** Calls whose results could not be recorded until it was over: a person is asked about them, who should know. */
+  readonly unrecorded: readonly UnrecordedCall[];
+};
+
+/** `before`: how often the same was on record before a write of which nobody knows whether it was taken. */
+type Late<Agent> = {
+  readonly agent: Agent;
+  readonly runId: string;
+  readonly known: State;
+  readonly result: LateResult;
+  before?: number | undefined;
+};
+
+const PAUSE_MS = 200;
+/** For a store that is away. */
+const MOST_TRIES = PATIENCE_MS / PAUSE_MS;
+/** For those who go on inside a call to come to rest. */
+const MOST_RESTS = 50;
+
+export class TellingLate<Agent> {
+  readonly #options: TellingLateOptions<Agent>;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #left = new Set<Promise<void>>();
+  /** Of each stop that is under way. */
+  readonly #unrecorded = new Set<UnrecordedCall[]>();
+  readonly #warned = new WeakMap<State, Set<string>>();
+
+  constructor(options: TellingLateOptions<Agent>) {
+    this.#options = options;
+  }
+
+  get underWay(): Iterable<Promise<void>> {
+    return this.#underWay;
+  }
+
+  /** A body that goes on though its run was taken away. */
+  readonly left = (body: Promise<void>): void => {
+    const ended = body.finally(() => this.#left.delete(ended));
+    this.#left.add(ended);
+  };
+
+  /** Resolves once also these have ended, and what they came to is told: a stop cuts nothing off in the middle. */
+  async ended(settled: Promise<void>): Promise<Stopped> {
+    const unrecorded: UnrecordedCall[] = [];
+    this.#unrecorded.add(unrecorded);
+    await settled;
+    while (this.#left.size + this.#underWay.size > 0) await Promise.allSettled([...this.#left, ...this.#underWay]);
+    this.#unrecorded.delete(unrecorded);
+    return { unrecorded };
+  }
+
+  /**
+   * What they say is the truth, and settles the doubt that was raised about them, unless a person has settled it already:
+   * then it is only put on record. Does not fail: where nothing can be written, the process warns, and the doubt stays.
+   */
+  tell(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
+    const telling = this.#tellAll(agent, runId, known, events).finally(() => this.#underWay.delete(telling));
+    this.#underWay.add(telling);
+    return telling;
+  }
+
+  /**
+   * The run was lost while these bodies were under way, and they may stop without a result. Others find them in doubt, unless
+   * the store has forgotten that they were started.
+   */
+  lost(runId: string, known: State): void {
+    const paths = underWay(known);
+    if (paths.length === 0) return;
+    const looking = this.#look(runId, known, paths).finally(() => this.#underWay.delete(looking));
+    this.#underWay.add(looking);
+  }
+
+  async #look(runId: string, known: State, paths: readonly CallPath[]): Promise<void> {
+    const { store, sleep, isStopping } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        const loaded = await store.read(runId);
+        for (const path of paths)
+          if (!loaded || isForgotten(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
+        return;
+      } catch (error) {
+        // A body that comes to its end tells of itself.
+        if (tries >= MOST_TRIES || isStopping() || !isAway(error)) return;
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  /** Once of each: a body that was told of when its run was lost may come to its end. */
+  #warn(runId: string, known: State, path: CallPath, isGone: boolean): void {
+    const warned = this.#warned.get(known) ?? new Set<string>();
+    this.#warned.set(known, warned);
+    const call = path.join('.');
+    if (!warned.has(call)) warnOfForgotten(runId, path, isGone);
+    warned.add(call);
+  }
+
+  async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
+    for (const result of lateResults(events).filter((result) => !isOfAgent(result, known)))
+      await this.#tellOne({ agent, runId, known, result }).catch((error) => {
+        warnOfUntold(runId, result, error);
+        for (const unrecorded of this.#unrecorded) unrecorded.push({ runId, path: pathOf(result) });
+      });
+  }
+
+  async #tellOne(late: Late<Agent>): Promise<void> {
+    const { clock, sleep, isStopping } = this.#options;
+    const begunAt = clock();
+    for (let tries = 1; ; tries++) {
+      try {
+        const told = await this.#try(late, tries >= MOST_RESTS);
+        if (told !== 'soon') return;
+      } catch (error) {
+        const isOver = tries >= MOST_TRIES || (isAway(error) && isStopping() && clock() - begunAt >= PATIENCE_MS);
+        if (isOver || !(isStale(error) || isAway(error))) throw error;
+        if (isStale(error)) {
+          late.before = undefined;
+          continue;
+        }
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  /** `soon`: it is better to wait until those who go on have come to rest. */
+  async #try(late: Late<Agent>, isLast: boolean): Promise<'told' | 'soon'> {
+    const { store, clock, isStopping, open, goOn } = this.#options;
+    const { agent, runId, known, result } = late;
+    const loaded = await store.read(runId);
+    if (!loaded || isForgotten(pathOf(result), known, loaded.events)) {
+      this.#warn(runId, known, pathOf(result), !loaded);
+      return 'told';
+    }
+    const state = trustedState(loaded);
+    const times = timesToldLate(result, loaded.events);
+    if (late.before !== undefined && times > late.before) return 'told';
+    const awaited = !state.ended && isAwaited(result, known, state);
+    if (awaited === 'soon' && !isLast && !isStopping()) return 'soon';
+    const isNews = awaited === true;
+    const facts = isNews ? [result] : endedLate(result, known, loaded);
+    if (facts.length === 0) return 'told';
+    // What changes nothing leaves the claim to who decides meanwhile: whoever does not get it believes the run is driven.
+    const { run, journal } = open(loaded.run, state, agent, isNews ? {} : { claim: 'none' });
+    const said = { by: null, at: clock(), note: 'the call reported its result itself' };
+    withdrawing(run, journal, said, () => run.record(...facts));
+    late.before = times;
+    await journal.recorded();
+    if (journal.holds) await goOn(agent, run, journal);
+    return 'told';
+  }
+}

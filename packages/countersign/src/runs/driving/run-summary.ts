@@ -1,0 +1,22 @@
+// How a run stands when a process rests with it, told without reading it again.
+import { textOf } from '../../core/message.ts';
+import type { Limits } from '../../core/next.ts';
+import type { State } from '../../core/state.ts';
+import type { RunStatus } from '../port/store.ts';
+import { pendingCards } from '../questions/card.ts';
+import { statusOf } from '../questions/projection.ts';
+
+/** How a run stands when this process rests with it. */
+export type Rest = {
+  readonly id: string;
+  readonly status: RunStatus;
+  readonly text: string;
+  /** The ids of the questions that wait. */
+  readonly pending: readonly string[];
+};
+
+export function restOf(id: string, state: State, limits: Limits, failed: boolean): Rest {
+  const said = state.turn?.content ?? state.history.last?.content ?? [];
+  const status = failed ? 'failed' : statusOf(state, limits);
+  return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };
+}

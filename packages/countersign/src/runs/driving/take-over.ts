@@ -1,0 +1,163 @@
+// Taking up runs that nobody drives. Their context is looked up under a claim that is kept, however long that takes.
+import { messageOf, UsageError } from '../../core/errors.ts';
+import type { State } from '../../core/state.ts';
+import { isThenable } from '../../loop/options.ts';
+import type { Run } from '../../loop/run.ts';
+import type { Context } from '../../loop/tool/tool.ts';
+import type { Journal } from '../journal/journal.ts';
+import { goOn } from '../journal/outcome.ts';
+import type { Renewals } from '../journal/renewals.ts';
+import type { RunRecord, Store } from '../port/store.ts';
+import { refusalOf } from '../port/store-errors.ts';
+import { askIfOver, expireCards } from '../questions/expiry.ts';
+import { trustedState } from '../questions/view.ts';
+
+/** What is known of a run to find its context. */
+export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
+
+type Options<Agent> = {
+  readonly store: Store;
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly contextFor: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
+  readonly newId: () => string;
+  readonly leaseMs: number;
+};
+
+type Opened = { readonly run: Run; readonly journal: Journal };
+
+/** Who drives what was taken up. */
+type Driving<Agent> = {
+  readonly clock: () => number;
+  readonly isStopping: boolean;
+  tellTime(): Promise<void>;
+  askTime(): Promise<void>;
+  open(record: RunRecord, state: State, agent: Agent, how: { readonly held: string }): Opened;
+  go(
+    agent: Agent,
+    run: Run,
+    journal: Journal,
+    options: { readonly context?: Context; readonly isLookedUp: true },
+  ): void;
+};
+
+export class TakingUp<Agent> {
+  readonly #drives: Driving<Agent>;
+  readonly #renewals: Renewals;
+  readonly #options: Options<Agent>;
+  readonly #underWay = new Set<Promise<boolean>>();
+  readonly #leaving = new Set<() => void>();
+
+  constructor(drives: Driving<Agent>, renewals: Renewals, options: Options<Agent>) {
+    this.#drives = drives;
+    this.#renewals = renewals;
+    this.#options = options;
+  }
+
+  get underWay(): readonly Promise<boolean>[] {
+    return [...this.#underWay];
+  }
+
+  take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
+    const taking = this.#take(runId, context, isDue);
+    this.#underWay.add(taking);
+    return taking.finally(() => this.#underWay.delete(taking));
+  }
+
+  /** This process stops: contexts are not waited for any more. */
+  leaveAll(): void {
+    for (const leave of this.#leaving) leave();
+  }
+
+  async #take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
+    const { store, newId, leaseMs, agents } = this.#options;
+    await this.#drives.tellTime();
+    const token = newId();
+    const loaded = await store.claim(runId, token, leaseMs);
+    if (!loaded) return false;
+    const { status } = loaded.run;
+    const agent = agents.get(loaded.run.agent);
+    if (!agent) {
+      await store.release(runId, token);
+      return false;
+    }
+    let opened: Opened;
+    let given: Context | undefined | 'left' = context;
+    try {
+      opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { held: token });
+      if (isDue && status === 'failed') await askIfOver(runId, opened.run.state, this.#drives);
+      // Before it is driven: a context that cannot be had now may be there later.
+      given ??= await this.#lookUp(opened.journal);
+    } catch (error) {
+      await store.release(runId, token);
+      throw error;
+    }
+    const { run, journal } = opened;
+    if (given === 'left') {
+      if (!isDue) goOn(run, status);
+      // Where somebody else has it by now, there is nothing to hand over.
+      await refusalOf(leave(run, journal));
+      return false;
+    }
+    const { state } = run;
+    if (isDue && status === 'failed') {
+      expireCards(run, journal, this.#drives.clock());
+      if (run.state === state) {
+        await store.release(runId, token);
+        return false;
+      }
+    }
+    goOn(run, status);
+    this.#drives.go(agent, run, journal, { ...(given && { context: given }), isLookedUp: true });
+    return true;
+  }
+
+  async #lookUp(journal: Journal): Promise<Context | undefined | 'left'> {
+    if (this.#drives.isStopping) return 'left';
+    const renewed = this.#renewals.add(journal);
+    try {
+      return await this.#orLeft(this.#options.contextFor(startedOf(journal.started)));
+    } catch (error) {
+      throw contextFailed(journal.started, error);
+    } finally {
+      this.#renewals.delete(renewed);
+    }
+  }
+
+  /** For a run that is driven already: where it cannot be had, the run fails. */
+  contextOf({ started }: Journal): Context | undefined | Promise<Context | undefined | 'left'> {
+    try {
+      const looking = this.#options.contextFor(startedOf(started));
+      if (!isThenable(looking)) return looking;
+      return this.#orLeft(looking).catch((error: unknown) => Promise.reject(contextFailed(started, error)));
+    } catch (error) {
+      throw contextFailed(started, error);
+    }
+  }
+
+  /** `left`: this process stops before it is there. */
+  async #orLeft<T>(looking: T | PromiseLike<T>): Promise<T | 'left'> {
+    const { promise: left, resolve } = Promise.withResolvers<'left'>();
+    const leave = (): void => resolve('left');
+    this.#leaving.add(leave);
+    try {
+      return await Promise.race([looking, left]);
+    } finally {
+      this.#leaving.delete(leave);
+    }
+  }
+}
+
+function startedOf({ id, agent, startedBy }: StartedRun): StartedRun {
+  return { id, agent, startedBy };
+}
+
+function contextFailed({ id }: StartedRun, cause: unknown): UsageError {
+  const message = `The context of run ${id} could not be looked up: ${messageOf(cause)}`;
+  return new UsageError('context-failed', { runId: id }, message, { cause });
+}
+
+/** Writes what is left, behind what others wrote meanwhile, and hands the run over. */
+export async function leave(run: Run, journal: Journal): Promise<void> {
+  while ((await journal.finish()) === 'more');
+  run.close();
+}

@@ -1,0 +1,49 @@
+// What is about to be recorded although others, who were first, have said all there is to say about it.
+import { callOf } from '../../core/call.ts';
+import type { RunEvent } from '../../core/event.ts';
+import type { State } from '../../core/state.ts';
+import { decidedRefs, decisionRefs, insideState } from '../../core/sub-agents.ts';
+
+/** It would start, ask about or settle a call that is settled, or decide a question inside that is decided. */
+export function isOvertaken(event: RunEvent, state: State): boolean {
+  if (!('callId' in event)) return false;
+  const call = callOf(state, event.callId);
+  if (!call) return false;
+  if (call.phase.at === 'settled') return NOT_AFTER_A_RESULT.has(event.type);
+  if (event.type !== 'decision-made' || event.decision.type !== 'inside') return false;
+  const decided = decidedRefs(call);
+  return decisionRefs(event.decision.resume).some((refs) => decided.has(refs));
+}
+
+/**
+ * Leaves in the list what is true although somebody ended the run meanwhile: what a body did that had been started, here or
+ * inside a call. What was about to begin, or to be decided, does not any more.
+ */
+export function dropAfterEnd(events: RunEvent[], state: State): void {
+  events.splice(0, events.length, ...events.flatMap((event) => toldByBodies(event, state)));
+}
+
+function toldByBodies(event: RunEvent, state: State): readonly RunEvent[] {
+  if (!TOLD_BY_BODIES.has(event.type) || !('callId' in event)) return [];
+  const call = callOf(state, event.callId);
+  if (call?.phase.at !== 'started') return [];
+  if (event.type !== 'call-went-on') return [event];
+  const before = insideState(call);
+  const inside = event.inside.flatMap((inner) => toldByBodies(inner, before));
+  return inside.length > 0 ? [{ ...event, inside }] : [];
+}
+
+const TOLD_BY_BODIES: ReadonlySet<RunEvent['type']> = new Set([
+  'step-done',
+  'call-committed',
+  'call-went-on',
+  'call-settled',
+]);
+
+const NOT_AFTER_A_RESULT: ReadonlySet<RunEvent['type']> = new Set([
+  'call-started',
+  'call-interrupted',
+  'call-held',
+  'call-settled',
+  'decision-made',
+]);

@@ -1,0 +1,51 @@
+// How an error is kept with a run that stopped for it.
+import {
+  CountersignError,
+  type ErrorCode,
+  type ErrorDetails,
+  InvariantError,
+  messageOf,
+  ProviderError,
+  UsageError,
+} from '../../core/errors.ts';
+import { event } from '../../core/event.ts';
+import { type Json, toJson } from '../../core/json.ts';
+import type { Run } from '../../loop/run.ts';
+import type { RunStatus } from '../port/store.ts';
+import type { Journal } from './journal.ts';
+
+function errorOutcome(error: unknown): Json {
+  const known = error instanceof CountersignError;
+  const retryable = known && 'retryable' in error && error.retryable === true;
+  const json = toJson({ error: { code: known ? error.code : 'invariant', message: messageOf(error), retryable } });
+  return json.ok ? json.value : null;
+}
+
+/** The error that a run stopped for, as it was thrown where the run was driven. */
+export function errorOf(
+  { code, message, retryable }: { readonly code: string; readonly message: string; readonly retryable: boolean },
+  details: ErrorDetails,
+): CountersignError {
+  const known = code as ErrorCode;
+  if (FROM_OUTSIDE.has(code)) return new ProviderError(known, details, message, { retryable });
+  return new (code === 'invariant' ? InvariantError : UsageError)(known, details, message);
+}
+
+const FROM_OUTSIDE: ReadonlySet<string> = new Set(['provider-failed', 'stream-cut-off', 'store-failed']);
+
+/** Records that a run that had failed is driven on: should this process die, another takes it up. */
+export function goOn(run: Run, status: RunStatus): void {
+  if (status === 'failed') run.record(event({ type: 'run-went-on' }));
+}
+
+/**
+ * Records that the run stopped for an error, whatever others record meanwhile. `again`: they did so after it, and nobody may
+ * be driving the run.
+ */
+export async function fail(run: Run, journal: Journal, error: unknown): Promise<'done' | 'again'> {
+  run.record(event({ type: 'run-failed', error: errorOutcome(error) }));
+  for (;;) {
+    const rest = await journal.finish();
+    if (rest !== 'more') return rest;
+  }
+}

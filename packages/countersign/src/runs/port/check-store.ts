@@ -1,0 +1,18 @@
+// Whether what was passed as `store` is one: otherwise the first call would fail, long after the mistake.
+import { UsageError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+
+export function checkStore(store: unknown): void {
+  if (isObject(store) && typeof store.append === 'function' && typeof store.read === 'function') return;
+  const message = `\`store\` of countersign() is no store, but ${mistakeOf(store)}`;
+  throw new UsageError('invalid-options', { field: 'store' }, message);
+}
+
+function mistakeOf(store: unknown): string {
+  if (typeof store === 'function')
+    return `the function ${store.name || 'that makes one'}. Call it, as in store: ${store.name || 'makeStore'}(…).`;
+  if (typeof store === 'string')
+    return 'a text. Write store: sqliteStore(path) or store: postgresStore(url), from countersign/sqlite or countersign/postgres.';
+  if (isObject(store) && typeof store.then === 'function') return 'a promise. Await it first.';
+  return `${store === null ? 'null' : `something of the type ${typeof store}`}. Pass what memoryStore(), sqliteStore(path) or postgresStore(url) made, or nothing.`;
+}

@@ -1,0 +1,38 @@
+// What callers are told of ids: what an id may be, and that there is nothing under it.
+import { ConflictError, UsageError } from '../../core/errors.ts';
+import { LONGEST_NAME } from '../../loop/tool/ask-options.ts';
+
+/** A run's id is in front of the ids of its questions. */
+export function checkRunId(runId: string): string {
+  if (/^[\w.-]{1,128}$/.test(runId)) return runId;
+  throw new UsageError(
+    'invalid-options',
+    { runId },
+    `A run's id must be letters, digits, "_", "." or "-", not ${JSON.stringify(runId)}.`,
+  );
+}
+
+/** Who starts a run is looked up by that name. */
+export function checkStarter(by: string | null = null): string | null {
+  if (by === null || by.length <= LONGEST_NAME) return by;
+  const message = `\`by\` has at most ${LONGEST_NAME} characters, not ${by.length}: who starts a run is looked up by it.`;
+  throw new UsageError('invalid-options', { field: 'by' }, message);
+}
+
+export const unknownRun = (runId: string): UsageError =>
+  new UsageError('unknown-run', { runId }, `There is no run ${runId} in the store.`);
+
+export const runNotEnded = (runId: string): ConflictError =>
+  new ConflictError(
+    'run-not-ended',
+    { runId },
+    `Run ${runId} was not deleted: it has not ended, or somebody works on it. Cancel it, or wait until it rests.`,
+  );
+
+export const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError(
+    'unknown-interrupt',
+    { interruptId },
+    // Whoever names the run, or the call in the messages, has a part of it only.
+    `There is no interrupt ${interruptId} in the store.${interruptId.includes(':') ? '' : ' The id of one begins with that of its run, as in run_1:call_1.'}`,
+  );

@@ -1,0 +1,68 @@
+// The port for statistics: how many questions wait, what was decided since some time, and how long it took.
+import { UsageError } from '../../core/errors.ts';
+import { checkType, keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
+
+/** Of what. */
+export type StatsQuery = {
+  /** What was settled from this time on is counted, in milliseconds. */
+  readonly since: number;
+  /** And up to this one; the time of the store unless given. */
+  readonly now?: number;
+  /** Only of runs that this one started. */
+  readonly startedBy?: string;
+};
+
+/**
+ * What became of questions. A restart counts as approved, an answer as answered. Cancelled are also those that nobody
+ * decided because the run went on or ended without them.
+ */
+export type SettledCounts = {
+  readonly approved: number;
+  readonly rejected: number;
+  readonly answered: number;
+  readonly cancelled: number;
+};
+
+/** The questions of one tool. */
+export type ToolStats = SettledCounts & {
+  readonly tool: string;
+  /** Now, however long they have. */
+  readonly waiting: number;
+  /** From the question to the decision, of half of those that were decided at most; null if none was. */
+  readonly medianMs: number | null;
+};
+
+/** What was settled on one day, which begins and ends in UTC. */
+export type DayStats = SettledCounts & { readonly day: string };
+
+/** How deciding goes. Times to decide are of what was decided, not of what was withdrawn. */
+export type Stats = {
+  /** How many questions wait now, and since when the oldest of them does. */
+  readonly waiting: number;
+  readonly oldestWaitingAt: number | null;
+  /** How many were decided. */
+  readonly decided: number;
+  readonly medianMs: number | null;
+  readonly p95Ms: number | null;
+  /** Of every tool of which a question waits or was settled, by name. */
+  readonly tools: readonly ToolStats[];
+  /** Every day from the first to the last, also those on which nothing was settled. */
+  readonly days: readonly DayStats[];
+};
+
+/** Of how many days, and of whose runs. */
+export type StatsOptions = { readonly days?: number; readonly startedBy?: string };
+
+const DAY_MS = 86_400_000;
+
+const KEYS = keysOf<StatsOptions>({ days: true, startedBy: true });
+
+/** As many whole days as that, today's beginning included. */
+export function statsQuery(options: StatsOptions, now: number): StatsQuery {
+  refuseUnknownKeys('`stats`', options, KEYS);
+  checkType('startedBy', options.startedBy, 'string');
+  const { days = 30, ...query } = options;
+  if (!Number.isSafeInteger(days) || days < 1 || days > 3_660)
+    throw new UsageError('invalid-options', { days }, `Statistics are of 1 to 3,660 days, not of ${days}.`);
+  return { ...query, since: now - (now % DAY_MS) - (days - 1) * DAY_MS, now };
+}

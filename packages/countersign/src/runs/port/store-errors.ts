@@ -1,0 +1,55 @@
+// What a store answers to a write that it does not take.
+import { ConflictError, InvariantError, ProviderError } from '../../core/errors.ts';
+import { tamperedRun } from './chain.ts';
+import type { Append, RunRecord } from './store.ts';
+
+export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
+export const isLost = (error: unknown): boolean => error instanceof ConflictError && error.code === 'claim-lost';
+/** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
+export const isSecond = (error: unknown): boolean =>
+  isStale(error) || (error instanceof ConflictError && error.code === 'run-exists');
+export const isAway = (error: unknown): boolean =>
+  error instanceof ProviderError && error.code === 'store-failed' && error.retryable;
+
+export function claimLapsed(runId: string): ConflictError {
+  return new ConflictError(
+    'claim-lost',
+    { runId },
+    `The claim on run ${runId} has lapsed; another worker may have it. Nothing more is done here.`,
+  );
+}
+
+/** Undefined when it was written; otherwise who was in the way: one who wrote first, or one who drives the run. */
+export async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'claim-lost' | undefined> {
+  try {
+    await writing;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    if (error.code === 'stale-version' || error.code === 'claim-lost') return error.code;
+    throw error;
+  }
+}
+
+export function runGone(runId: string): ConflictError {
+  return new ConflictError('stale-version', { runId }, `The run ${runId} is gone from the store.`);
+}
+
+/** Trying again would go on for ever: what the store said was written is not there. */
+export function wentBack({ id, version }: Pick<RunRecord, 'id' | 'version'>, written: number): ProviderError {
+  const message = `The store has run ${id} at version ${version}, but had said that it was at ${written}.`;
+  return new ProviderError('store-failed', { runId: id, version, written }, message, { retryable: false });
+}
+
+/**
+ * By its events the question waits, and nobody has appended since: so its row was changed by hand. Undefined if the store
+ * refused something else.
+ */
+export function changedQuestion({ runId, settled }: Append, error: unknown): ConflictError | undefined {
+  const id = error instanceof InvariantError ? error.details.interruptId : undefined;
+  if (!settled.some((question) => question.id === id)) return undefined;
+  return tamperedRun(
+    runId,
+    `By its events the question ${id} waits, but its row in the store was deleted, settled or changed by somebody. Nothing was written. Put the row back as it was, from a backup: until then it cannot be decided, and the run not cancelled.`,
+  );
+}

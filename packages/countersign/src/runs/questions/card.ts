@@ -1,0 +1,132 @@
+// Cards: what a person is shown of a question, and the digest that binds a decision to it.
+import { type Call, goesOnInside } from '../../core/call.ts';
+import { interruptIdOf } from '../../core/decide.ts';
+import type { Interrupt } from '../../core/event.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/message.ts';
+import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
+import type { State } from '../../core/state.ts';
+import { isUnaskedDoubt, waitingInside } from '../../core/sub-agents.ts';
+import { shortHash } from '../port/chain.ts';
+import type { NewInterrupt } from '../port/store.ts';
+
+/** What a person is shown. `part` is what a decision is made on. */
+export type Card = {
+  readonly part: ToolRequestPart;
+  readonly tool: string;
+  readonly kind: Interrupt['kind'];
+  readonly input: Json;
+  /** What the asker wants shown. */
+  readonly payload: Json;
+};
+
+export type PendingCard = Card & { readonly id: string; readonly interrupt: Interrupt };
+
+/** The id under which everybody knows the question: the run's id is in front, so that a decision finds its run. */
+export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
+
+export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
+
+/** Every question that waits in this state, by its key. */
+export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
+  const calls = openCalls(state);
+  // Asked again and again, also where nothing waits.
+  if (!calls.some((call) => call.phase.at === 'waiting' || goesOnInside(call))) return NO_CARDS;
+  const cards = new Map<string, PendingCard>();
+  for (const call of calls) for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
+  return cards;
+}
+
+/**
+ * The calls whose outcome, or that of something inside, is unknown, and of which nobody was asked `before`; by their ids. Where
+ * a run has failed, nobody may be asked even now.
+ */
+export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<string> {
+  const calls = openCalls(state);
+  const unasked = calls.filter(isUnaskedDoubt);
+  const asked = calls.filter((call) => doubtsOf(call).length > 0);
+  if (unasked.length + asked.length === 0) return NO_CALLS;
+  const known = new Set(before && openCalls(before()).flatMap(doubtsOf));
+  const newly = asked.filter((call) => !doubtsOf(call).every((id) => known.has(id)));
+  return new Set([...unasked, ...newly].map(({ id }) => id));
+}
+
+function doubtsOf(call: Call): readonly string[] {
+  return cardsOf(call).flatMap(({ id, kind }) => (kind === 'unknown-outcome' ? id : []));
+}
+
+function openCalls({ ended, turn }: State): readonly Call[] {
+  return ended ? [] : (turn?.calls ?? []);
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set();
+
+const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();
+
+function cardsOf(call: Call): readonly PendingCard[] {
+  const { phase } = call;
+  const asks = phase.at === 'waiting' && phase.interrupt.kind !== 'inside';
+  const inside = waitingInside(call, []).map((part) => innerCard(call, part));
+  return asks ? [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside] : inside;
+}
+
+function innerCard(call: Call, part: ToolRequestPart): PendingCard {
+  const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
+  const kind = kindOn(part);
+  const wait = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
+  return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json, ...wait });
+}
+
+function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): PendingCard {
+  const { name, input } = part.toolRequest;
+  return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
+}
+
+/** What the body would get: the input, or what the schema of the tool makes of it. */
+export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
+  return (metadata?.runsWith === undefined ? toolRequest.input : metadata.runsWith) as Json;
+}
+
+/** A card as the store keeps it. */
+export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
+  const { part, tool, kind, interrupt } = card;
+  // The part says everything that is shown: the tool, its input, and what the asker adds.
+  const shown = { part } as unknown as Json;
+  return {
+    id: key,
+    runId,
+    agent,
+    tool,
+    kind,
+    risk: interrupt.risk ?? null,
+    labels: interrupt.labels ?? [],
+    createdAt: now,
+    expiresAt: interrupt.expiresAt ?? null,
+    remindAt: interrupt.remindAt ?? null,
+    card: shown,
+    digest: digestOf(key, shown),
+  };
+}
+
+/** The kind of a question, as it stands on its card. */
+export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
+  return (metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
+}
+
+/** Covers the id of the question and everything on its card. */
+export function digestOf(key: string, card: Json): string {
+  return shortHash(`${key}\n${canonical(card)}`);
+}
+
+/** The same text for the same JSON, whatever the order of its keys. */
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const object = value as { readonly [key: string]: Json | undefined };
+  let text = '';
+  for (const key of Object.keys(object).sort()) {
+    const field = object[key];
+    if (field !== undefined) text += `${text && ','}${JSON.stringify(key)}:${canonical(field)}`;
+  }
+  return `{${text}}`;
+}

@@ -1,0 +1,45 @@
+// Deadlines that have passed: they decide as the question said they would.
+import { matchDecisions } from '../../core/decide.ts';
+import type { State } from '../../core/state.ts';
+import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
+import type { Run } from '../../loop/run.ts';
+import { type PendingCard, pendingCards } from './card.ts';
+import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
+
+/** What goes on record of a question that was passed over: the user said something else, or its call reported its result. */
+export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>> & { readonly note?: string };
+
+/** Who hears how a question was settled. */
+export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };
+
+/** Who tells the time of the store. */
+type Time = { readonly clock: () => number; askTime(): Promise<void> };
+
+/**
+ * Asks the store for its time where something may be over by it: a deadline, or how long a call in doubt takes to settle.
+ * Another server with another clock may have followed the one that told it some seconds ago.
+ */
+export async function askIfOver(runId: string, state: State, time: Time): Promise<void> {
+  const now = time.clock();
+  const isOver = ({ interrupt: { expiresAt } }: PendingCard): boolean => expiresAt !== undefined && expiresAt <= now;
+  const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
+  if (isStarted || [...pendingCards(runId, state).values()].some(isOver)) await time.askTime();
+}
+
+/** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
+export function expireCards(run: Run, settling: Settling, now: number): void {
+  for (const [key, card] of pendingCards(settling.runId, run.state)) {
+    const { expiresAt, onExpiry = 'reject' } = card.interrupt;
+    if (expiresAt === undefined || expiresAt > now) continue;
+    const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
+    const note = 'Nobody decided in time.';
+    const { verb, part } = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
+      by: DEADLINE,
+      note,
+    });
+    const { matched, faults } = matchDecisions(run.state.turn, { [verb]: part }, () => false);
+    if (faults.length > 0) continue;
+    settling.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
+    applyDecisions(run, matched, undefined);
+  }
+}

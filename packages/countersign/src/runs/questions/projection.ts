@@ -1,0 +1,57 @@
+// What the store is told beside the events: status, deadline, outcome, and which questions begin or stop to wait.
+import type { Json } from '../../core/json.ts';
+import { type Limits, next } from '../../core/next.ts';
+import type { State } from '../../core/state.ts';
+import type { Append, RunStatus } from '../port/store.ts';
+import { cardRecord, pendingCards } from './card.ts';
+
+export type ProjectionInput = {
+  readonly run: { readonly id: string; readonly agent: string };
+  readonly before: State;
+  readonly after: State;
+  readonly limits: Limits;
+  readonly now: number;
+  /** Who decided what, by the key of the question. */
+  readonly settlements: ReadonlyMap<string, Json>;
+};
+
+export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt' | 'outcome' | 'opened' | 'settled'> {
+  const { run, after, limits, now } = input;
+  const before = pendingCards(run.id, input.before);
+  const cards = pendingCards(run.id, after);
+  const status = statusOf(after, limits);
+  return {
+    status,
+    wakeAt: wakeAtOf(cards.values()),
+    outcome: outcomeOf(after, status),
+    opened: [...cards]
+      .filter(([key]) => !before.has(key))
+      .map(([key, card]) => cardRecord(key, card, run.id, run.agent, now)),
+    settled: [...before]
+      .filter(([key]) => !cards.has(key))
+      .map(([id, { interrupt }]) => ({
+        id,
+        settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
+        labelled: (interrupt.labels ?? []).length > 0,
+      })),
+  };
+}
+
+export function statusOf(state: State, limits: Limits): RunStatus {
+  if (state.ended?.reason === 'aborted') return 'cancelled';
+  const step = next(state, limits);
+  if (step.do === 'finish') return 'done';
+  return step.do === 'wait' ? 'waiting' : 'running';
+}
+
+/** The earliest deadline of a question that waits. */
+function wakeAtOf(cards: Iterable<{ readonly interrupt: { readonly expiresAt?: number } }>): number | null {
+  const deadlines = [...cards].flatMap(({ interrupt }) => interrupt.expiresAt ?? []);
+  return deadlines.length > 0 ? Math.min(...deadlines) : null;
+}
+
+/** The last reply says how the run ended only if nothing comes after it. */
+function outcomeOf(state: State, status: RunStatus): Json {
+  const reason = state.ended?.reason ?? (status === 'done' ? state.reply?.finishReason : undefined);
+  return reason === undefined ? null : { finishReason: reason };
+}

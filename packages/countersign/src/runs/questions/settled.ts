@@ -1,0 +1,80 @@
+// What whoever decides too late is told: the recorded decision, or why theirs is not taken.
+import { ConflictError } from '../../core/errors.ts';
+import { type Json, sameJson } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/message.ts';
+import type { InterruptRecord, Store } from '../port/store.ts';
+import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
+import { type DecisionInput, decisionOf, type Settlement, saidFully, type Withdrawal } from './decision.ts';
+
+/** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
+export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
+
+/** Throws if the question was settled otherwise. */
+export function settledAs(
+  { id: interruptId, runId, settlement, settledAt }: InterruptRecord,
+  decision: DecisionInput,
+): Decided {
+  const recorded = settlement as unknown as Settlement | Withdrawal | null;
+  const said = decisionOf(decision);
+  if (recorded?.decision !== undefined && sameJson(saidFully(recorded.decision), said))
+    return { interruptId, runId, ...recorded };
+  const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
+  // Whoever changes the store may write what is no time.
+  const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
+  const what = recorded?.decision
+    ? `was decided by ${recorded.by ?? 'somebody'}${when}: ${JSON.stringify(recorded.decision)}.`
+    : withdrawnAs(recorded, when);
+  const message = `Interrupt ${interruptId} ${what} Reload the run.`;
+  throw new ConflictError('already-decided', { interruptId, runId, settlement }, message);
+}
+
+/** Nobody has decided it. */
+function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): string {
+  const by = recorded?.by ? ` by ${recorded.by}` : '';
+  const why = recorded?.note ? ` (${recorded.note})` : '';
+  return `was withdrawn${by}${when}${why}. Nothing is left to decide.`;
+}
+
+export function endedRun(runId: string): ConflictError {
+  return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
+}
+
+/**
+ * Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. What somebody decided
+ * right before it may still be on its way into the record.
+ */
+export function refuseExpired(interruptId: string, { interrupt: { expiresAt } }: PendingCard, now: number): void {
+  if (expiresAt === undefined || expiresAt > now) return;
+  throw new ConflictError(
+    'already-decided',
+    { interruptId, expiresAt },
+    `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}. Reload the run: it tells what was decided.`,
+  );
+}
+
+/** Throws if the decision was made on anything else than what is on record. */
+export async function refuseOutdated(
+  store: Store,
+  interruptId: string,
+  { part }: PendingCard,
+  digest: string | undefined,
+): Promise<void> {
+  if (digest === undefined || digest === digestOf(interruptId, { part } as unknown as Json)) return;
+  // An older version may have made the card otherwise. It will do if it shows the question that is on record.
+  const kept = await store.interrupt(interruptId);
+  if (kept && digest === kept.digest && digest === digestOf(interruptId, kept.card) && shows(kept.card, part)) return;
+  throw new ConflictError(
+    'outdated-card',
+    { interruptId },
+    `The decision on ${interruptId} was made on another card than the one that waits. Load it again.`,
+  );
+}
+
+/** What is asked about the tool, what would run, and what the asker wants shown are those of the record. */
+function shows(card: Json, recorded: ToolRequestPart): boolean {
+  const { part } = card as unknown as { readonly part: ToolRequestPart };
+  const [shown, asked] = [part, recorded].map(
+    (one) => [one.toolRequest, willRun(one), kindOn(one), one.metadata?.interrupt ?? null] as unknown as Json,
+  );
+  return sameJson(shown, asked);
+}

@@ -1,0 +1,382 @@
+// The store in the memory of this process: for tests, trials and runs that need not outlive it.
+import type { Json } from '../../core/json.ts';
+import { refuseUnknownKeys } from '../../core/known-keys.ts';
+import type { Notes } from '../../runs/port/notes.ts';
+import { recordDigest } from '../../runs/port/record-digest.ts';
+import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
+import type {
+  Append,
+  Appended,
+  InterruptQuery,
+  InterruptRecord,
+  LoadedRun,
+  Page,
+  ReadOptions,
+  RunCounts,
+  RunQuery,
+  RunRecord,
+  RunStatus,
+  Store,
+  StoredEvent,
+  TakenReminder,
+} from '../../runs/port/store.ts';
+import { monotoneClock } from '../clock.ts';
+import { dueAfter } from '../due.ts';
+import { hasOutcome } from '../outcomes.ts';
+import { makePage, type Order, type Place, readLimit, readPageRequest } from '../page.ts';
+import {
+  changedRecord,
+  checkAppend,
+  claimLost,
+  isLost,
+  notWaiting,
+  openedTwice,
+  runDeleted,
+  runExists,
+  staleVersion,
+} from '../refusals.ts';
+import { MOST_DOUBLINGS } from '../reminders.ts';
+import { readStatsQuery, statsOf } from '../sql/stats-query.ts';
+import { createWatchers, type Watchers } from '../watchers.ts';
+import { hasAll, searchWords, wordsOf } from '../words.ts';
+import { MemoryNotes } from './notes.ts';
+import { SortedList } from './sorted-list.ts';
+import { memoryStats } from './stats.ts';
+
+/** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
+export function memoryStore(options: { readonly now?: () => number } = {}): Store {
+  refuseUnknownKeys('memoryStore', options, ['now']);
+  return new MemoryStore(monotoneClock(options.now));
+}
+
+type Claim = { readonly token: string; readonly until: number };
+
+/** A run as it is kept: its record, each of its events as JSON text, and what the claims and `due` need. */
+type KeptRun = Place & {
+  readonly id: string;
+  record: RunRecord;
+  readonly events: string[];
+  /** How many events there were after each append. */
+  readonly ends: number[];
+  claim: Claim | undefined;
+  /** Since when, or from when on, somebody has to drive it. */
+  dueAt: number | null;
+};
+
+type KeptInterrupt = Place & { readonly record: InterruptRecord };
+
+/** When a reminder is given next, and how often it was. */
+type KeptReminder = { readonly dueAt: number; readonly attempts: number };
+
+class MemoryStore implements Store {
+  readonly comparesRecords = true;
+  readonly #now: () => number;
+  readonly #runs = new Map<string, KeptRun>();
+  readonly #sortedRuns = new SortedList<KeptRun>();
+  readonly #deleted = new Set<string>();
+  readonly #interrupts = new Map<string, KeptInterrupt>();
+  readonly #waiting = new SortedList<KeptInterrupt>();
+  readonly #settled = new SortedList<KeptInterrupt>();
+  /** Of the questions that wait and of which nobody was reminded yet. */
+  readonly #reminders = new Map<string, KeptReminder>();
+  /** How many runs and questions were made: what is deleted leaves its number to nobody. */
+  #made = 0;
+  /** Of those that were searched before. */
+  readonly #words = new WeakMap<InterruptRecord, string>();
+  readonly #watchers: Watchers = createWatchers();
+  readonly notes: Notes;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.notes = new MemoryNotes(now);
+  }
+
+  async append(append: Append): Promise<Appended> {
+    checkAppend(append);
+    const { runId, claim } = append;
+    const before = this.#runs.get(runId);
+    this.#refuse(append, before);
+    // Everything that can fail is behind us once the JSON is copied; from here on nothing is left out.
+    const now = this.#now();
+    const { startedBy = null } = before?.record ?? append.create ?? {};
+    const events = append.events.map((event) => JSON.stringify(event));
+    const opened = append.opened.map((interrupt) =>
+      copy({ ...interrupt, startedBy, settledAt: null, settlement: null }),
+    );
+    const settled = append.settled.map(({ id, settlement }) => ({ id, settlement: copy(settlement) }));
+    const record = copy(recordAfter(append, before?.record, now));
+
+    const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
+    const place = { createdAt: now, seq: ++this.#made };
+    const run = before ?? { ...place, id: runId, record, events: [], ends: [], claim: undefined, dueAt };
+    if (before === undefined) {
+      this.#runs.set(runId, run);
+      this.#sortedRuns.add(run);
+    }
+    run.record = record;
+    run.dueAt = dueAt;
+    for (const event of events) run.events.push(event);
+    run.ends.push(run.events.length);
+    if (claim?.how === 'release' || claim?.how === 'pass') run.claim = undefined;
+    else if (claim !== undefined && mayTake(run, claim.token, now)) run.claim = lease(claim.token, now, claim.leaseMs);
+    for (const interrupt of opened) this.#open(interrupt);
+    for (const { id, settlement } of settled) this.#settle(id, settlement, now);
+    this.#watchers.notify(runId);
+    return { claimed: claim !== undefined && run.claim?.token === claim.token };
+  }
+
+  async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
+    const run = this.#runs.get(runId);
+    if (limit !== undefined) readLimit(limit);
+    return run === undefined ? undefined : load(run, after, limit);
+  }
+
+  async delete(runId: string): Promise<boolean> {
+    const run = this.#runs.get(runId);
+    if (run === undefined || !isOver(run.record.status) || !mayTake(run, '', this.#now())) return false;
+    this.#deleted.add(runId);
+    this.#runs.delete(runId);
+    this.#sortedRuns.remove(run);
+    for (const [id, interrupt] of this.#interrupts) {
+      if (interrupt.record.runId !== runId) continue;
+      this.#interrupts.delete(id);
+      this.#reminders.delete(id);
+      (interrupt.record.settledAt === null ? this.#waiting : this.#settled).remove(interrupt);
+    }
+    this.#watchers.notify(runId);
+    return true;
+  }
+
+  async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
+    const run = this.#runs.get(runId);
+    const now = this.#now();
+    if (run === undefined || !mayTake(run, token, now)) return undefined;
+    run.claim = lease(token, now, leaseMs);
+    return load(run, 0);
+  }
+
+  async renew(runId: string, token: string, leaseMs: number): Promise<boolean> {
+    const run = this.#runs.get(runId);
+    if (run?.claim?.token !== token) return false;
+    run.claim = lease(token, this.#now(), leaseMs);
+    return true;
+  }
+
+  async release(runId: string, token: string): Promise<void> {
+    const run = this.#runs.get(runId);
+    if (run?.claim?.token === token) run.claim = undefined;
+  }
+
+  async due(limit: number, agents?: readonly string[]): Promise<readonly string[]> {
+    const now = this.#now();
+    const due: { readonly id: string; readonly dueAt: number }[] = [];
+    for (const { id, record, dueAt, claim } of this.#runs.values()) {
+      if (agents !== undefined && !agents.includes(record.agent)) continue;
+      if (dueAt !== null && dueAt <= now && (claim === undefined || claim.until <= now)) due.push({ id, dueAt });
+    }
+    due.sort((a, b) => a.dueAt - b.dueAt);
+    return due.slice(0, limit).map(({ id }) => id);
+  }
+
+  async takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]> {
+    const now = this.#now();
+    const due = [...this.#reminders].filter(([id, { dueAt }]) => dueAt <= now && !this.#hasExpired(id, now));
+    due.sort(([, a], [, b]) => a.dueAt - b.dueAt);
+    return due.slice(0, limit).flatMap(([id, { attempts }]) => {
+      const pauseMs = Math.ceil(leaseMs) * 2 ** Math.min(attempts, MOST_DOUBLINGS);
+      this.#reminders.set(id, { dueAt: now + pauseMs, attempts: attempts + 1 });
+      const interrupt = this.#interrupts.get(id);
+      return interrupt === undefined ? [] : [{ interrupt: recordOf(interrupt), attempt: attempts + 1 }];
+    });
+  }
+
+  async reminded(interruptId: string): Promise<void> {
+    this.#reminders.delete(interruptId);
+  }
+
+  async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
+    const found = collect(this.#sortedRuns, query.order ?? 'newest', query, ({ record }) => isAskedRun(record, query));
+    return makePage(found, query, recordOf, placeOf);
+  }
+
+  async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
+    const list = query.settled === true ? this.#settled : this.#waiting;
+    const asked = searchWords(query.search);
+    const isFound = ({ record }: KeptInterrupt): boolean =>
+      isAskedInterrupt(record, query) && (asked.length === 0 || hasAll(this.#wordsOf(record), asked));
+    const found = collect(list, query.order ?? 'oldest', query, isFound);
+    return makePage(found, query, recordOf, placeOf);
+  }
+
+  async interrupt(id: string): Promise<InterruptRecord | undefined> {
+    const interrupt = this.#interrupts.get(id);
+    return interrupt === undefined ? undefined : recordOf(interrupt);
+  }
+
+  async countRuns(): Promise<RunCounts> {
+    const counts = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+    for (const { record } of this.#runs.values()) counts[record.status] += 1;
+    return counts;
+  }
+
+  async stats(query: StatsQuery): Promise<Stats> {
+    const request = readStatsQuery(query, this.#now());
+    return statsOf(
+      memoryStats(
+        [...this.#interrupts.values()].map(({ record }) => record),
+        request,
+      ),
+      request,
+    );
+  }
+
+  async prepareSearch(): Promise<void> {}
+
+  async now(): Promise<number> {
+    return this.#now();
+  }
+
+  watch(changed: (runId: string) => void): () => void {
+    return this.#watchers.add(changed);
+  }
+
+  async migrate(): Promise<void> {}
+
+  async close(): Promise<void> {
+    await this.#watchers.clear();
+  }
+
+  #refuse(append: Append, run: KeptRun | undefined): void {
+    const { runId, claim } = append;
+    if (append.create !== undefined) {
+      if (run !== undefined) throw runExists(runId);
+      if (this.#deleted.has(runId)) throw runDeleted(runId);
+    } else {
+      if (run === undefined) throw staleVersion(append, undefined);
+      if (claim !== undefined && isLost(claim, run.claim, this.#now())) throw claimLost(runId, claim.token);
+      if (run.record.version !== append.expectedVersion) throw staleVersion(append, run.record.version);
+      if (append.unchanged !== undefined && append.unchanged !== digestOf(run)) throw changedRecord(append);
+    }
+    const opened = new Set<string>();
+    for (const { id } of append.opened) {
+      if (this.#interrupts.has(id) || opened.has(id)) throw openedTwice(runId, id);
+      opened.add(id);
+    }
+    const settled = new Set<string>();
+    for (const { id } of append.settled) {
+      const interrupt = this.#interrupts.get(id)?.record;
+      const waits = interrupt?.runId === runId && interrupt.settledAt === null && !settled.has(id);
+      if (!waits) throw notWaiting(runId, id);
+      settled.add(id);
+    }
+  }
+
+  #wordsOf(record: InterruptRecord): string {
+    const words = this.#words.get(record) ?? wordsOf(record);
+    this.#words.set(record, words);
+    return words;
+  }
+
+  #open(record: InterruptRecord): void {
+    const interrupt = { createdAt: record.createdAt, seq: ++this.#made, record };
+    this.#interrupts.set(record.id, interrupt);
+    this.#waiting.add(interrupt);
+    if (record.remindAt !== null) this.#reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
+  }
+
+  #hasExpired(id: string, now: number): boolean {
+    return (this.#interrupts.get(id)?.record.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
+  }
+
+  #settle(id: string, settlement: Json, now: number): void {
+    const waiting = this.#interrupts.get(id);
+    if (waiting === undefined) return;
+    const interrupt = { ...waiting, record: { ...waiting.record, settledAt: now, settlement } };
+    this.#interrupts.set(id, interrupt);
+    this.#reminders.delete(id);
+    this.#waiting.remove(waiting);
+    this.#settled.add(interrupt);
+  }
+}
+
+function recordAfter(append: Append, before: RunRecord | undefined, now: number): RunRecord {
+  const { runId: id, create, events, hash, status, wakeAt, outcome } = append;
+  const { agent = '', startedBy = null, createdAt } = before ?? { ...create, createdAt: now };
+  const version = append.expectedVersion + events.length;
+  return { id, agent, status, version, hash, startedBy, createdAt, updatedAt: now, wakeAt, outcome };
+}
+
+function isOver(status: RunStatus): boolean {
+  return status === 'done' || status === 'cancelled';
+}
+
+function mayTake({ claim }: KeptRun, token: string, now: number): boolean {
+  return claim === undefined || claim.token === token || claim.until <= now;
+}
+
+function lease(token: string, now: number, leaseMs: number): Claim {
+  return { token, until: now + leaseMs };
+}
+
+function load({ record, events }: KeptRun, after: number, limit = events.length): LoadedRun {
+  const asked = events.slice(after, after + limit);
+  return { run: copy(record), events: asked.map((text): StoredEvent => JSON.parse(text)) };
+}
+
+/** One more than a page holds, so that it is known whether another page follows. */
+function collect<T extends Place>(
+  list: SortedList<T>,
+  order: Order,
+  query: { readonly after?: string; readonly limit: number },
+  isAsked: (item: T) => boolean,
+): T[] {
+  const { after, limit } = readPageRequest(query);
+  const found: T[] = [];
+  for (const item of list.walk(order, after)) {
+    if (isAsked(item)) found.push(item);
+    if (found.length > limit) break;
+  }
+  return found;
+}
+
+function isAskedRun(run: RunRecord, { status, agent, startedBy }: RunQuery): boolean {
+  return fits(run.status, status) && fits(run.agent, agent) && fits(run.startedBy, startedBy);
+}
+
+function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): boolean {
+  const { createdBefore = Number.POSITIVE_INFINITY, createdAfter = Number.NEGATIVE_INFINITY, label, outcome } = query;
+  return (
+    fits(interrupt.runId, query.runId) &&
+    fits(interrupt.agent, query.agent) &&
+    fits(interrupt.tool, query.tool) &&
+    fits(interrupt.kind, query.kind) &&
+    fits(interrupt.risk, query.risk) &&
+    fits(interrupt.startedBy, query.startedBy) &&
+    (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(interrupt.settlement, outcome))) &&
+    (label === undefined || interrupt.labels.includes(label)) &&
+    interrupt.createdAt < createdBefore &&
+    interrupt.createdAt > createdAfter
+  );
+}
+
+function digestOf({ events, ends, record }: KeptRun): string {
+  const lists = ends.map((end, index) => `[${events.slice(ends[index - 1] ?? 0, end).join(',')}]`);
+  return recordDigest(lists.join('\n'), { ...record, outcome: JSON.stringify(record.outcome) });
+}
+
+function recordOf<T>({ record }: { readonly record: T }): T {
+  return copy(record);
+}
+
+function placeOf({ createdAt, seq }: Place): Place {
+  return { createdAt, seq };
+}
+
+function fits<T>(value: T, asked: T | undefined): boolean {
+  return asked === undefined || value === asked;
+}
+
+/** Through JSON text, as in every store: what comes out is nobody's but the caller's. */
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,120 @@
+// The tables of the SQLite store, as numbered steps that are only ever added to.
+import type { DatabaseSync } from 'node:sqlite';
+import { newerTables } from '../sql/migrations.ts';
+
+/** Brings the tables up to date. To be called inside a transaction that holds the write lock. */
+export function migrateSqlite(database: DatabaseSync, path: string, now: number): void {
+  const version = tablesVersion(database);
+  if (version > MIGRATIONS.length) throw newerTables(path, version, MIGRATIONS.length);
+  for (const [index, step] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    database.exec(step);
+    database.prepare('INSERT INTO countersign_migration (version, applied_at) VALUES (?, ?)').run(index + 1, now);
+  }
+}
+
+/** True when there is nothing to migrate, found out without a lock. */
+export function isMigratedSqlite(database: DatabaseSync): boolean {
+  return tablesVersion(database) === MIGRATIONS.length;
+}
+
+function tablesVersion(database: DatabaseSync): number {
+  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'countersign_migration'");
+  if (table.get() === undefined) return 0;
+  const row = database.prepare('SELECT max(version) AS version FROM countersign_migration').get();
+  return Number(row?.version ?? 0);
+}
+
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE countersign_migration (
+    version INTEGER PRIMARY KEY,
+    applied_at INTEGER NOT NULL
+  ) STRICT;
+
+  -- Each page that a transaction touches is written anew, so there are no more indexes than the store needs. Runs are
+  -- listed in the order of seq, in which they were created.
+  CREATE TABLE countersign_run (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    started_by TEXT,
+    created_at INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    wake_at INTEGER,
+    due_at INTEGER,
+    claim_token TEXT,
+    claim_until INTEGER,
+    outcome TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX countersign_run_due ON countersign_run (due_at) WHERE due_at IS NOT NULL;
+
+  -- One row for each append; version is that of the run after it.
+  CREATE TABLE countersign_event (
+    seq INTEGER PRIMARY KEY,
+    run_seq INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    events TEXT NOT NULL,
+    UNIQUE (run_seq, version)
+  ) STRICT;
+
+  CREATE TABLE countersign_interrupt (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    run_id TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    risk TEXT,
+    labels TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    remind_at INTEGER,
+    digest TEXT NOT NULL,
+    settled_at INTEGER,
+    settlement TEXT,
+    card TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX countersign_interrupt_waiting ON countersign_interrupt (created_at) WHERE settled_at IS NULL;
+  CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_interrupt_run ON countersign_interrupt (run_id);
+
+  -- The labels of the interrupts that wait, and of those that do not, each in the order of the lists.
+  CREATE TABLE countersign_label (
+    label TEXT NOT NULL,
+    waiting INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    interrupt_id TEXT NOT NULL,
+    PRIMARY KEY (label, waiting, created_at, seq)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- Small records beside the runs. Each write is a new row: its number is the version, and is never given again.
+  CREATE TABLE countersign_note (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires_at INTEGER,
+    UNIQUE (collection, key)
+  ) STRICT;
+  CREATE INDEX countersign_note_expiry ON countersign_note (expires_at) WHERE expires_at IS NOT NULL;
+
+  -- Who started the run, so that lists need not look it up.
+  ALTER TABLE countersign_interrupt ADD COLUMN started_by TEXT;
+  UPDATE countersign_interrupt SET started_by = (SELECT r.started_by FROM countersign_run r WHERE r.id = run_id);
+  `,
+  `
+  -- Reminders: when one is given again, how often it was, and when it was struck off. Questions without a reminder are
+  -- not in the index, so that they cost nothing.
+  ALTER TABLE countersign_interrupt ADD COLUMN reminder_due_at INTEGER;
+  ALTER TABLE countersign_interrupt ADD COLUMN reminder_attempts INTEGER;
+  ALTER TABLE countersign_interrupt ADD COLUMN reminded_at INTEGER;
+  CREATE INDEX countersign_interrupt_reminder ON countersign_interrupt (coalesce(reminder_due_at, remind_at))
+    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
+  `,
+];

@@ -1,0 +1,153 @@
+// The store contract: statistics, counted by what the settlements say.
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import type { Json } from '../../core/json.ts';
+import type { SettledCounts } from '../../runs/port/stats.ts';
+import type { Store } from '../../runs/port/store.ts';
+import { addition, type Check, creation, interrupt, pass, refused } from './check.ts';
+
+const DAY_MS = 86_400_000;
+const NOTHING: SettledCounts = { approved: 0, rejected: 0, answered: 0, cancelled: 0 };
+
+/** A question that took this long to be settled, by the clock of the store. */
+type Question = { readonly tool: string; readonly tookMs: number; readonly settlement: Json };
+
+export function statsContract(check: Check): void {
+  check('without questions there is nothing to count', async ({ store }) => {
+    // A store may have a clock that has just begun.
+    const now = Math.max(await store.now(), 2 * DAY_MS);
+    const { days, ...rest } = await store.stats({ since: now - DAY_MS, now });
+    deepStrictEqual(rest, {
+      ...{ waiting: 0, oldestWaitingAt: null, decided: 0, medianMs: null, p95Ms: null, tools: [] },
+    });
+    deepStrictEqual(days, [
+      { day: dayOf(now - DAY_MS), ...NOTHING },
+      { day: dayOf(now), ...NOTHING },
+    ]);
+  });
+
+  check('runs are counted by their status, wherever they come from and go to', async ({ store }) => {
+    const none = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+    deepStrictEqual(await store.countRuns(), none);
+    await store.append(creation('a', { status: 'running' }));
+    await store.append(creation('b', { status: 'running' }));
+    await store.append(creation('c', { status: 'done' }));
+    deepStrictEqual(await store.countRuns(), { ...none, running: 2, done: 1 });
+    await store.append(addition('a', 1, { status: 'waiting' }));
+    await store.append(addition('b', 1, { status: 'running' }));
+    // A conversation that goes on, and one that fails for good.
+    await store.append(addition('c', 1, { status: 'running' }));
+    await store.append(addition('b', 2, { status: 'failed' }));
+    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1 });
+    // What is prepared later counts what is there already.
+    await store.prepareSearch();
+    await store.append(addition('a', 2, { status: 'cancelled' }));
+    await store.append(creation('d', { status: 'waiting' }));
+    await refused(store.append(creation('d', { status: 'done' })), 'run-exists');
+    deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1, cancelled: 1 });
+  });
+
+  check('what waits is counted by tool, with the oldest', async ({ store }) => {
+    const opened = [
+      interrupt('a', 'run', { tool: 'pay', createdAt: 5_000 }),
+      interrupt('b', 'run', { tool: 'ask', createdAt: 3_000 }),
+      interrupt('c', 'run', { tool: 'pay', createdAt: 4_000 }),
+    ];
+    await store.append(creation('run', { status: 'waiting', opened }));
+    const { waiting, oldestWaitingAt, tools } = await store.stats({ since: 0 });
+    deepStrictEqual([waiting, oldestWaitingAt], [3, 3_000]);
+    deepStrictEqual(tools, [
+      { tool: 'ask', waiting: 1, ...NOTHING, medianMs: null },
+      { tool: 'pay', waiting: 2, ...NOTHING, medianMs: null },
+    ]);
+  });
+
+  check('what was settled is counted by what was decided, by tool and by day', async ({ store }) => {
+    const decision = (type: string, more: Json = {}): Json => ({
+      ...{ decision: { type, ...(more as object) }, by: 'ann', at: 1 },
+    });
+    const strange = '\u0000 \ud800 \\u0000 "decision":{"type":"reject"}';
+    await settle(store, [
+      { tool: 'pay', tookMs: 1_000, settlement: decision('approve') },
+      { tool: 'pay', tookMs: 9_000, settlement: decision('restart', { resumed: strange }) },
+      { tool: 'pay', tookMs: 3_000, settlement: decision('reject', { reason: strange }) },
+      { tool: 'pay', tookMs: 99_000, settlement: { withdrawn: true, at: 1, note: strange } },
+      { tool: 'ask', tookMs: 2_000, settlement: decision('respond', { output: strange }) },
+      { tool: 'ask', tookMs: 4_000, settlement: decision('cancel') },
+      { tool: 'old', tookMs: 5_000, settlement: null },
+    ]);
+    const now = await store.now();
+    const { waiting, oldestWaitingAt, decided, medianMs, p95Ms, tools, days } = await store.stats({ since: 0, now });
+    deepStrictEqual([waiting, oldestWaitingAt, decided], [0, null, 5]);
+    near(medianMs, 3_000);
+    near(p95Ms, 9_000);
+    const counted = tools.map(({ medianMs: _, ...tool }) => tool);
+    deepStrictEqual(counted, [
+      { tool: 'ask', waiting: 0, approved: 0, rejected: 0, answered: 1, cancelled: 1 },
+      { tool: 'old', waiting: 0, approved: 0, rejected: 0, answered: 0, cancelled: 1 },
+      { tool: 'pay', waiting: 0, approved: 2, rejected: 1, answered: 0, cancelled: 1 },
+    ]);
+    near(tools[0]?.medianMs ?? null, 2_000);
+    strictEqual(tools[1]?.medianMs, null);
+    near(tools[2]?.medianMs ?? null, 3_000);
+    const settled = days.filter(({ approved }) => approved > 0);
+    ok(settled.length === 1);
+    deepStrictEqual(settled, [{ day: settled[0]?.day, approved: 2, rejected: 1, answered: 1, cancelled: 3 }]);
+  });
+
+  check('only what was settled in the time, and in runs of whoever is asked for, is counted', async (subject) => {
+    const { store } = subject;
+    const approve = { decision: { type: 'approve' } };
+    await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }], 'ann');
+    const between = (await store.now()) + 1;
+    await pass(subject, 10);
+    await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }], 'bob');
+    await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }]);
+    const now = await store.now();
+    const decided = async (query: object): Promise<number> =>
+      (await store.stats({ since: 0, now, ...query })).tools.reduce((sum, { approved }) => sum + approved, 0);
+    strictEqual(await decided({}), 3);
+    strictEqual(await decided({ since: between }), 2);
+    strictEqual(await decided({ now: between }), 1);
+    strictEqual(await decided({ startedBy: 'ann' }), 1);
+    strictEqual(await decided({ startedBy: 'ann', since: between }), 0);
+    strictEqual(await decided({ startedBy: 'carl' }), 0);
+    const waiting = [interrupt('w', 'waits')];
+    const create = { id: 'waits', agent: 'agent', startedBy: 'bob' };
+    await store.append(creation('waits', { create, opened: waiting }));
+    strictEqual((await store.stats({ since: now, startedBy: 'bob' })).waiting, 1);
+    strictEqual((await store.stats({ since: now, startedBy: 'ann' })).waiting, 0);
+  });
+
+  check('every day is there, and a time that has not begun is a mistake', async ({ store }) => {
+    const now = Date.UTC(2026, 2, 1, 12);
+    const { days } = await store.stats({ since: Date.UTC(2026, 1, 26, 23, 59), now });
+    deepStrictEqual(
+      days.map(({ day }) => day),
+      ['2026-02-26', '2026-02-27', '2026-02-28', '2026-03-01'],
+    );
+    for (const since of [now + 1, -1, 0.5, Number.NaN]) await refused(store.stats({ since, now }), 'invalid-options');
+  });
+}
+
+let runs = 0;
+
+/** A run for each, opened and settled now. */
+async function settle(store: Store, questions: readonly Question[], startedBy: string | null = null): Promise<void> {
+  for (const { tool, tookMs, settlement } of questions) {
+    runs += 1;
+    const id = `settled-${runs}`;
+    const createdAt = (await store.now()) - tookMs;
+    const create = { id, agent: 'agent', startedBy };
+    await store.append(creation(id, { create, opened: [interrupt(`${id}-question`, id, { tool, createdAt })] }));
+    await store.append(addition(id, 1, { settled: [{ id: `${id}-question`, settlement }] }));
+  }
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** The clock of some stores runs by itself. */
+function near(took: number | null, expectedMs: number): void {
+  ok(took !== null && took >= expectedMs && took < expectedMs + 900, `It took ${took}, not about ${expectedMs}.`);
+}

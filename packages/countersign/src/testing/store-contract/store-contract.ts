@@ -1,0 +1,51 @@
+// The contract of a store as tests: whoever writes a store of their own runs them, as we do on each of ours.
+import { appendContract } from './append.ts';
+import { checkedSubject, type StoreUnderTest } from './check.ts';
+import { claimContract } from './claim.ts';
+import { deleteContract } from './delete.ts';
+import { jsonContract } from './json.ts';
+import { listContract } from './list.ts';
+import { momentContract } from './moment.ts';
+import { namesContract } from './names.ts';
+import { notesContract } from './notes.ts';
+import { remindersContract } from './reminders.ts';
+import { searchContract } from './search.ts';
+import { statsContract } from './stats.ts';
+import { unchangedContract } from './unchanged.ts';
+import { watchContract } from './watch.ts';
+
+export type { StoreUnderTest } from './check.ts';
+
+/** The functions of a test runner: those of vitest, jest and `node:test` will do. */
+export type TestFunctions = {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly test: (name: string, body: () => Promise<void>) => unknown;
+};
+
+/** Declares the tests of the store port. `make` is called for each of them. */
+export function storeContract(make: () => Promise<StoreUnderTest>, { describe, test }: TestFunctions): void {
+  function check(name: string, body: (subject: StoreUnderTest) => Promise<void>): void {
+    test(name, async () => {
+      const subject = checkedSubject('make', await make());
+      try {
+        await body(subject);
+      } finally {
+        await subject.close();
+      }
+    });
+  }
+
+  describe('append and read', () => appendContract(check));
+  describe('records that must be unchanged', () => unchangedContract(check));
+  describe('one moment', () => momentContract(check));
+  describe('names', () => namesContract(check));
+  describe('JSON, byte for byte', () => jsonContract(check));
+  describe('claims and what is due', () => claimContract(check));
+  describe('deleting', () => deleteContract(check));
+  describe('reminders', () => remindersContract(check));
+  describe('lists', () => listContract(check));
+  describe('searching', () => searchContract(check));
+  describe('notes', () => notesContract(check));
+  describe('statistics', () => statsContract(check));
+  describe('watching, and several stores on the same data', () => watchContract(check));
+}

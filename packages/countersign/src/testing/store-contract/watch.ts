@@ -1,0 +1,124 @@
+// The store contract: appends are heard of, here and in other processes, and several stores share one set of data.
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Store } from '../../runs/port/store.ts';
+import { addition, type Check, countDone, creation, interrupt, LONG_MS, pausedRun } from './check.ts';
+
+/** How long a change may take to be heard of before we give up. */
+const PATIENCE_MS = 10_000;
+
+/** Watches, and tells when a run was heard of. */
+export function listenTo(store: Store): {
+  readonly heard: (runId: string) => Promise<void>;
+  readonly stop: () => void;
+  readonly all: Set<string>;
+} {
+  const all = new Set<string>();
+  const stop = store.watch((runId) => void all.add(runId));
+  const heard = async (runId: string): Promise<void> => {
+    await until(() => all.has(runId), `Nobody heard of ${runId}.`);
+    all.delete(runId);
+  };
+  return { heard, stop, all };
+}
+
+export async function until(isSo: () => boolean, otherwise: string): Promise<void> {
+  for (const started = performance.now(); !isSo(); await delay(5)) {
+    ok(performance.now() - started < PATIENCE_MS, otherwise);
+  }
+}
+
+export function watchContract(check: Check): void {
+  check('whoever watches hears of each run that is appended to, until they stop', async ({ store }) => {
+    const first = listenTo(store);
+    const second = listenTo(store);
+    await store.append(creation('one'));
+    await Promise.all([first.heard('one'), second.heard('one')]);
+    await store.append(addition('one', 1));
+    await Promise.all([first.heard('one'), second.heard('one')]);
+    first.stop();
+    first.stop();
+    await store.append(creation('two'));
+    await second.heard('two');
+    strictEqual(first.all.has('two'), false);
+    second.stop();
+  });
+
+  check('whoever hears of an append finds it there, each time', async ({ store, another }) => {
+    const stores = another === undefined ? [store] : [store, await another()];
+    for (const [index, watched] of stores.entries()) {
+      const runId = `run-${index}`;
+      const seen: (number | undefined)[] = [];
+      const stop = watched.watch((id) => {
+        if (id === runId) void watched.read(id).then((loaded) => seen.push(loaded?.run.version));
+      });
+      for (let version = 0; version < 5; version += 1) {
+        await store.append(version === 0 ? creation(runId) : addition(runId, version));
+        const found = (): boolean => seen.includes(version + 1);
+        await until(found, `Nobody who heard of ${runId} found its version ${version + 1}.`);
+      }
+      stop();
+      ok(!seen.includes(undefined), 'Somebody heard of a run that was not there.');
+    }
+  });
+
+  check('one who watches and throws disturbs nobody', async ({ store }) => {
+    const stop = store.watch(() => {
+      throw new Error('a mistake of the watcher');
+    });
+    const { heard, stop: stopListening } = listenTo(store);
+    await store.append(creation('one'));
+    await heard('one');
+    stop();
+    stopListening();
+  });
+
+  check('the time of the store does not go back', async ({ store }) => {
+    let last = await store.now();
+    for (let count = 0; count < 20; count += 1) {
+      const now = await store.now();
+      ok(Number.isInteger(now) && now >= last);
+      last = now;
+    }
+  });
+
+  check('the tables can be brought up to date again, and a store closed twice', async ({ store }) => {
+    await Promise.all([store.migrate(), store.migrate()]);
+    await store.append(creation('one'));
+    await store.migrate();
+    strictEqual((await store.read('one'))?.run.version, 1);
+    const stop = store.watch(() => {});
+    await store.close();
+    await store.close();
+    stop();
+  });
+
+  check('two stores on the same data see the same, and only one of them wins', async ({ store, another }) => {
+    if (another === undefined) return;
+    const other = await another();
+    await pausedRun(store, 'run', [interrupt('question', 'run', { labels: ['red'] })]);
+    deepStrictEqual(await other.read('run'), await store.read('run'));
+    deepStrictEqual(await other.listInterrupts({ limit: 5, label: 'red' }), await store.listInterrupts({ limit: 5 }));
+    for (let version = 1; version <= 20; version += 1) {
+      const appends = [store, other, store, other].map((each) => each.append(addition('run', version)));
+      strictEqual(await countDone(appends, 'stale-version'), 1);
+    }
+    ok((await store.claim('run', 'me', LONG_MS)) !== undefined);
+    strictEqual(await other.claim('run', 'you', LONG_MS), undefined);
+    await other.append(addition('run', 21, { settled: [{ id: 'question', settlement: 'so' }] }));
+    strictEqual((await store.interrupt('question'))?.settlement, 'so');
+  });
+
+  check('an append through one store is heard of through another', async ({ store, another }) => {
+    if (another === undefined) return;
+    const other = await another();
+    const { heard, stop } = listenTo(other);
+    await store.append(creation('one'));
+    await heard('one');
+    await store.append(addition('one', 1));
+    await heard('one');
+    await Promise.all(['a', 'b', 'c'].map((id) => store.append(creation(id))));
+    await Promise.all(['a', 'b', 'c'].map(heard));
+    stop();
+  });
+}

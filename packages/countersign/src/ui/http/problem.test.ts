@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { ConflictError, ProviderError, UsageError } from '../../core/errors.ts';
+import { problemOf } from './problem.ts';
+
+const store = (retryable: boolean) => new ProviderError('store-failed', {}, 'The file is away.', { retryable });
+
+test.each([
+  ['a store that is away', store(true), 503],
+  ['a store that will not be otherwise next time', store(false), 500],
+  ['a model that failed', new ProviderError('provider-failed', {}, 'No answer.', { retryable: true }), 502],
+  ['somebody was first', new ConflictError('already-decided', {}, 'Ann was first.'), 409],
+  ['what nobody has', new UsageError('unknown-run', {}, 'There is no such run.'), 404],
+  ['a hook whose error says that it is none', new UsageError('not-allowed', { status: 200 }, 'No.'), 400],
+  ['a hook whose error says no status at all', new UsageError('not-allowed', { status: 0.5 }, 'No.'), 400],
+  ['what is no error of ours', new Error('password hunter2'), 500],
+] as const)('%s: %s', (_, error, status) => {
+  const problem = problemOf(error);
+  expect(problem.status).toBe(status);
+  if (status >= 500) expect(problem.detail).not.toMatch(/file|answer|hunter2/);
+});
+
+test('what went wrong here is told without its reason, and of a store what to do', () => {
+  expect(problemOf(new Error('password hunter2')).detail).toBe('Something went wrong on the server.');
+  expect(problemOf(store(false)).detail).toMatch(/trying again does not help.*whoever runs the server has to look\.$/);
+});
+
+test('what is not available now says what is away, and what to do', () => {
+  expect(problemOf(store(true)).detail).toMatch(/^The store is away. Try again later/);
+  const full = new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
+  expect(problemOf(full)).toMatchObject({ status: 503, detail: full.message });
+});

@@ -1,0 +1,155 @@
+// Cards as browsers get them: what a question shows, what fits it, and who may decide it.
+import type { Interrupt } from '../../core/event.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { Agent } from '../../loop/agent.ts';
+import type { ToolDefinition } from '../../loop/tool/tool.ts';
+import type { JsonSchema } from '../../models/model.ts';
+import { digestOf, type PendingCard, willRun } from '../../runs/questions/card.ts';
+import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
+import type { RunInterrupt } from '../../runs/questions/view.ts';
+import type { Allowed, CardDecision, InterruptCard } from './card.ts';
+import { toolCallIdAt } from './ui-message.ts';
+
+type Tools = ReadonlyMap<string, ToolDefinition>;
+
+/** The card of a question that waits, for somebody who may not decide it until that is known. */
+export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): InterruptCard {
+  const { part, interrupt, kind } = pending;
+  const { ref } = part.toolRequest;
+  const path = pathOf(part.metadata?.path);
+  const tool = toolAt(tools, path.length)?.get(pending.tool);
+  const allows = allowsOf(kind);
+  return {
+    id: key,
+    toolCallId: toolCallIdAt(path, ref),
+    tool: pending.tool,
+    kind: kind === 'inside' ? 'interrupt' : kind,
+    status: 'pending',
+    input: willRun(part),
+    payload: kind === 'approval' ? shownOf(pending.payload) : pending.payload,
+    risk: interrupt.risk ?? null,
+    labels: interrupt.labels ?? [],
+    createdAt: at ?? null,
+    expiresAt: interrupt.expiresAt ?? null,
+    onExpiry: interrupt.expiresAt === undefined ? null : (interrupt.onExpiry ?? 'reject'),
+    allows,
+    mayDecide: false,
+    digest: digestOf(key, { part } as unknown as Json),
+    inputSchema: allows.includes('edit') ? schemaOf(tool?.input) : null,
+    answerSchema: allows.includes('respond') ? schemaOf(tool?.output) : null,
+    decision: null,
+    problems: [],
+  };
+}
+
+/**
+ * The card of a stored question, waiting or settled. `agent` is the one whose run asks, where it is defined here: without
+ * it the forms for answers and edits take any JSON. `mayDecide` says whether the reader may decide it.
+ */
+export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined, mayDecide: boolean): InterruptCard {
+  const { part, risk, labels, expiresAt, onExpiry } = { ...interrupt, onExpiry: interrupt.part.metadata?.onExpiry };
+  const pending: PendingCard = {
+    id: interrupt.id,
+    part,
+    tool: interrupt.tool,
+    kind: interrupt.kind as PendingCard['kind'],
+    input: interrupt.input,
+    payload: interrupt.payload,
+    interrupt: {
+      id: interrupt.id,
+      kind: interrupt.kind as PendingCard['kind'],
+      payload: interrupt.payload,
+      labels,
+      ...(risk !== null && { risk }),
+      ...(expiresAt !== null && { expiresAt }),
+      ...(isExpiry(onExpiry) && { onExpiry }),
+    },
+  };
+  const tools = agent?.definition.innerTools?.() ?? new Map();
+  const card = cardOf(interrupt.id, pending, interrupt.createdAt, tools);
+  if (interrupt.settledAt === null) return { ...card, mayDecide };
+  return { ...card, status: 'decided', decision: settledDecision(interrupt) };
+}
+
+/**
+ * Why a decision does not fit a card: it is none that `allows` names. Undefined if it does. To reject and to cancel fit
+ * always. For those who take decisions from others, and let the kind of a question say who may decide it.
+ */
+export function misfitOf(
+  { tool, allows }: Pick<InterruptCard, 'tool' | 'allows'>,
+  decision: DecisionInput,
+): string | undefined {
+  const { type, edit, replaceInput } = (typeof decision === 'string' ? { type: decision } : decision) as Given;
+  if (type === 'reject' || type === 'cancel') return undefined;
+  const asked = edit === undefined && replaceInput === undefined ? [type] : [type, 'edit' as const];
+  const refused = asked.find((verb) => !allows.includes(verb));
+  return refused && `${tool} takes ${allows.join(', ')}, not ${refused}.`;
+}
+
+type Given = {
+  readonly type: Exclude<Allowed, 'edit'>;
+  readonly edit?: unknown;
+  readonly replaceInput?: unknown;
+};
+
+function isExpiry(value: unknown): value is 'reject' | 'cancel' | 'approve' {
+  return value === 'reject' || value === 'cancel' || value === 'approve';
+}
+
+function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
+  const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
+  const said = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
+    CardDecision,
+    'by' | 'at' | 'channel' | 'note'
+  >;
+  return { ...said, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
+}
+
+/** How long it waits, its risk and its labels stand on the card already. */
+function shownOf(payload: Json): Json {
+  if (!isObject(payload)) return payload;
+  const shown = Object.entries(payload).filter(([key]) => !ASK_OPTIONS.has(key));
+  return shown.length > 0 ? (Object.fromEntries(shown) as Json) : true;
+}
+
+const ASK_OPTIONS: ReadonlySet<string> = new Set(['expiresIn', 'onExpiry', 'remindAfter', 'labels', 'risk']);
+
+/** The tools of the agents that are so deep inside; the path names calls, so every agent of that depth is looked at. */
+function toolAt(tools: Tools, depth: number): Tools {
+  let found = tools;
+  for (let left = depth; left > 0; left--)
+    found = new Map([...found.values()].flatMap((tool) => [...(tool.innerTools?.() ?? [])]));
+  return found;
+}
+
+function pathOf(path: unknown): readonly string[] {
+  return Array.isArray(path) ? path.filter((ref) => typeof ref === 'string') : [];
+}
+
+/** Where there is no schema, any JSON is taken. */
+function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | null {
+  if (!schema) return null;
+  try {
+    return schema.json();
+  } catch {
+    // It validates but cannot be told; a form for any JSON does, and the server checks what comes.
+    return {};
+  }
+}
+
+/** What a person may decide about a question of this kind. */
+export function allowsOf(kind: Interrupt['kind']): readonly Allowed[] {
+  switch (kind) {
+    case 'approval':
+    case 'unavailable':
+      return ['approve', 'edit', 'reject'];
+    case 'question':
+      return ['respond', 'reject'];
+    case 'interrupt':
+    case 'inside':
+      return ['approve', 'edit', 'reject', 'respond', 'restart'];
+    // It happened, with this result; it did not, so run it; leave it and tell the model.
+    case 'unknown-outcome':
+      return ['respond', 'approve', 'cancel'];
+  }
+}

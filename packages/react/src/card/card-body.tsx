@@ -1,0 +1,124 @@
+// What a card shows beside its heading: the input, what the asker adds, risk, labels and deadline.
+import type { InterruptCard } from 'countersign/ui';
+import type { ReactNode } from 'react';
+import { useNamed, useWords } from '../appearance.tsx';
+import { areAnswers } from '../form/choices.ts';
+import { ValueView } from '../text/value-view.tsx';
+import { VisibleText } from '../text/visible-text.tsx';
+import { Deadline } from './deadline.tsx';
+
+type AnyCard = InterruptCard<string, any>;
+
+/** What a question says of itself, by the conventions `question`, `choices` and `allowOther`. */
+export type Question = {
+  readonly question: string | undefined;
+  readonly choices: readonly unknown[] | undefined;
+  readonly allowOther: boolean;
+  /** Where it says so. */
+  readonly source: 'input' | 'payload';
+};
+
+/** Looks into what the model asks, else into what the tool adds. Choices that are no answers are no choices. */
+export function questionOf({ input, payload, answerSchema }: AnyCard): Question {
+  const inInput = ['question', 'choices'].some((key) => key in recordOf(input));
+  const said = recordOf(inInput ? input : payload);
+  const choices = Array.isArray(said.choices) && areAnswers(said.choices, answerSchema) ? said.choices : undefined;
+  return {
+    question: typeof said.question === 'string' ? said.question : undefined,
+    choices,
+    allowOther: choices !== undefined && WRITE_IN.some((key) => said[key] === true),
+    source: inInput ? 'input' : 'payload',
+  };
+}
+
+const WRITE_IN = ['allowOther', 'allow_other', 'allowWriteIn'];
+
+/** What the asker wants said: the message beside the question, and the question itself. */
+export function messagesOf(interrupt: AnyCard): readonly string[] {
+  const { payload, kind } = interrupt;
+  const { message } = typeof payload === 'string' ? { message: payload } : recordOf(payload);
+  const { question } = kind === 'question' ? questionOf(interrupt) : {};
+  return [message, question].filter((text) => typeof text === 'string');
+}
+
+export type CardBodyProps = {
+  readonly interrupt: AnyCard;
+  readonly renderInput: ((interrupt: AnyCard) => ReactNode) | undefined;
+};
+
+/** Everything else that was said is shown too: nothing that a decision is bound to stays out of sight. */
+export function CardBody({ interrupt, renderInput }: CardBodyProps) {
+  const named = useNamed();
+  const words = useWords();
+  const { kind, risk, labels, expiresAt, onExpiry, payload } = interrupt;
+  const asked = kind === 'question' ? askedBy(interrupt) : { input: [], payload: [] };
+  const input = asked.input.length > 0 ? besides(interrupt.input, asked.input) : interrupt.input;
+  const added =
+    payload === null || payload === true || typeof payload === 'string'
+      ? undefined
+      : besides(payload, [...asked.payload, ...shownAlready(interrupt)]);
+  return (
+    <>
+      {renderInput
+        ? renderInput(interrupt)
+        : input !== undefined && (
+            <div {...named('input')}>
+              <ValueView value={input} />
+            </div>
+          )}
+      {added !== undefined && (
+        <div {...named('payload')}>
+          <ValueView value={added} />
+        </div>
+      )}
+      {risk !== null && (
+        <p {...named('risk')} data-risk={risk}>
+          {words.risk(risk)}
+        </p>
+      )}
+      {labels.length > 0 && (
+        <ul {...named('labels')} aria-label={words.labels}>
+          {labels.map((label) => (
+            <li key={label}>
+              <VisibleText text={label} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {expiresAt !== null && interrupt.status === 'pending' && <Deadline expiresAt={expiresAt} onExpiry={onExpiry} />}
+    </>
+  );
+}
+
+/** The message, and how the question is asked (`needsApproval: () => ({ risk, expiresIn })`), may stand in its payload. */
+function shownAlready({ payload, risk, labels, expiresAt, onExpiry }: AnyCard): readonly string[] {
+  const said = recordOf(payload);
+  return [
+    ...(typeof said.message === 'string' ? ['message'] : []),
+    ...(said.risk === risk ? ['risk'] : []),
+    ...(JSON.stringify(said.labels) === JSON.stringify(labels) ? ['labels'] : []),
+    ...(expiresAt === null ? [] : ['expiresIn']),
+    ...(said.onExpiry === onExpiry ? ['onExpiry'] : []),
+  ];
+}
+
+/** The names under which the question is asked: what stands there is shown as the question. */
+function askedBy(interrupt: AnyCard): { readonly input: readonly string[]; readonly payload: readonly string[] } {
+  const { question, choices, source } = questionOf(interrupt);
+  const names = [
+    ...(question === undefined ? [] : ['question']),
+    ...(choices === undefined ? [] : ['choices', ...WRITE_IN]),
+  ];
+  return { input: [], payload: [], [source]: names };
+}
+
+/** What is left of a record without what is shown elsewhere; undefined if nothing is. */
+function besides(value: unknown, shown: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const left = Object.entries(value).filter(([key]) => !shown.includes(key));
+  return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+function recordOf(value: unknown): { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

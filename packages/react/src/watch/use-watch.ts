@@ -1,0 +1,261 @@
+// Watching from a chat: what happened elsewhere is fetched, and only then.
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { ChatLike, ChatMessage } from '../interrupt.ts';
+import { isBusy } from '../read-interrupts.ts';
+import { pauseMs, type WatchEvent, watchRun } from './watch.ts';
+
+/** Where the chat's server is, and how it is asked. */
+export type WatchSource = {
+  /** The address that the chat posts to, such as `/api/chat`. */
+  readonly api?: string | undefined;
+  /** Whether to hear of what happens elsewhere; by default, if `api` is given. */
+  readonly watch?: boolean | undefined;
+  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>) | undefined;
+  readonly credentials?: RequestCredentials | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+};
+
+/** `shown` are the ids of the interrupts that the messages show as pending. */
+export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet<string>): void {
+  // A replay is asked for before the chat counts as busy, and may come at once.
+  const [fetching, setFetching] = useState(false);
+  const busy = isBusy(chat.status) || fetching;
+  const { api, watch = api !== undefined } = source;
+  const hasBegun = useBegun(chat);
+  const wanted = watch && api !== undefined && hasBegun;
+  const latest = useRef({ chat, source, shown, busy });
+  const known = useRef(nothingKnown());
+  const chatId = chat.id;
+
+  // Together with the page, not after it: an event may follow at once on what this client has just sent.
+  useBeforePaint(() => {
+    latest.current = { chat, source, shown, busy };
+    if (busy) known.current.ownActivity = true;
+  });
+
+  const catchUp = useCallback(async (event: WatchEvent) => {
+    const { chat, source } = latest.current;
+    known.current.ownActivity = true;
+    const fetched = { event, failed: false };
+    known.current.fetched = fetched;
+    setFetching(true);
+    try {
+      // The model's current message is replayed. If it is another one, the user spoke elsewhere, and a replay lacks that.
+      const isAsBefore = () => saysNothing(chat, latest.current.chat);
+      if (isNewMessage(event, chat) && (await reload(chat, source, isAsBefore))) return;
+      // Who said something meanwhile has a stream of their own; what was missed is fetched after it.
+      if (isAsBefore()) await chat.resumeStream();
+      else fetched.failed = true;
+    } catch {
+      fetched.failed = true;
+    } finally {
+      setFetching(false);
+    }
+  }, []);
+
+  const lookBack = useCallback(async () => {
+    const { chat, source } = latest.current;
+    setFetching(true);
+    try {
+      await reload(chat, source, () => saysNothing(chat, latest.current.chat));
+    } catch {
+      // Only how an earlier question ended is not shown; the next visit shows it.
+    } finally {
+      setFetching(false);
+    }
+  }, []);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another chat has other versions.
+  useEffect(() => {
+    known.current = nothingKnown();
+  }, [chatId]);
+
+  useEffect(() => {
+    if (busy) return;
+    const { owed } = known.current;
+    known.current.owed = undefined;
+    judgeFetched(known.current, latest.current);
+    if (owed && differs(owed, latest.current)) return void catchUp(owed);
+    // A little later: whoever has sent something hears first that it failed.
+    if (owed && brokeOff(owed, latest.current.chat)) known.current.missed ??= { event: owed, failures: 1 };
+    const { missed, lookedBack } = known.current;
+    const words = wordsPastQuestions(latest.current.chat);
+    if (wanted && !missed && words !== undefined && words !== lookedBack) {
+      known.current.lookedBack = words;
+      return void lookBack();
+    }
+    if (!wanted || !missed) return;
+    const again = () => void (known.current.missed === missed && catchUp(missed.event));
+    const timer = setTimeout(again, pauseMs(missed.failures - 1));
+    window.addEventListener('online', again);
+    return () => {
+      clearTimeout(timer);
+      window.removeEventListener('online', again);
+    };
+  }, [busy, wanted, catchUp, lookBack]);
+
+  useEffect(() => {
+    if (!wanted) return;
+    let controller: AbortController | undefined;
+
+    function begin() {
+      controller?.abort();
+      controller = undefined;
+      // Nobody looks: the version says on return whether anything happened.
+      if (document.visibilityState === 'hidden') return;
+      controller = new AbortController();
+      const open = (signal: AbortSignal) =>
+        ask(`${api}/${encodeURIComponent(chatId)}/watch`, latest.current.source, signal);
+      void watchRun({ signal: controller.signal, open, onEvent });
+    }
+
+    function onEvent(event: WatchEvent) {
+      if (learn(known.current, event, latest.current)) void catchUp(event);
+    }
+
+    begin();
+    document.addEventListener('visibilitychange', begin);
+    // After hours without a network the next try is half a minute away.
+    window.addEventListener('online', begin);
+    return () => {
+      document.removeEventListener('visibilitychange', begin);
+      window.removeEventListener('online', begin);
+      controller?.abort();
+    };
+  }, [wanted, api, chatId, catchUp]);
+}
+
+/** There is nothing to paint on a server, and React 18 says so. */
+const useBeforePaint = typeof window === 'undefined' ? useEffect : useLayoutEffect;
+
+/** Whether the server has the chat: it has answered in it. While the first words are on their way, nobody knows. */
+function useBegun({ id, messages, status }: ChatLike): boolean {
+  const [begun, setBegun] = useState<string>();
+  const has = messages.some(({ role }) => role === 'assistant') || (messages.length > 0 && status === 'ready');
+  useEffect(() => {
+    // A replay takes the answer away for a moment; the chat is there all the same.
+    if (has) setBegun(id);
+  }, [has, id]);
+  return begun === id;
+}
+
+type Knowledge = {
+  version: WatchEvent['version'] | undefined;
+  /** Since the last event this client has had a stream of its own, which may have brought what the event tells. */
+  ownActivity: boolean;
+  /** It came while a stream was open; whether that stream brought everything is seen at its end. */
+  owed: WatchEvent | undefined;
+  /** What was fetched last, as long as nobody has looked whether all of it came. */
+  fetched: { readonly event: WatchEvent; failed: boolean } | undefined;
+  /** What did not come, or broke off. The same version is not told again, so it is fetched again. */
+  missed: { readonly event: WatchEvent; readonly failures: number } | undefined;
+  /** The words after which it was looked up what came of the questions before them. */
+  lookedBack: string | undefined;
+};
+
+const nothingKnown = (): Knowledge => ({
+  version: undefined,
+  ownActivity: false,
+  owed: undefined,
+  fetched: undefined,
+  missed: undefined,
+  lookedBack: undefined,
+});
+
+/** How often what came without a failure, and is not whole, is fetched again. */
+const MOST_TRIES = 5;
+
+/** The chat tells of its failures by its status, which is known once it rests. */
+function judgeFetched(known: Knowledge, { chat, shown }: Showing): void {
+  const { fetched, missed } = known;
+  if (!fetched) return;
+  known.fetched = undefined;
+  const { event, failed } = fetched;
+  const failures = (missed?.failures ?? 0) + 1;
+  const isAway = failed || (chat.status === 'error' && event.status !== 'failed');
+  const lacksCards = [...(event.pending ?? [])].some((id) => !shown.has(id));
+  const isMissed = isAway || (failures <= MOST_TRIES && (brokeOff(event, chat) || lacksCards));
+  known.missed = isMissed ? { event, failures } : undefined;
+}
+
+type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; readonly busy: boolean };
+
+/** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
+function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
+  if (event.version === known.version) return false;
+  const explained = known.version === undefined || (known.ownActivity && !brokeOff(event, showing.chat));
+  known.version = event.version;
+  known.ownActivity = false;
+  known.owed = showing.busy ? event : undefined;
+  if (showing.busy) return false;
+  return !explained || differs(event, showing);
+}
+
+/**
+ * Whether the last stream has not brought everything that the event tells of. A proxy may end it as if it were whole: then
+ * it is known by what it leaves open. A run that has failed ends its stream with an error.
+ */
+function brokeOff({ status, pending }: WatchEvent, chat: ChatLike): boolean {
+  if (status === 'failed') return false;
+  if (chat.status === 'error') return true;
+  const parts: readonly StreamedPart[] = chat.messages.findLast(({ role }) => role === 'assistant')?.parts ?? [];
+  const step = parts.slice(parts.findLastIndex(({ type }) => type === 'step-start') + 1);
+  if (step.some(({ state }) => state === 'streaming')) return true;
+  // Something follows on the last calls, if only the word that it was the end.
+  const isOver = status === 'done' && pending?.size === 0;
+  return isOver && (step.length === 0 || step.some(({ type }) => isCall(type)));
+}
+
+type StreamedPart = { readonly type: string; readonly state?: string };
+
+const isCall = (type: string): boolean => type.startsWith('tool-') || type === 'dynamic-tool';
+
+function differs(event: WatchEvent, { chat, shown }: Showing): boolean {
+  const { pending } = event;
+  if (isNewMessage(event, chat)) return true;
+  return pending !== undefined && (pending.size !== shown.size || [...pending].some((id) => !shown.has(id)));
+}
+
+function isNewMessage({ messageId }: WatchEvent, { messages }: ChatLike): boolean {
+  return messageId !== undefined && messages.findLast(({ role }) => role === 'assistant')?.id !== messageId;
+}
+
+/**
+ * The id of the user's last words, if a question before them is shown as if it waited: the answer to the words does not tell
+ * what came of it, and somebody may have approved it just before them.
+ */
+function wordsPastQuestions({ messages, status }: ChatLike): string | undefined {
+  if (status !== 'ready') return undefined;
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const isOpen = messages.slice(0, Math.max(0, last)).some(({ parts }) => parts.some(isPendingCard));
+  return isOpen ? messages[last]?.id : undefined;
+}
+
+const isPendingCard = ({ type, data }: { readonly type: string; readonly data?: unknown }): boolean =>
+  type === 'data-interrupt' && (data as { readonly status?: unknown } | undefined)?.status === 'pending';
+
+/** Whether the user has said nothing since: what was loaded before it has not those words. */
+function saysNothing(before: ChatLike, now: ChatLike): boolean {
+  const lastWords = ({ messages }: ChatLike) => messages.findLast(({ role }) => role === 'user')?.id;
+  return !isBusy(now.status) && lastWords(before) === lastWords(now);
+}
+
+/** Loads the conversation as the server has it; false if that cannot be done, or if it is still going on. */
+async function reload(chat: ChatLike, source: WatchSource, mayShow: () => boolean): Promise<boolean> {
+  if (!chat.setMessages) return false;
+  const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);
+  if (!response.ok) return false;
+  const loaded: { readonly status?: unknown; readonly messages?: readonly ChatMessage[] } = await response.json();
+  if (!Array.isArray(loaded.messages) || !mayShow()) return false;
+  chat.setMessages(loaded.messages);
+  return loaded.status !== 'running';
+}
+
+function ask(url: string, { headers, credentials, fetch = globalThis.fetch }: WatchSource, signal?: AbortSignal) {
+  return fetch(url, {
+    headers: { ...(typeof headers === 'function' ? headers() : headers) },
+    cache: 'no-store',
+    ...(credentials && { credentials }),
+    ...(signal && { signal }),
+  });
+}

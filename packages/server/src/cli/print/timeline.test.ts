@@ -1,0 +1,79 @@
+// The lines of a timeline, read from events.
+import { countersign, memoryStore } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { expect, test } from 'vitest';
+import type { DeskEvent } from '../desk/desk.ts';
+import { createTimeline } from './timeline.ts';
+
+test('what happens inside a sub-agent is told under its name, once', () => {
+  const read = createTimeline();
+  const events = [
+    { type: 'user-spoke', messages: [{ role: 'user', content: [{ text: 'Pay.' }] }] },
+    replied('a', 'helper'),
+    { type: 'call-started', callId: 'a', inside: true },
+    inside('a', { type: 'user-spoke', messages: [{ role: 'user', content: [{ text: 'Pay bob.' }] }] }),
+    inside('a', replied('b', 'deputy'), { type: 'call-started', callId: 'b', inside: true }),
+    inside('a', inside('b', replied('c', 'pay'), { type: 'call-started', callId: 'c' })),
+    inside('a', inside('b', { type: 'call-settled', callId: 'c', result: { type: 'output', output: 'paid' } })),
+    inside('a', { type: 'decision-made', callId: 'b', interruptId: 'b', decision: { type: 'approve' }, resumed: true }),
+  ];
+  const entries = events.flatMap((event, index) =>
+    read({ v: 1, seq: index + 1, at: index * 1_000, ...event } as never),
+  );
+  expect(entries.map(({ seq, who, what }) => `${seq} ${who}: ${what}`)).toEqual([
+    '1 user: Pay.',
+    '2 model: calls helper',
+    '3 helper: starts',
+    '5 helper › model: calls deputy',
+    '5 helper › deputy: starts',
+    '6 helper › deputy › model: calls pay',
+    '6 helper › deputy › pay: starts',
+    '7 helper › deputy › pay: gives "paid"',
+  ]);
+  expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
+});
+
+test('a try that ended late is told apart from what counts', () => {
+  const read = createTimeline();
+  const settled = (type: string, output: string) => ({ type, callId: 'a', result: { type: 'output', output } });
+  const events = [replied('a', 'pay'), settled('call-settled', 'paid'), settled('call-ended-late', 'paid, too')];
+  const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));
+  expect(entries.map(({ what, tone }) => [what, tone])).toEqual([
+    ['calls pay', expect.anything()],
+    ['gives "paid"', 'done'],
+    ['an earlier try ended late, and gives "paid, too"', 'bad'],
+  ]);
+});
+
+test('a try inside that ended late is told with the calls it is inside of', () => {
+  const read = createTimeline();
+  const inside = [replied('b', 'pay')];
+  const late = { type: 'call-ended-late', callId: 'b', path: ['a'], result: { type: 'output', output: 'paid' } };
+  const events = [replied('a', 'helper'), { type: 'call-went-on', callId: 'a', inside }, late];
+  const entries = events.flatMap((event, at) => read({ v: 1, seq: at + 1, at, ...event } as never));
+  expect(entries.at(-1)).toMatchObject({
+    who: 'helper › pay',
+    what: 'an earlier try ended late, and gives "paid"',
+    tone: 'bad',
+  });
+});
+
+test('a run that failed shows its reason', async () => {
+  const model = scriptedModel([{ fail: { message: 'down' } }]);
+  const ai = countersign({ model, store: memoryStore(), retry: false });
+  const { id } = await ai.defineAgent({ name: 'clerk' }).start('Go.');
+  await ai.runs.settled();
+  const read = createTimeline();
+  const entries = (await ai.runs.recorded(id)).flatMap((event, index) => read({ ...event, seq: index + 1 }));
+  expect(entries.at(-1)).toMatchObject({ who: 'run', what: expect.stringMatching(/^failed: .*down/), tone: 'bad' });
+});
+
+const replied = (id: string, name: string) => ({
+  type: 'model-replied',
+  content: [{ toolRequest: { name, ref: id, input: {} } }],
+  calls: [{ id, ref: id }],
+  finishReason: 'stop',
+});
+
+const inside = (callId: string, ...events: readonly object[]) =>
+  ({ type: 'call-went-on', callId, inside: events }) as unknown as DeskEvent;
