@@ -1,7 +1,7 @@
 // The journal of a run by itself: what it writes, and what it makes of answers that are lost and of what others wrote.
 import type { ProviderError, Store } from 'countersign';
 import { describe, expect, test, vi } from 'vitest';
-import { away } from '../talking/flaky-store.ts';
+import { away } from '../conversations/flaky-store.ts';
 import { approved, LEASE_MS, loaded } from './approved.ts';
 
 /** The first append is written, and its answer is lost; `then` comes before it is tried again. */

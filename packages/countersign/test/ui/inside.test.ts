@@ -4,7 +4,7 @@ import { scriptedModel } from 'countersign/testing';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { ask, call, EVERYWHERE, LEASE_MS, placed, script, talker, tool, type Where } from '../inside/kit.ts';
+import { ask, call, EVERYWHERE, LEASE_MS, placed, script, talker, tool, type Where } from '../sub-agents/kit.ts';
 import { createClient } from './client.ts';
 
 const API = 'http://localhost/api/chat';

@@ -1,0 +1,428 @@
+// A tool that is another one of the same name in the next version of the program: nothing runs that nobody was asked about.
+import { approve, type Countersign, countersign, restart, type ToolContext, z } from 'countersign';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+import {
+  ask,
+  call,
+  type Define,
+  EVERYWHERE,
+  helped,
+  only,
+  placed,
+  question,
+  STUCK,
+  script,
+  talker,
+  tool,
+  type Where,
+  waiting,
+  world,
+} from '../sub-agents/kit.ts';
+
+const paying = (ai: Countersign, effects: string[]) =>
+  tool(
+    ai,
+    'pay',
+    () => {
+      effects.push('pay');
+      return 1;
+    },
+    { needsApproval: true },
+  );
+
+/** The helper is a sub-agent that asks before it pays. */
+const agent =
+  (effects: string[]): Define =>
+  (ai) =>
+    helped(ai, { tools: [paying(ai, effects)], model: script([[call('pay')]]) });
+
+/** The helper is a tool with a gate. */
+const plain =
+  (effects: string[], config: { readonly idempotent?: boolean; readonly needsApproval?: boolean } = {}): Define =>
+  (ai) => {
+    const body = () => {
+      effects.push('helper');
+      return 1;
+    };
+    const helper = tool(ai, 'helper', body, { needsApproval: true, ...config });
+    return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
+  };
+
+test.each(['by the new version', 'by the old version'])(
+  'what is decided %s inside a sub-agent does not run the tool that took its place',
+  async (by) => {
+    const { open, takeOver, effects } = world();
+    const one = open(agent(effects));
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const card = only(await waiting(one.runs));
+    if (by === 'by the old version') await one.runs.decide(card.id, 'approve', { drive: false });
+    const two = await takeOver(id, plain(effects));
+    if (by === 'by the new version') await two.runs.decide(card.id, 'approve');
+    await two.runs.settled();
+    const changed = only(await waiting(two.runs));
+    expect(changed).toMatchObject({ tool: 'helper', kind: 'unavailable' });
+    // Nor does it if that is approved.
+    await two.runs.decide(changed.id, 'approve');
+    await two.runs.settled();
+    expect(effects).toEqual([]);
+    // The sub-agent is back, and goes on with what was decided inside.
+    const three = open(agent(effects));
+    await three.runs.decide(only(await waiting(three.runs)).id, 'approve');
+    await three.runs.settled();
+    expect((await three.runs.get(id)).status).toBe('done');
+    expect(effects).toEqual(['pay']);
+  },
+);
+
+test('a sub-agent that stopped in the middle is not gone on with by the tool that took its place', async () => {
+  const { open, effects } = world();
+  const one = open((ai) =>
+    helped(ai, {
+      model: script([], () => {
+        throw new Error('down');
+      }),
+    }),
+  );
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  expect((await one.runs.get(id)).status).toBe('failed');
+  const two = open(plain(effects));
+  await two.runs.drive(id);
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+  expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unavailable' });
+});
+
+test('without a store, nor is one that is gone on with from its messages', async () => {
+  const { effects } = world();
+  const down = () => {
+    throw new Error('down');
+  };
+  const old = helped(countersign({ retry: false }), { model: script([], down) });
+  const { messages } = await old.generate('Go').catch((error) => error);
+  const { interrupts } = await plain(effects)(countersign({ retry: false }), 2).generate({ messages });
+  expect(effects).toEqual([]);
+  expect(only(interrupts).metadata?.interruptKind).toBe('unavailable');
+});
+
+test.each([true, false])(
+  'a sub-agent in doubt is not run again by the idempotent tool that took its place (gated: %s)',
+  async (needsApproval) => {
+    const { open, takeOver, effects } = world();
+    const one = open((ai) =>
+      helped(ai, {
+        tools: [
+          tool(ai, 'pay', () => {
+            effects.push('pay');
+            return STUCK;
+          }),
+        ],
+        model: script([[call('pay')]]),
+      }),
+    );
+    const { id } = await one.root.start('Go');
+    await eventually(async () => expect(effects).toEqual(['pay']));
+    const two = await takeOver(id, plain(effects, { idempotent: true, needsApproval }));
+    expect(effects).toEqual(['pay']);
+    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unknown-outcome' });
+  },
+);
+
+/** A tool that holds a conversation of its own, in which it asks before it pays. */
+const talking =
+  (effects: string[], { asks = 1, gated = false } = {}): Define =>
+  (ai) => {
+    const turns = Array.from({ length: asks }, (_, index) => [call('pay', {}, `pay-${index}`)]);
+    const made = talker(ai, 'helper', [paying(ai, effects)], () => script(turns));
+    const helper = gated ? { definition: { ...made.definition, needsApproval: true } } : made;
+    return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
+  };
+
+test('what is decided inside a tool does not pass the gate of the tool that took its place', async () => {
+  const { open, effects } = world();
+  const one = open(talking(effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const two = open(plain(effects));
+  await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+  const gate = only(await waiting(two.runs));
+  expect(gate).toMatchObject({ tool: 'helper', kind: 'approval' });
+  await two.runs.decide(gate.id, 'approve');
+  await two.runs.settled();
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['helper']);
+});
+
+test('a tool that gained a gate goes on with what was decided inside once that is passed', async () => {
+  const { open, effects } = world();
+  const one = open(talking(effects, { asks: 2 }));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await one.runs.settled();
+  expect(effects).toEqual(['pay']);
+  const two = open(talking(effects, { asks: 2, gated: true }));
+  const asked: string[] = [];
+  for (const _ of ['the second payment', 'the gate']) {
+    const card = only(await waiting(two.runs));
+    asked.push(card.tool);
+    await two.runs.decide(card.id, 'approve');
+    await two.runs.settled();
+  }
+  expect(asked).toEqual(['pay', 'helper']);
+  expect((await two.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['pay', 'pay']);
+});
+
+test('without a store, nor does it', async () => {
+  const { effects } = world();
+  const one = await talking(effects)(countersign({ retry: false }), 1).generate('Go');
+  const resume = { approve: approve(only(one.interrupts)) };
+  const root = plain(effects)(countersign({ retry: false }), 2);
+  const two = await root.generate({ messages: one.messages, resume });
+  expect(effects).toEqual([]);
+  expect(only(two.interrupts).metadata?.interruptKind).toBe('approval');
+  await root.generate({ messages: two.messages, resume: { approve: approve(only(two.interrupts)) } });
+  expect(effects).toEqual(['helper']);
+});
+
+test.each([
+  'approve',
+  { type: 'approve', edit: { prompt: 'Go on' } },
+  { type: 'restart', resumed: { prompt: 'x' } },
+] as const)(
+  'a tool whose gate was passed by %j is not asked about again for what is decided inside',
+  async (passes) => {
+    const { open, effects } = world();
+    const one = open(talking(effects, { asks: 2, gated: true }));
+    const { id } = await one.root.start('Go');
+    const asked: string[] = [];
+    for (const _ of ['the gate', 'the first payment', 'the second']) {
+      await one.runs.settled();
+      const card = only(await waiting(one.runs));
+      asked.push(card.tool);
+      await one.runs.decide(card.id, card.tool === 'helper' ? passes : 'approve');
+    }
+    await one.runs.settled();
+    expect((await one.runs.get(id)).status).toBe('done');
+    expect(asked).toEqual(['helper', 'pay', 'pay']);
+    expect(effects).toEqual(['pay', 'pay']);
+  },
+);
+
+test.each(EVERYWHERE.flatMap((where) => ['a person', 'a deadline'].map((by) => ({ where, by }))))(
+  'a call that $by approved and whose tool is a question now is not told as done, $where',
+  async ({ where, by }) => {
+    const { open, takeOver, effects } = world();
+    const old: Define = (ai) => {
+      const made = paying(ai, effects);
+      const asks = { expiresIn: 1_000, onExpiry: 'approve' } as const;
+      const pay = by === 'a deadline' ? { definition: { ...made.definition, asks } } : made;
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    const one = open(old);
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    const gate = only(await waiting(one.runs));
+    if (by === 'a person') await one.runs.decide(gate.id, 'approve', { drive: false });
+    const two = await takeOver(id, (ai) =>
+      placed(ai, where, { tools: [question(ai, 'pay')], model: script([[call('pay')]]) }),
+    );
+    const card = only(await waiting(two.runs));
+    expect(card).toMatchObject({ tool: 'pay', kind: 'unavailable' });
+    expect(effects).toEqual([]);
+    await two.runs.decide(card.id, { type: 'respond', output: 'yes' });
+    await two.runs.settled();
+    expect((await two.runs.get(id)).text).toContain('yes');
+  },
+);
+
+const RUN_AGAIN = {
+  idempotent: { idempotent: true },
+  verify: { verify: () => undefined, settlesWithin: 10 },
+  commits: { commits: true },
+} as const;
+type HowAgain = keyof typeof RUN_AGAIN;
+
+/** The first process stops in the middle of a payment that nobody had to approve. */
+async function stopped(where: Where, how: HowAgain, needsApproval: false | (() => boolean)) {
+  const { open, takeOver, effects } = world();
+  const version =
+    (needsApproval: boolean | (() => boolean)): Define =>
+    (ai, nth) => {
+      const body = () => {
+        effects.push(`pay ${nth}`);
+        return nth === 1 ? STUCK : 1;
+      };
+      const pay = tool(ai, 'pay', body, { ...RUN_AGAIN[how], needsApproval });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+  const { id } = await open(version(needsApproval)).root.start('Go');
+  await eventually(async () => expect(effects).toEqual(['pay 1']));
+  return { id, effects, next: (gate: boolean | (() => boolean)) => takeOver(id, version(gate)) };
+}
+
+const HOW_AGAIN = EVERYWHERE.flatMap((where) => (Object.keys(RUN_AGAIN) as HowAgain[]).map((how) => ({ where, how })));
+
+test.each(HOW_AGAIN)(
+  'a call in doubt ($how) whose tool has a gate by now is not run again unasked, $where',
+  async ({ where, how }) => {
+    const { id, effects, next } = await stopped(where, how, false);
+    const two = await next(true);
+    expect(effects).toEqual(['pay 1']);
+    const card = only(await waiting(two.runs));
+    expect(card).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+    expect(JSON.stringify(card.part)).toContain('needs approval by now');
+    await two.runs.decide(card.id, 'approve');
+    await two.runs.settled();
+    expect(effects).toEqual(['pay 1', 'pay 2']);
+    expect((await two.runs.get(id)).status).toBe('done');
+  },
+);
+
+test.each(HOW_AGAIN)('a call in doubt ($how) that its gate lets run is run again, $where', async ({ where, how }) => {
+  const { id, effects, next } = await stopped(where, how, () => false);
+  const two = await next(() => false);
+  expect(effects).toEqual(['pay 1', 'pay 2']);
+  expect((await two.runs.get(id)).status).toBe('done');
+});
+
+test.each(EVERYWHERE)(
+  'a commit point that a new version added says nothing of a call that an older one started, %s',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const define: Define = (ai, nth) => {
+      const body = () => {
+        effects.push('paid');
+        return STUCK;
+      };
+      const pay = tool(ai, 'pay', body, { needsApproval: true, commits: nth > 1 });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    const one = open(define);
+    const { id } = await one.root.start('Go');
+    await one.runs.settled();
+    await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+    await eventually(async () => expect(effects).toEqual(['paid']));
+    const two = await takeOver(id, define);
+    expect(effects).toEqual(['paid']);
+    expect(only(await waiting(two.runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
+  },
+);
+
+/** A tool that asks from which account it shall pay, and pays. */
+const asking =
+  (effects: string[], where: Where, needsApproval: boolean): Define =>
+  (ai) => {
+    const body = ({ interrupt, resumed }: ToolContext) => {
+      if (resumed === undefined) interrupt({ message: 'From which account?' });
+      effects.push(`from ${resumed}`);
+      return 'paid';
+    };
+    return placed(ai, where, { tools: [tool(ai, 'pay', body, { needsApproval })], model: script([[call('pay')]]) });
+  };
+
+/** A body has asked, a new version has put a gate before it, and the question is answered. */
+async function answeredAtNewGate(where: Where) {
+  const { open, effects } = world();
+  const one = open(asking(effects, where, false));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const { runs } = open(asking(effects, where, true));
+  await runs.decide(only(await waiting(runs)).id, { type: 'restart', resumed: 'savings' });
+  await runs.settled();
+  return { id, runs, effects };
+}
+
+test.each(EVERYWHERE)('what a tool asked itself does not pass the gate that it has now, %s', async (where) => {
+  const { id, runs, effects } = await answeredAtNewGate(where);
+  expect(effects).toEqual([]);
+  const gate = only(await waiting(runs));
+  expect(gate).toMatchObject({ tool: 'pay', kind: 'approval' });
+  await runs.decide(gate.id, 'approve');
+  await runs.settled();
+  expect((await runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['from savings']);
+});
+
+test('without a store, what a tool asks itself does not pass its new gate, but its old one is passed', async () => {
+  const { effects } = world();
+  const root = (gated: boolean) => asking(effects, 'root', gated)(countersign({ retry: false }), 1);
+  const { messages, interrupts } = await root(false).generate('Go');
+  const resume = { restart: restart(only(interrupts), 'savings') };
+  const gate = await root(true).generate({ messages, resume });
+  expect(only(gate.interrupts).metadata?.interruptKind).toBe('approval');
+  const first = await root(true).generate('Go');
+  const second = await root(true).generate({
+    messages: first.messages,
+    resume: { approve: approve(only(first.interrupts)) },
+  });
+  expect(effects).toEqual([]);
+  await root(true).generate({
+    messages: JSON.parse(JSON.stringify(second.messages)),
+    resume: { restart: restart(only(second.interrupts), 'cash') },
+  });
+  expect(effects).toEqual(['from cash']);
+});
+
+/** The tool is a sub-agent now, which transfers without asking. */
+const transfers =
+  (effects: string[], where: Where): Define =>
+  (ai) => {
+    const transfer = tool(ai, 'transfer', () => effects.push('transfer'));
+    const model = script([[call('transfer')]]);
+    const inputSchema = z.looseObject({});
+    const pay = ai.defineAgent({ name: 'pay', inputSchema, toPrompt: () => 'Go', tools: [transfer], model });
+    return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+  };
+
+test.each(
+  EVERYWHERE.flatMap((where) => [
+    { where, what: 'an approval', gated: true, decision: 'approve' as const },
+    { where, what: 'an answer', gated: false, decision: { type: 'restart', resumed: 'savings' } as const },
+  ]),
+)('$what does not run the sub-agent that took the place of the tool, $where', async ({ where, gated, decision }) => {
+  const { open, effects, takeOver } = world();
+  const one = open(asking(effects, where, gated));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, decision, { drive: false });
+  const two = await takeOver(id, transfers(effects, where));
+  const changed = only(await waiting(two.runs));
+  expect(changed).toMatchObject({ tool: 'pay', kind: 'unavailable' });
+  // Nor does it if that is approved.
+  await two.runs.decide(changed.id, 'approve');
+  await two.runs.settled();
+  expect(effects).toEqual([]);
+});
+
+test.each(EVERYWHERE)('a question lets nothing run that took its place, %s', async (where) => {
+  const { open, effects } = world();
+  const one = open((ai) => placed(ai, where, { tools: [question(ai, 'pay')], model: script([[call('pay')]]) }));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  const { id: asked } = only(await waiting(one.runs));
+  const two = open((ai) => placed(ai, where, { tools: [paying(ai, effects)], model: script([[call('pay')]]) }));
+  for (const decision of ['approve', { type: 'restart', resumed: true }] as const)
+    await expect(two.runs.decide(asked, decision)).rejects.toMatchObject({ code: 'invalid-resume' });
+  await two.runs.decide(asked, { type: 'respond', output: 'yes' });
+  await two.runs.settled();
+  expect((await two.runs.get(id)).text).toContain('yes');
+  expect(effects).toEqual([]);
+});
+
+test.each(EVERYWHERE)(
+  'where a new gate is asked in the middle of a body, a refusal does not deny the first half, %s',
+  async (where) => {
+    const { id, runs, effects } = await answeredAtNewGate(where);
+    await runs.decide(only(await waiting(runs)).id, 'reject');
+    await runs.settled();
+    const { status, text } = await runs.get(id);
+    expect({ status, effects }).toEqual({ status: 'done', effects: [] });
+    expect(text).toContain('It stopped before it was done.');
+  },
+);

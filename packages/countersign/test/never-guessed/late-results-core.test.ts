@@ -1,0 +1,96 @@
+// What is read from the record about results that come late.
+import { expect, test } from 'vitest';
+import { type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
+import { fold, type State } from '../../src/core/state.ts';
+import {
+  isAwaited,
+  isForgotten,
+  type LateResult,
+  timesToldLate,
+  underWay,
+} from '../../src/runs/driving/late-results.ts';
+import { trustedState } from '../../src/runs/questions/view.ts';
+import { approved, loaded } from '../runs/approved.ts';
+
+test('a body that commits may have acted once it has committed, and others as soon as they are started', async () => {
+  const { kept, callId, started } = await approved();
+  const before = trustedState(await loaded(kept));
+  expect(underWay(before)).toEqual([]);
+  expect(underWay(fold(before, started))).toEqual([[callId]]);
+  const about = fold(before, event({ type: 'call-started', callId, commits: true }));
+  expect(underWay(about)).toEqual([]);
+  expect(underWay(fold(about, event({ type: 'call-committed', callId })))).toEqual([[callId]]);
+});
+
+test('a result is awaited only from who has started the body, and not from an agent that others go on with', async () => {
+  const { kept, callId, started, settled } = await approved();
+  const before = trustedState(await loaded(kept));
+  const ours = fold(before, started);
+  const result = settled as LateResult;
+  expect(isAwaited(result, ours, ours)).toBe(true);
+  expect(isAwaited(result, before, before)).toBe(false);
+  const agent = fold(before, event({ type: 'call-started', callId, inside: true }));
+  expect(isAwaited(result, agent, agent)).toBe(false);
+});
+
+test('a start is forgotten also where an earlier one, of the same moment, is on record', async () => {
+  const { kept, callId, started } = await approved();
+  const start = { ...started, at: 5 };
+  const once = fold(trustedState(await loaded(kept)), start);
+  const twice = fold(once, start);
+  expect(isForgotten([callId], once, [start])).toBe(false);
+  expect(isForgotten([callId], twice, [start, start])).toBe(false);
+  expect(isForgotten([callId], twice, [start])).toBe(true);
+  expect(isForgotten([callId], once, [{ ...start, at: 4 }])).toBe(true);
+});
+
+/** The payment is in doubt, for the second time or the first, and a person decides on that. */
+function doubted(state: State, callId: string, id: string, asked: Partial<Interrupt> = {}): State {
+  const interrupt: Interrupt = { id, kind: 'unknown-outcome', payload: true, ...asked };
+  return fold(state, event({ type: 'call-interrupted', callId, interrupt }));
+}
+function decided(state: State, callId: string, interruptId: string, decision: Decision): State {
+  return fold(state, event({ type: 'decision-made', callId, interruptId, decision, resumed: true }));
+}
+
+test.each([
+  ['as it was', { type: 'approve' }, {}, true],
+  ['with another input', { type: 'approve', input: { amount: 2 }, bound: {} }, {}, false],
+  ['with the input that it had', { type: 'approve', input: {}, bound: {} }, {}, true],
+  ['with what a schema makes of it by now', { type: 'approve' }, { runsWith: { amount: 2 } }, false],
+  ['with something to go on with', { type: 'restart', resumed: 'again' }, {}, false],
+] as const)('an output settles an order to run it once more %s: %j', async (_how, decision, asked, awaited) => {
+  const { kept, callId, started, settled } = await approved();
+  const ours = fold(trustedState(await loaded(kept)), started);
+  const now = decided(doubted(ours, callId, 'doubt', asked), callId, 'doubt', decision);
+  expect(isAwaited(settled as LateResult, ours, now)).toBe(awaited);
+  const inVain = { ...settled, result: failed('It failed.') } as LateResult;
+  expect(isAwaited(inVain, ours, now)).toBe(false);
+  expect(isAwaited(settled as LateResult, ours, fold(now, started))).toBe(false);
+});
+
+test('a result settles the doubt about its own start, and no later one', async () => {
+  const { kept, callId, started, settled } = await approved();
+  const ours = fold(trustedState(await loaded(kept)), started);
+  const doubt = doubted(ours, callId, 'doubt');
+  expect(isAwaited(settled as LateResult, ours, doubt)).toBe(true);
+  expect(isAwaited(settled as LateResult, ours, doubted(doubt, callId, 'doubt/2'))).toBe(false);
+  // Started anew by others without a question, as what is harmless is.
+  expect(isAwaited(settled as LateResult, ours, fold(ours, started))).toBe(false);
+  const again = fold(decided(doubt, callId, 'doubt', { type: 'approve' }), started);
+  expect(isAwaited(settled as LateResult, ours, doubted(again, callId, 'doubt/2'))).toBe(false);
+  expect(isAwaited(settled as LateResult, again, doubted(again, callId, 'doubt/2'))).toBe(true);
+});
+
+const failed = (text: string): Result => ({ type: 'error', text });
+const late = { ...event({ type: 'call-settled', callId: 'pay', result: failed('no') }) } as LateResult;
+
+test.each([
+  ['just this', { callId: 'pay', result: failed('no') }, 1],
+  ['of another call', { callId: 'ask', result: failed('no') }, 0],
+  ['of a call inside another', { callId: 'pay', path: ['agent'], result: failed('no') }, 0],
+  ['another failure', { callId: 'pay', result: failed('yes') }, 0],
+  ['an output', { callId: 'pay', result: { type: 'output', output: 'no' } }, 0],
+] as const)('that it came late is on record only where it is %s', (_what, told, times) => {
+  expect(timesToldLate(late, [event({ type: 'call-ended-late', ...told })])).toBe(times);
+});

@@ -1,0 +1,67 @@
+// Results that come late to a call inside an agent that the version which took the run over does not have.
+import { memoryStore } from 'countersign';
+import { expect, test, vi } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { ask, call, type Define, of, question, script, tool, waiting, world } from '../sub-agents/kit.ts';
+
+/** The first process is stuck in a body inside a helper. The second one has no helper, and asks about that as a whole; a question waits beside it. */
+async function withoutHelper() {
+  const bank = Promise.withResolvers<string>();
+  const reads = vi.fn();
+  const { open, takeOver, effects, recorded } = world((now) => {
+    const store = memoryStore({ now });
+    const read = store.read.bind(store);
+    store.read = (...given) => {
+      reads();
+      return read(...given);
+    };
+    return store;
+  });
+  const version =
+    (has: 'helper' | 'no helper'): Define =>
+    (ai) => {
+      const pay = tool(ai, 'pay', () => {
+        effects.push('pay');
+        return bank.promise;
+      });
+      const helper = ai.defineAgent({ name: 'helper', tools: [pay], model: script([[call('pay')]]) });
+      return ai.defineAgent({
+        name: 'root',
+        tools: [question(ai, 'when'), ...(has === 'helper' ? [helper] : [])],
+        model: script([[ask('helper'), call('when')]]),
+      });
+    };
+  const one = open(version('helper'));
+  const { id } = await one.root.start('Go');
+  await eventually(() => expect(effects).toEqual(['pay']));
+  const two = await takeOver(id, version('no helper'));
+  const card = of(await waiting(two.runs), 'helper');
+  expect(card.kind).toBe('unknown-outcome');
+  const wake = async () => {
+    reads.mockClear();
+    bank.resolve('paid');
+    await one.runs.settled();
+    // Nobody goes on inside, so that there is nobody to wait for.
+    expect(reads.mock.calls.length).toBeLessThan(10);
+  };
+  return { id, card, two, effects, recorded, wake, back: () => open(version('helper')) };
+}
+
+test('they are taken while a person is asked about the agent, and nobody is asked about the call', async () => {
+  const { card, effects, wake, back } = await withoutHelper();
+  await wake();
+  const three = back();
+  await three.runs.decide(card.id, 'approve');
+  await three.runs.settled();
+  expect((await waiting(three.runs)).map(({ tool }) => tool)).toEqual(['when']);
+  expect(effects).toEqual(['pay']);
+});
+
+test('they are put on record where a person has settled the agent', async () => {
+  const { id, card, two, wake, recorded } = await withoutHelper();
+  await two.runs.decide(card.id, { type: 'respond', output: 'Helped.' });
+  await two.runs.settled();
+  await wake();
+  expect(await recorded(id)).toContain('"type":"call-ended-late"');
+  expect((await waiting(two.runs)).map(({ tool }) => tool)).toEqual(['when']);
+});

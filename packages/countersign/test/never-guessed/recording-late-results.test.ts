@@ -1,0 +1,180 @@
+// What a process does about bodies that were under way when their run was lost: it tells, and warns where it cannot.
+import { countersign, memoryStore, type Store } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
+import { event, type RunEvent } from '../../src/core/event.ts';
+import { fold } from '../../src/core/state.ts';
+import { Run } from '../../src/loop/run.ts';
+import { underWay } from '../../src/runs/driving/late-results.ts';
+import { TellingLate } from '../../src/runs/driving/record-late-result.ts';
+import { trustedState } from '../../src/runs/questions/view.ts';
+import { changedStore } from '../changed-store.ts';
+import { away } from '../conversations/flaky-store.ts';
+import { approved, loaded } from '../runs/approved.ts';
+
+let warnings: MockInstance<typeof process.emitWarning>;
+beforeEach(() => {
+  warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+});
+const warned = () => warnings.mock.calls.map(([text]) => String(text));
+
+/** A run whose payment was begun by a process that has lost it since. */
+async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => Promise<void>) {
+  const { kept, clock, sleep, open, types, started, settled, callId } = await approved();
+  const before = trustedState(await loaded(kept));
+  const { run, journal } = await open('hold');
+  run.record(started);
+  await journal.finish();
+  const late = await open('none');
+  const telling = new TellingLate<string>({
+    store: changedStore(kept, changes),
+    clock,
+    sleep: sleeps ?? sleep,
+    isStopping: () => isStopping,
+    open: () => late,
+    goOn: async () => undefined,
+  });
+  const told = () => Promise.all(telling.underWay);
+  return { kept, telling, told, types, before, known: journal.own, settled, callId };
+}
+
+/** Away for so many times, and then it answers. */
+function awayFor(times: number, read: Store['read']): Store['read'] {
+  let left = times;
+  return async (...given) => {
+    if (left-- > 0) throw away();
+    return read(...given);
+  };
+}
+
+test('a result is on record although the process stops, once a store that was away is back soon', async () => {
+  const changes: Partial<Store> = {};
+  const { kept, telling, types, known, settled } = await lost(changes, true);
+  changes.read = awayFor(3, kept.read.bind(kept));
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect((await types()).at(-1)).toBe('call-settled');
+  expect(warned()).toEqual([]);
+});
+
+test('who waits for everything waits for what is being told', async () => {
+  const { telling, known, settled } = await lost({});
+  const told = telling.tell('clerk', 'run', known, [settled]);
+  expect([...telling.underWay]).toHaveLength(1);
+  await told;
+  expect([...telling.underWay]).toEqual([]);
+});
+
+/** Tells of a result where the first to write it gets no answer, though it may be written. A person may have answered. */
+async function unanswered(isWritten: boolean, answer?: string) {
+  const { kept, open, started, settled, callId, clock, sleep, types } = await approved();
+  const { run, journal } = await open('hold');
+  run.record(started);
+  await journal.finish();
+  if (answer !== undefined) {
+    const person = await open('none');
+    person.run.record(event({ type: 'call-settled', callId, result: { type: 'output', output: answer } }));
+    await person.journal.recorded();
+  }
+  const append: Store['append'] = async (append) => {
+    if (isWritten) await kept.append(append).catch(() => undefined);
+    throw away();
+  };
+  const first = await open('none', { append, read: () => Promise.reject(away()) });
+  const journals = [first, await open('none')];
+  const telling = new TellingLate<string>({
+    store: kept,
+    clock,
+    sleep,
+    isStopping: () => false,
+    open: () => journals.shift() ?? first,
+    goOn: async () => undefined,
+  });
+  await telling.tell('clerk', 'run', journal.own, [settled]);
+  expect(warned()).toEqual([]);
+  return types();
+}
+
+test('a result that was not written at first is written then', async () => {
+  expect((await unanswered(false)).at(-1)).toBe('call-settled');
+});
+
+test('a result that was written without an answer is not written a second time', async () => {
+  const types = await unanswered(true, 'said by a person');
+  expect(types.filter((type) => type === 'call-ended-late')).toHaveLength(1);
+});
+
+test('a store that stays away is not waited for without end, and the process warns', async () => {
+  const read = vi.fn(() => Promise.reject<never>(away()));
+  let pauses = 0;
+  const sleep = async () => {
+    if (++pauses > 200) throw new Error('It waits for ever.');
+  };
+  const { telling, known, settled } = await lost({ read }, false, sleep);
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect(read).toHaveBeenCalledTimes(150);
+  expect(warned()).toEqual([expect.stringMatching(/has ended, which could not be recorded/)]);
+});
+
+test.each([0, 2])('a body of a run that is gone is told of once, the store being away for %d times', async (times) => {
+  const { telling, told, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
+  telling.lost('run', known);
+  await told();
+  expect(warned()).toEqual([expect.stringMatching(/does not know run run any more/)]);
+  // It comes to its end all the same.
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect(warned()).toHaveLength(1);
+});
+
+test('what an agent came to is not told of: the bodies inside of it are', async () => {
+  const { telling, before, settled, callId } = await lost({ read: async () => undefined });
+  const known = fold(before, event({ type: 'call-started', callId, inside: true }));
+  await telling.tell('clerk', 'run', known, [settled]);
+  expect(warned()).toEqual([]);
+});
+
+/** A run in whose helper a payment is under way, as its process knows it; nobody has rested inside since. */
+async function underWayInside() {
+  const store = memoryStore();
+  const begun = Promise.withResolvers<void>();
+  const asks = (name: string, input: object) => ({ calls: [{ name, ref: name, input }] });
+  const model = scriptedModel([asks('helper', { prompt: 'Pay.' }), asks('pay', {})]);
+  const ai = countersign({ model, store, retry: false });
+  const pay = ai.defineTool({ name: 'pay', description: '' }, () => {
+    begun.resolve();
+    return new Promise<never>(() => undefined);
+  });
+  const helper = ai.defineAgent({ name: 'helper', tools: [pay] });
+  await ai.defineAgent({ name: 'clerk', tools: [helper] }).start('Pay.', { runId: 'run' });
+  await begun.promise;
+  const known = trustedState(await loaded(store));
+  const [outer, inner] = underWay(known)[0] ?? [];
+  const settled = event({ type: 'call-settled', callId: inner ?? '', result: { type: 'output', output: 'paid' } });
+  return { store, known, result: event({ type: 'call-went-on', callId: outer ?? '', inside: [settled] }) };
+}
+
+test.each([
+  ['for ten seconds', false, 49],
+  ['not at all before a stop', true, 0],
+] as const)(
+  'a result inside an agent that others go on with waits %s, and is only put on record',
+  async (_how, isStopping, pauses) => {
+    const { store, known, result } = await underWayInside();
+    const sleep = vi.fn(async () => {
+      if (sleep.mock.calls.length > 100) throw new Error('It waits for ever.');
+    });
+    const recorded: string[] = [];
+    const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;
+    const telling = new TellingLate<string>({
+      store,
+      clock: () => 0,
+      sleep,
+      isStopping: () => isStopping,
+      open: (_record, state) =>
+        ({ run: new Run(state, { sink }), journal: { recorded: async () => undefined, holds: false } }) as never,
+      goOn: async () => undefined,
+    });
+    await telling.tell('clerk', 'run', known, [result]);
+    expect(recorded).toEqual(['call-ended-late']);
+    expect(sleep).toHaveBeenCalledTimes(pauses);
+  },
+);

@@ -1,0 +1,201 @@
+// A call inside that was started, and of which nobody knows how it ended.
+import type { AgentConfig } from 'countersign';
+import { expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
+import {
+  ask,
+  call,
+  type Define,
+  EVERYWHERE,
+  helped,
+  LEASE_MS,
+  only,
+  placed,
+  STUCK,
+  script,
+  talker,
+  tool,
+  waiting,
+  world,
+} from '../sub-agents/kit.ts';
+
+test.each(EVERYWHERE)(
+  'a user who speaks while a call is in doubt: the model is told that nobody knows (%s)',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const define: Define = (ai, nth) => {
+      const pay = tool(ai, 'pay', () => {
+        effects.push('paid');
+        return nth === 1 ? STUCK : 1;
+      });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    await open(define).root.start('Go', { runId: 'c' });
+    await eventually(() => expect(effects).toEqual(['paid']));
+    const two = await takeOver('c', define);
+    expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+    const { text } = await two.root.chat({ runId: 'c' }).send('Never mind');
+    expect(text).toMatch(/nobody knows/);
+  },
+);
+
+test('doubt two levels down is withdrawn only by what is said after it was asked, and the model is told', async () => {
+  const { open, pass, effects } = world();
+  const define: Define = (ai) => {
+    const pay = tool(ai, 'pay', () => {
+      effects.push('paid');
+      return STUCK;
+    });
+    const deputy = ai.defineAgent({ name: 'deputy', tools: [pay], model: script([[call('pay')]]) });
+    return helped(ai, { tools: [deputy], model: script([[ask('deputy')]]) });
+  };
+  await open(define).root.start('Go', { runId: 'c' });
+  await eventually(() => expect(effects).toEqual(['paid']));
+  pass(2 * LEASE_MS);
+  const { root } = open(define);
+  const { interrupts } = await root.generate({ runId: 'c', prompt: 'And?' });
+  expect(only(interrupts)).toMatchObject({
+    toolRequest: { name: 'pay' },
+    metadata: { interruptKind: 'unknown-outcome' },
+  });
+  const { text, interrupts: none } = await root.generate({ runId: 'c', prompt: 'Never mind.' });
+  expect({ text, none }).toEqual({ text: expect.stringMatching(/nobody knows whether it took effect/), none: [] });
+  expect(effects).toEqual(['paid']);
+});
+
+test.each(EVERYWHERE)(
+  'a user who speaks on after a cancel, while a call was under way: the model is told that nobody knows (%s)',
+  async (where) => {
+    const { open, pass, effects } = world();
+    const define: Define = (ai) => {
+      const pay = tool(ai, 'pay', () => {
+        effects.push('paid');
+        return STUCK;
+      });
+      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+    };
+    await open(define).root.start('Go', { runId: 'c' });
+    await eventually(() => expect(effects).toEqual(['paid']));
+    const two = open(define);
+    await two.runs.cancel('c');
+    // The process that was in the middle of it is gone.
+    pass(2 * LEASE_MS);
+    const { text } = await two.root.chat({ runId: 'c' }).send('What happened?');
+    expect(text).toMatch(/nobody knows/);
+    expect(effects).toEqual(['paid']);
+  },
+);
+
+test('the next person who is asked about a tool that may have acted is told so', async () => {
+  const { open } = world();
+  const one = open((ai) => {
+    const body = () => {
+      throw new Error('time-out');
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    return ai.defineAgent({
+      name: 'root',
+      tools: [pay],
+      model: script([[call('pay', {}, 'a')], [call('pay', {}, 'b')]]),
+    });
+  });
+  await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await one.runs.settled();
+  expect(only(await waiting(one.runs)).payload).toHaveProperty('mayHaveActed');
+});
+
+const unable = (): never => {
+  throw new Error('no such customer');
+};
+
+test.each<[string, Partial<AgentConfig>]>([
+  ['has no model', { model: undefined as never }],
+  ['cannot make its prompt', { toPrompt: unable }],
+  ['must call a tool that is gone', { toolChoice: { tool: 'other' } }],
+])('the doubt about a call inside stays when the sub-agent of the new process %s', async (_why, changes) => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const body = () => {
+      effects.push('paid');
+      return nth === 1 ? STUCK : 'paid';
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    return helped(ai, { tools: [pay], model: script([[call('pay')]]), toPrompt: () => 'x', ...(nth === 2 && changes) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await eventually(() => expect(effects).toEqual(['paid']));
+  const two = await takeOver(id, define);
+  expect((await two.runs.get(id)).status).not.toBe('done');
+  const three = await takeOver(id, define);
+  expect(only(await waiting(three.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
+  expect(effects).toEqual(['paid']);
+});
+
+test('a sub-agent that was in the middle of its first calls needs no prompt anew to ask about its doubt', async () => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const pay = tool(ai, 'pay', () => {
+      effects.push('paid');
+      return nth === 1 ? STUCK : 'paid';
+    });
+    return helped(ai, { tools: [pay], model: script([[call('pay')]]), toPrompt: nth === 2 ? unable : () => 'x' });
+  };
+  const { id } = await open(define).root.start('Go');
+  await eventually(() => expect(effects).toEqual(['paid']));
+  const two = await takeOver(id, define);
+  expect((await two.runs.get(id)).status).toBe('waiting');
+});
+
+test('a tool inside that talks to a model itself and died in the middle is in doubt as a whole', async () => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const body = () => {
+      effects.push('paid');
+      return 0;
+    };
+    const pay = tool(ai, 'pay', body, { needsApproval: true });
+    const thinks = (turn: number) => (nth === 1 && turn === 1 ? STUCK : undefined);
+    const research = talker(ai, 'research', [pay], () => script([[call('pay')]], thinks));
+    return helped(ai, { tools: [research], model: script([[call('research')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve');
+  await eventually(() => expect(effects).toEqual(['paid']));
+  const two = await takeOver(id, define);
+  await two.runs.decide(only(await waiting(two.runs)).id, { type: 'respond', output: 'it was paid' });
+  await two.runs.settled();
+  expect((await two.runs.get(id)).text).toContain('it was paid');
+  expect(effects).toEqual(['paid']);
+});
+
+test.each(EVERYWHERE)('that a call in doubt happened can be said where its tool is gone, %s', async (where) => {
+  const { open, takeOver, effects } = world();
+  const version =
+    (has: 'pay' | 'no pay'): Define =>
+    (ai) => {
+      const body = () => {
+        effects.push('pay');
+        return STUCK;
+      };
+      const tools = has === 'pay' ? [tool(ai, 'pay', body)] : [];
+      return placed(ai, where, { tools, model: script([[call('pay')]]) });
+    };
+  const { id } = await open(version('pay')).root.start('Go');
+  await eventually(() => expect(effects).toEqual(['pay']));
+  const two = await takeOver(id, version('no pay'));
+  const card = only(await waiting(two.runs));
+  expect(card.kind).toBe('unknown-outcome');
+  await expect(two.runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'invalid-resume' });
+  await two.runs.decide(card.id, { type: 'respond', output: 'paid by ann' });
+  await two.runs.settled();
+  const { status, text } = await two.runs.get(id);
+  expect(status).toBe('done');
+  expect(text).toContain('paid by ann');
+});

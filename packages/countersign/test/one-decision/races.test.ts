@@ -1,0 +1,187 @@
+// Several processes decide the same question at the same moment: one wins, and everybody is told who.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DecisionInput, RunInterrupt } from 'countersign';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Kind, Ledger, type Line, openBank, openStore, type Place } from '../crash/bank.ts';
+import { type Child, startChild } from '../crash/children.ts';
+import type { Answer, DeciderOptions, Volley } from '../crash/decider-child.ts';
+import { eventually } from '../eventually.ts';
+import { testServer } from '../stores/postgres-server.ts';
+
+const PROCESSES = 4;
+const APPROVE: DecisionInput = { type: 'approve' };
+const REJECT: DecisionInput = { type: 'reject', reason: 'no' };
+
+const postgres = await testServer();
+const folder = mkdtempSync(join(tmpdir(), 'countersign-races-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Processes that decide on one store, and the file of what happened. */
+class Arena {
+  readonly #store;
+  readonly #bank;
+  readonly #ledger: Ledger<Line>;
+  readonly #children: readonly Child[];
+  #made = 0;
+
+  static async open(name: string, place: Place): Promise<Arena> {
+    const arena = new Arena(name, place);
+    await arena.#store.migrate();
+    await Promise.all(arena.#children.map(({ line }) => line()));
+    return arena;
+  }
+
+  constructor(name: string, place: Place) {
+    const ledger = join(folder, `${name}-happened`);
+    this.#store = openStore(place);
+    this.#ledger = new Ledger<Line>(ledger);
+    this.#bank = openBank({ store: this.#store, ledger: this.#ledger, leaseMs: 30_000 });
+    const options: DeciderOptions = { place, ledger };
+    this.#children = Array.from({ length: PROCESSES }, () =>
+      startChild('decider-child.ts', options, join(folder, 'cache')),
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.#children) child.kill('SIGKILL');
+    await Promise.all(this.#children.map(({ ended }) => ended));
+    await this.#store.close();
+  }
+
+  /** New runs that wait, with the question of each. */
+  async pausedRuns(count: number, kind: Kind): Promise<readonly RunInterrupt[]> {
+    const ids = Array.from({ length: count }, () => `${kind}-${++this.#made}`);
+    await Promise.all(ids.map((id) => this.#bank.start(id)));
+    await this.#bank.runs.settled();
+    return (await Promise.all(ids.map((id) => this.questions(id)))).flat();
+  }
+
+  async questions(runId: string): Promise<readonly RunInterrupt[]> {
+    return (await this.#bank.runs.interrupts({ runId })).items;
+  }
+
+  async settlement(id: string): Promise<{ readonly by: unknown }> {
+    return (await this.#bank.runs.interrupt(id)).settlement as { readonly by: unknown };
+  }
+
+  status = async (runId: string): Promise<string> => (await this.#bank.runs.get(runId)).status;
+
+  payments = (runId: string): number => this.#ledger.read().filter(({ run }) => run === runId).length;
+
+  /** Each decision goes to the process of its place in the list; all of them decide at the same moment. */
+  async volley(
+    decisions: readonly (readonly Volley['decisions'][number][])[],
+    at = Date.now() + 15,
+  ): Promise<readonly Answer[]> {
+    const answers = await Promise.all(
+      this.#children.map(async (child, index) => {
+        child.say({ at, decisions: decisions[index] ?? [] } satisfies Volley);
+        const line = await child.line();
+        if (line === undefined) throw new Error((await child.ended).errors);
+        return JSON.parse(line) as readonly Answer[];
+      }),
+    );
+    return answers.flat();
+  }
+
+  /** Lets `many` people decide each of these questions, spread over the processes. */
+  async race(cards: readonly RunInterrupt[], many: number, decide: (person: number) => DecisionInput): Promise<void> {
+    const decisions = Array.from({ length: PROCESSES }, (): Volley['decisions'][number][] => []);
+    for (const [index, { id }] of cards.entries())
+      for (let person = 0; person < many; person++)
+        decisions[(index + person) % PROCESSES]?.push({ id, decision: decide(person), by: `person ${person}` });
+    const answers = await this.volley(decisions);
+    for (const { id, runId } of cards) {
+      const mine = answers.filter((answer) => answer.id === id);
+      expect(mine).toHaveLength(many);
+      expectOneWinner(mine);
+      expect(await this.status(runId)).toBe('done');
+      expect(this.payments(runId)).toBe(isApproved(mine) ? 1 : 0);
+    }
+  }
+}
+
+const isApproved = (answers: readonly Answer[]): boolean =>
+  answers.some((answer) => 'told' in answer && JSON.stringify(answer.told.decision) === JSON.stringify(APPROVE));
+
+/** Those who decided the same as the winner are told who won and when; the others are refused, and told the same. */
+function expectOneWinner(answers: readonly Answer[]): void {
+  const told = answers.flatMap((answer) => ('told' in answer ? [answer.told] : []));
+  const [winner] = told;
+  if (!winner) throw new Error(`Nobody won: ${JSON.stringify(answers[0])}`);
+  expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
+  for (const answer of answers) {
+    const isSame = JSON.stringify(answer.decision) === JSON.stringify(winner.decision);
+    expect('told' in answer).toBe(isSame);
+    if (!('refused' in answer)) continue;
+    expect(answer.refused).toMatchObject({ name: 'ConflictError', code: 'already-decided' });
+    expect(answer.refused.message).toContain(`decided by ${winner.by}`);
+    expect(answer.refused.message).toContain(JSON.stringify(winner.decision));
+    expect(answer.refused.message).toMatch(/ at \d{4}-\d\d-\d\dT/);
+  }
+}
+
+const places: readonly (readonly [string, () => Promise<Place>])[] = [
+  ['SQLite', async () => ({ sqlite: join(folder, 'runs.db') })],
+  ...(postgres ? [['PostgreSQL', async () => ({ postgres: await postgres.freshDatabase() })] as const] : []),
+];
+
+describe.each(places)('on %s, in several processes', (name, place) => {
+  let arena: Arena;
+  beforeAll(async () => {
+    arena = await Arena.open(name, await place());
+  }, 60_000);
+  afterAll(() => arena?.close());
+
+  test('200 times two people approve at once: both are told the one approval, and it runs once', async () => {
+    for (let round = 0; round < 10; round++) await arena.race(await arena.pausedRuns(20, 'pay'), 2, () => APPROVE);
+  }, 60_000);
+
+  test('200 times one approves and one rejects: one wins, the other is told who, what and when', async () => {
+    for (let round = 0; round < 10; round++)
+      await arena.race(await arena.pausedRuns(20, 'pay'), 2, (person) => (person === 0 ? APPROVE : REJECT));
+  }, 60_000);
+
+  test('20 times fifty people decide at once, half of them each way', async () => {
+    for (let round = 0; round < 10; round++)
+      await arena.race(await arena.pausedRuns(2, 'pay'), 50, (person) => (person % 2 === 0 ? APPROVE : REJECT));
+  }, 60_000);
+
+  test('100 times an approval is delivered twice: the next question stays untouched', async () => {
+    for (let round = 0; round < 5; round++) {
+      const cards = await arena.pausedRuns(20, 'chain');
+      const deliver = () =>
+        arena.volley([0, 1].map(() => cards.map(({ id }) => ({ id, decision: APPROVE, by: 'ann' }))));
+      await deliver();
+      await deliver();
+      for (const { id, runId } of cards) {
+        const waiting = await arena.questions(runId);
+        expect(waiting).toHaveLength(1);
+        expect(waiting[0]?.id).not.toBe(id);
+        expect(arena.payments(runId)).toBe(1);
+      }
+    }
+  }, 60_000);
+
+  test('60 times a person approves at the moment of the deadline: it is the one or the other', async () => {
+    const won = { person: 0, deadline: 0 };
+    for (let round = 0; round < 3; round++) {
+      const cards = await arena.pausedRuns(20, 'rush');
+      const deadlines = cards.map(({ expiresAt }) => expiresAt ?? 0).sort((a, b) => a - b);
+      const decisions = cards.map(({ id }) => ({ id, decision: APPROVE, by: 'ann' }));
+      const answers = await arena.volley([decisions], (deadlines[10] ?? 0) - 25 + 12 * round);
+      for (const { id, runId } of cards) {
+        await eventually(async () => expect(await arena.status(runId)).toBe('done'));
+        const told = answers.find((answer) => answer.id === id);
+        const isApproved = told !== undefined && 'told' in told;
+        if (told && 'refused' in told) expect(told.refused.code).toBe('already-decided');
+        expect((await arena.settlement(id)).by).toBe(isApproved ? 'ann' : 'deadline');
+        expect(arena.payments(runId)).toBe(isApproved ? 1 : 0);
+        won[isApproved ? 'person' : 'deadline'] += 1;
+      }
+    }
+    console.log(`${name}: ${JSON.stringify(won)}`);
+  }, 60_000);
+});

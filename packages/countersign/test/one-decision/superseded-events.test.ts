@@ -1,0 +1,101 @@
+// What may still be recorded after others were first, read from the record alone.
+import { expect, test } from 'vitest';
+import { event, type RunEvent } from '../../src/core/event.ts';
+import type { Json } from '../../src/core/json.ts';
+import { fold, type State } from '../../src/core/state.ts';
+import { dropAfterEnd, isOvertaken } from '../../src/runs/journal/drop-superseded.ts';
+import { trustedState } from '../../src/runs/questions/view.ts';
+import { approved, loaded } from '../runs/approved.ts';
+
+/** The payment that was approved is started; the question beside it waits. */
+async function begun() {
+  const { kept, callId, started, settled, step } = await approved();
+  const before = trustedState(await loaded(kept));
+  const asks = before.turn?.calls[1];
+  if (asks?.phase.at !== 'waiting') throw new Error('Nothing is asked.');
+  const { id: interruptId } = asks.phase.interrupt;
+  const cancels = event({
+    type: 'decision-made',
+    callId: asks.id,
+    interruptId,
+    decision: { type: 'cancel' },
+    resumed: true,
+  });
+  const cancelled = event({ type: 'call-settled', callId: asks.id, result: { type: 'cancelled', text: 'No.' } });
+  return { before, state: fold(before, started), callId, started, settled, step, cancels, cancelled };
+}
+
+const asked = (callId: string): RunEvent =>
+  event({ type: 'call-interrupted', callId, interrupt: { id: 'more', kind: 'interrupt', payload: true } });
+const committed = (callId: string): RunEvent => event({ type: 'call-committed', callId });
+const held = (callId: string): RunEvent => event({ type: 'call-held', callId, inner: [] });
+
+test('a call that has its result is not started, asked about, held, decided or settled once more', async () => {
+  const { state, callId, started, settled, step, cancels } = await begun();
+  const decides = { ...cancels, callId } as RunEvent;
+  const over = fold(state, settled);
+  for (const late of [started, asked(callId), held(callId), decides, settled]) {
+    expect([late.type, isOvertaken(late, over)]).toEqual([late.type, true]);
+    expect([late.type, isOvertaken(late, state)]).toEqual([late.type, false]);
+  }
+  // What its body did is true all the same.
+  for (const done of [step('one'), committed(callId)])
+    expect([done.type, isOvertaken(done, over)]).toEqual([done.type, false]);
+});
+
+const replied = event({
+  type: 'model-replied',
+  content: ['one', 'two'].map((ref) => ({ toolRequest: { name: 'pay', ref, input: {} } })),
+  calls: ['one', 'two'].map((ref) => ({ id: `call-${ref}`, ref })),
+  finishReason: 'toolCalls',
+} as never);
+
+/** The call is of an agent, inside of which two payments wait. */
+function agent(state: State, callId: string): State {
+  const inside = ['one', 'two'].map((ref) => asked(`call-${ref}`));
+  return [
+    event({ type: 'call-started', callId, inside: true }),
+    event({ type: 'call-went-on', callId, inside: [replied, ...inside] }),
+  ].reduce(fold, state);
+}
+
+function decidesInside(callId: string, ...refs: readonly string[]): RunEvent {
+  const reject = refs.map((ref) => ({ toolResponse: { name: 'pay', ref, output: null } }));
+  const decision = { type: 'inside', resume: { reject } as Json, decided: [] } as const;
+  return event({ type: 'decision-made', callId, interruptId: callId, decision, resumed: true });
+}
+
+test('of two questions inside, neither is decided by who was second on one of them', async () => {
+  const { before, callId } = await begun();
+  const state = agent(before, callId);
+  expect(isOvertaken(decidesInside(callId, 'one', 'two'), state)).toBe(false);
+  const decided = fold(state, decidesInside(callId, 'one'));
+  expect(isOvertaken(decidesInside(callId, 'two'), decided)).toBe(false);
+  expect(isOvertaken(decidesInside(callId, 'one'), decided)).toBe(true);
+  expect(isOvertaken(decidesInside(callId, 'one', 'two'), decided)).toBe(true);
+});
+
+function left(state: State, ...events: readonly RunEvent[]): readonly RunEvent[] {
+  const list = [...events];
+  dropAfterEnd(list, state);
+  return list;
+}
+
+test('after an end, all that a body did which was started stays, and nothing else', async () => {
+  const { before, state, callId, started, settled, step, cancels, cancelled } = await begun();
+  const did = [step('one'), committed(callId), settled];
+  expect(left(state, ...did)).toEqual(did);
+  expect(left(before, ...did)).toEqual([]);
+  expect(left(state, started, asked(callId), held(callId), cancels, cancelled)).toEqual([]);
+});
+
+test('after an end, so it is inside of an agent, and nothing is said of one in which nothing happened', async () => {
+  const { before, callId } = await begun();
+  const starts = event({ type: 'call-started', callId: 'call-one' });
+  const goesOn = (...inside: readonly RunEvent[]) => event({ type: 'call-went-on', callId, inside });
+  const state = fold(agent(before, callId), goesOn(starts));
+  const settled = (ref: string) =>
+    event({ type: 'call-settled', callId: `call-${ref}`, result: { type: 'output', output: 'paid' } });
+  expect(left(state, goesOn(settled('one'), settled('two')))).toEqual([goesOn(settled('one'))]);
+  expect(left(state, goesOn(starts, asked('call-one')))).toEqual([]);
+});

@@ -1,0 +1,175 @@
+// Every run can be stopped after every event, saved as messages, and driven on elsewhere: nothing runs twice, nothing is
+// lost, and what cannot be known is asked.
+import { countersign, type Message, NotPerformed, type Part, type Tool, type ToolRequestPart, z } from 'countersign';
+import { scriptedModel } from 'countersign/testing';
+import { describe, expect, test } from 'vitest';
+import type { RunEvent } from '../../src/core/event.ts';
+import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.ts';
+import { fold } from '../../src/core/state.ts';
+import { drive } from '../../src/loop/drive.ts';
+import { applyDecisions, checkResume } from '../../src/loop/resume.ts';
+import { Run } from '../../src/loop/run.ts';
+
+type World = { readonly effects: string[]; readonly tools: readonly Tool[] };
+
+/** The tools write down what they do outside of the run. */
+function makeWorld(options: { idempotent: boolean }): World {
+  const effects: string[] = [];
+  const ai = countersign();
+  const input = z.object({ n: z.number() });
+  const base = { description: '', inputSchema: input, idempotent: options.idempotent };
+  const tools = [
+    ai.defineTool({ ...base, name: 'look' }, ({ n }) => {
+      effects.push(`look ${n}`);
+      return n === 0 ? 0 : false;
+    }),
+    ai.defineTool({ ...base, name: 'pay', needsApproval: true }, ({ n }) => {
+      effects.push(`pay ${n}`);
+      return { paid: n };
+    }),
+    ai.defineTool({ ...base, name: 'book' }, async ({ n }, { step, interrupt, resumed }) => {
+      const seat = await step('reserve', () => {
+        effects.push(`reserve ${n}`);
+        return `seat ${n}`;
+      });
+      if (resumed === undefined) interrupt({ seat });
+      effects.push(`book ${seat} ${String(resumed)}`);
+      return seat;
+    }),
+    ai.defineTool({ ...base, name: 'refuse' }, () => {
+      throw new NotPerformed('closed');
+    }),
+    ai.defineInterrupt({ name: 'ask', description: '', inputSchema: input, outputSchema: z.string() }),
+  ];
+  return { effects, tools: tools as readonly Tool[] };
+}
+
+const calls = ['look', 'pay', 'book', 'refuse', 'ask'].map((name, n) => ({ name, ref: `${name}-1`, input: { n } }));
+const script = () =>
+  scriptedModel(({ messages }) => {
+    const results = messages.filter((message) => message.role === 'tool').length;
+    if (results === 0) return { text: 'First.', calls };
+    return results === 1 ? { calls: [{ name: 'look', ref: 'look-2', input: { n: 9 } }] } : 'Done.';
+  });
+
+function resumeFor(interrupts: readonly ToolRequestPart[], world: World) {
+  const tool = (part: ToolRequestPart) => world.tools.find(({ name }) => name === part.toolRequest.name) as Tool;
+  const of = (name: string) =>
+    interrupts.filter((part) => part.toolRequest.name === name && part.metadata?.interruptKind !== 'unknown-outcome');
+  const doubts = interrupts.filter((part) => part.metadata?.interruptKind === 'unknown-outcome');
+  return {
+    respond: [
+      ...of('ask').map((part) => tool(part).respond(part, 'blue')),
+      ...doubts.map((part) => tool(part).respond(part, 'settled by hand')),
+    ],
+    restart: of('book').map((part) => tool(part).restart(part, false)),
+    approve: of('pay').map((part) => tool(part).approve(part)),
+  };
+}
+
+/** Drives on from the messages until the run ends, deciding whatever waits. */
+async function finish(messages: Message[], world: World) {
+  const ai = countersign({ model: script(), retry: false });
+  let response = await ai.generate({ messages, tools: world.tools });
+  for (let round = 0; response.interrupts.length > 0 && round < 10; round++)
+    response = await ai.generate({
+      messages: JSON.parse(JSON.stringify(response.messages)),
+      tools: world.tools,
+      resume: resumeFor(response.interrupts, world),
+    });
+  return response;
+}
+
+const start: Message[] = [{ role: 'user', content: [{ text: 'go' }] }];
+
+/** The events of a whole run, pause and decisions included, each with the effects that had happened by then. */
+async function recordRun(world: World): Promise<readonly { event: RunEvent; effects: number }[]> {
+  const recorded: { event: RunEvent; effects: number }[] = [];
+  class Recorder extends Run {
+    override record(...events: readonly RunEvent[]) {
+      for (const event of events) recorded.push({ event, effects: world.effects.length });
+      super.record(...events);
+    }
+  }
+  const tools = new Map(world.tools.map((tool) => [tool.name, tool.definition]));
+  const driver = {
+    model: script(),
+    tools,
+    specs: [],
+    toolChoice: 'auto' as const,
+    config: {},
+    context: {},
+    limits: { maxTurns: 20 },
+    newId: (() => {
+      let id = 0;
+      return () => `id-${id++}`;
+    })(),
+    onToolError: 'tell' as const,
+  };
+  const run = new Recorder(loadMessages(start).state);
+  await drive(run, driver);
+  const paused = run.state;
+  const open = messagesOf(fold(paused, { v: 1, type: 'run-ended', reason: 'stop' })).at(-1) as Message;
+  const waiting = open.content.filter(
+    (part): part is ToolRequestPart =>
+      'toolRequest' in part && part.metadata !== undefined && 'interrupt' in part.metadata,
+  );
+  applyDecisions(run, await checkResume(paused, resumeFor(waiting, world), { tools, defined: tools }), undefined);
+  await drive(run, driver);
+  return recorded;
+}
+
+/** The world and the saved messages as they are when the process dies right after event `index`. */
+async function stopAfter(index: number, options: { idempotent: boolean }) {
+  const world = makeWorld(options);
+  const recorded = await recordRun(world);
+  const survived = recorded.slice(0, index + 1);
+  // Effects that had happened when the next event was recorded, at the latest, have happened.
+  world.effects.length = (recorded[index + 1] ?? { effects: world.effects.length }).effects;
+  const state = survived.reduce((state, { event }) => fold(state, event), loadMessages(start).state);
+  return {
+    world,
+    messages: JSON.parse(JSON.stringify(messagesOf(state))) as Message[],
+    last: survived.at(-1)?.event.type,
+  };
+}
+
+const total = (await recordRun(makeWorld({ idempotent: false }))).length;
+const every = Array.from({ length: total }, (_, index) => index);
+
+describe('a run that is stopped after any event', () => {
+  test('has enough events for this to mean something', () => {
+    expect(total).toBeGreaterThan(20);
+  });
+
+  test.each(every)('event %i: no effect happens twice, and the run ends', async (index) => {
+    const { world, messages } = await stopAfter(index, { idempotent: false });
+    const response = await finish(messages, world);
+    expect(response.finishReason).toBe('stop');
+    expect(response.text).toBe('Done.');
+    const counted = new Map<string, number>();
+    for (const effect of world.effects) counted.set(effect, (counted.get(effect) ?? 0) + 1);
+    expect([...counted].filter(([, count]) => count > 1)).toEqual([]);
+    const results = response.messages
+      .filter((message) => message.role === 'tool')
+      .flatMap((message) => message.content as Part[]);
+    expect(results.map((part) => 'toolResponse' in part && part.toolResponse.ref)).toEqual([
+      ...calls.map((call) => call.ref),
+      'look-2',
+    ]);
+  });
+
+  test.each(every)('event %i: tools that may run twice are run again without asking', async (index) => {
+    const { world, messages } = await stopAfter(index, { idempotent: true });
+    const response = await finish(messages, world);
+    expect(response.text).toBe('Done.');
+    const [first] = response.messages.filter((message) => message.role === 'tool');
+    expect(first?.content.map((part) => 'toolResponse' in part && part.toolResponse.output)).toEqual([
+      0,
+      { paid: 1 },
+      'seat 2',
+      'The tool refuse did nothing: closed',
+      'blue',
+    ]);
+  });
+});

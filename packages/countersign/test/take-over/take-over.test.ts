@@ -1,0 +1,83 @@
+// Taking up a run that nobody drives: its context is looked up first, and whoever stops meanwhile hands it over.
+import { countersign, memoryStore } from 'countersign';
+import { expect, test, vi } from 'vitest';
+import { leave, TakingUp } from '../../src/runs/driving/take-over.ts';
+import { Renewals } from '../../src/runs/journal/renewals.ts';
+import { approved, LEASE_MS } from '../runs/approved.ts';
+
+async function takingUp(contextFor: () => Promise<object>, isStopping = false, known = ['clerk']) {
+  const { kept, clock, open } = await approved();
+  const go = vi.fn();
+  const opened = await open('none');
+  const told = async () => undefined;
+  const drives = { clock, isStopping, tellTime: told, askTime: told, open: () => opened, go };
+  const renewals = new Renewals(LEASE_MS);
+  const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
+  const agents = new Map(known.map((name) => [name, name]));
+  const newId = () => 'ours';
+  const taking = new TakingUp(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
+  const isFree = async () => (await kept.claim('run', 'theirs', LEASE_MS)) !== undefined;
+  return { taking, go, added, deleted, isFree };
+}
+
+test('a process that stops looks no context up, and drives nothing', async () => {
+  const contextFor = vi.fn(async () => ({}));
+  const { taking, go } = await takingUp(contextFor, true);
+  expect(await taking.take('run', undefined, false)).toBe(false);
+  expect(contextFor).not.toHaveBeenCalled();
+  expect(go).not.toHaveBeenCalled();
+});
+
+test('who waits for everything waits for a run that is being taken up', async () => {
+  const context = Promise.withResolvers<object>();
+  const { taking, go } = await takingUp(() => context.promise);
+  const taken = taking.take('run', undefined, false);
+  expect(taking.underWay).toHaveLength(1);
+  context.resolve({});
+  expect(await taken).toBe(true);
+  expect(go).toHaveBeenCalledTimes(1);
+  expect(taking.underWay).toEqual([]);
+});
+
+test('a context that was given is the one that counts', async () => {
+  const contextFor = vi.fn(async () => ({ user: 'eve' }));
+  const { taking, go } = await takingUp(contextFor);
+  expect(await taking.take('run', { user: 'ann' }, false)).toBe(true);
+  expect(contextFor).not.toHaveBeenCalled();
+  expect(go.mock.lastCall?.[3]).toEqual({ context: { user: 'ann' }, isLookedUp: true });
+});
+
+test('a run whose agent is not known here is left to others at once', async () => {
+  const { taking, go, isFree } = await takingUp(async () => ({}), false, []);
+  expect(await taking.take('run', undefined, false)).toBe(false);
+  expect(go).not.toHaveBeenCalled();
+  expect(await isFree()).toBe(true);
+});
+
+test.each([
+  ['is there', async () => ({}), true],
+  ['cannot be had', () => Promise.reject<object>(new Error('no')), false],
+])('the claim is kept for the look-up of a context only: it %s', async (_how, contextFor, isTaken) => {
+  const { taking, added, deleted, isFree } = await takingUp(contextFor);
+  const taken = await taking.take('run', undefined, false).catch(() => false);
+  expect(taken).toBe(isTaken);
+  expect(deleted.mock.calls).toEqual(added.mock.results.map(({ value }) => [value]));
+  expect(added).toHaveBeenCalledTimes(1);
+  expect(await isFree()).toBe(!isTaken);
+});
+
+test('who leaves a run in which others have just written leaves nothing unwritten, and the claim to others', async () => {
+  const { kept, open, started, types, runs } = await approved();
+  const { run, journal } = await open('hold');
+  const [question] = (await runs.interrupts({ tool: 'ask' })).items;
+  await runs.decide(question?.id ?? '', { type: 'respond', output: 'yes' }, { drive: false });
+  run.record(started);
+  await leave(run, journal);
+  expect((await types()).slice(-2)).toEqual(['call-settled', 'call-started']);
+  expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
+});
+
+test('who drives a run that there is not is told so', async () => {
+  const { runs } = countersign({ store: memoryStore(), retry: false });
+  await expect(runs.drive('nobody')).rejects.toMatchObject({ name: 'UsageError', code: 'unknown-run' });
+});
