@@ -1,4 +1,4 @@
-// docs/api.md, made from the OpenAPI document of the server, which is made from the schemas in its code.
+// docs/reference/api.md, made from the OpenAPI document of the server, which is made from the schemas in its code.
 // Reads the build: run `npm run build` first.
 import { join } from 'node:path';
 import { countersign, memoryStore } from '../packages/countersign/dist/index.js';
@@ -10,7 +10,7 @@ const response = await app.fetch(new Request('http://localhost/api/v1/openapi.js
 const document = await response.json();
 const { schemas } = document.components;
 
-writeOrCompare(join(import.meta.dirname, '..', 'docs/api.md'), page(), 'npm run build && npm run docs');
+writeOrCompare(join(import.meta.dirname, '..', 'docs/reference/api.md'), page(), 'npm run build && npm run docs');
 
 function page() {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -23,7 +23,7 @@ Made by \`npm run docs\` from the schemas in \`packages/server/src\`; do not edi
 \`/api/v1/docs\`, and as OpenAPI 3.1 at \`/api/v1/openapi.json\`.
 
 - Base: \`/api/v1\`. Everything is JSON. Times are in milliseconds.
-- Who asks: \`Authorization: Bearer cs_…\`, the session of a browser, or a hook of yours; see [identity](identity.md).
+- Who asks: \`Authorization: Bearer cs_…\`, the session of a browser, or a hook of yours; see [identity](../guides/identity.md).
 - Lists come in pages: \`{ items, cursor }\`. Ask for the next with \`?cursor=\`; it is null on the last.
 - Errors are \`application/problem+json\` with a stable \`code\`; see [error codes](errors.md).
 - \`x-countersign-channel\` says through what somebody decides: \`api\`, \`inbox\`, \`chat\` or \`cli\`. It is recorded.

@@ -1,4 +1,4 @@
-// docs/errors.md, made from ERROR_CODES so that the list of codes cannot fall behind the code.
+// docs/reference/errors.md, made from ERROR_CODES so that the list of codes cannot fall behind the code.
 import { join } from 'node:path';
 import { writeOrCompare } from './generated.mjs';
 
@@ -19,4 +19,4 @@ Codes are stable: match on them, not on the message.
 ${rows.join('\n')}
 `;
 
-writeOrCompare(join(root, 'docs/errors.md'), text, 'npm run docs');
+writeOrCompare(join(root, 'docs/reference/errors.md'), text, 'npm run docs');

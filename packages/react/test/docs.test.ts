@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '../../..');
 
 test('every example in tsx compiles', () => {
-  const blocks = ['docs/nextjs.md', 'docs/react.md', 'packages/react/README.md'].flatMap(blocksOf);
+  const blocks = ['docs/guides/nextjs.md', 'docs/guides/react.md', 'packages/react/README.md'].flatMap(blocksOf);
   expect(blocks.length).toBeGreaterThan(3);
   mkdirSync(join(root, '.tmp'), { recursive: true });
   const folder = mkdtempSync(join(root, '.tmp/react-docs-'));

@@ -1,7 +1,7 @@
 // The errors that callers see. Each says what happened, to which id, and what to do now; its code is stable.
 import type { Message } from './message.ts';
 
-/** Every error code and what to do about it. `docs/errors.md` is made from this list. */
+/** Every error code and what to do about it. `docs/reference/errors.md` is made from this list. */
 export const ERROR_CODES = {
   'invalid-options': 'The options of the call do not fit together, or one has the wrong shape. Fix the call.',
   'no-model': 'No model was given. Pass `model` to the call or to `countersign()`.',
@@ -61,7 +61,7 @@ export const ERROR_CODES = {
   invariant: 'A bug in Countersign. Please report it with the message.',
 } as const;
 
-/** The stable code of an error. `docs/errors.md` lists them all with what to do. */
+/** The stable code of an error. `docs/reference/errors.md` lists them all with what to do. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Ids and faults as data; `messages` is the conversation to go on from, where there is one. */

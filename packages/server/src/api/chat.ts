@@ -24,7 +24,7 @@ const PostShape = z
       .optional(),
     decisions: z.array(z.looseObject({ interruptId: z.string() })).optional(),
   })
-  .openapi('ChatPost', { description: 'What `useChat` posts; `docs/wire-format.md` says what counts of it.' });
+  .openapi('ChatPost', { description: 'The body `useChat` posts. See `docs/reference/wire-format.md`.' });
 
 const stream = { description: 'The UI message stream of the AI SDK.', shape: z.string(), type: 'text/event-stream' };
 

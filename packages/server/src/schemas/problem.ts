@@ -6,7 +6,7 @@ export const ProblemShape = z
     type: z.string().openapi({ example: 'urn:countersign:unknown-run' }),
     title: z.string(),
     status: z.int(),
-    code: z.string().openapi({ description: 'Stable; `docs/errors.md` lists them all.', example: 'unknown-run' }),
+    code: z.string().openapi({ description: 'Stable. See `docs/reference/errors.md`.', example: 'unknown-run' }),
     detail: z.string(),
     problems: z
       .array(z.object({ path: z.array(z.string()), message: z.string() }))
