@@ -82,7 +82,6 @@ export type { Rest } from './runs/driving/run-summary.ts';
 export type { StartedRun } from './runs/driving/take-over.ts';
 export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
-export { type DigestedRun, recordDigest } from './runs/port/record-digest.ts';
 export type { DayStats, SettledCounts, Stats, StatsOptions, StatsQuery, ToolStats } from './runs/port/stats.ts';
 export type {
   Append,

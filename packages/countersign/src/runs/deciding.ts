@@ -6,9 +6,8 @@ import type { Run } from '../loop/run.ts';
 import type { Drives } from './driving/driving.ts';
 import { tryOut } from './dry-run.ts';
 import { holdNews } from './journal/buffer-until-durable.ts';
-import { madeOf, type PausedRun } from './journal/paused.ts';
 import { unknownInterrupt, unknownRun } from './port/run-id.ts';
-import type { Store } from './port/store.ts';
+import type { RunRecord, Store } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt, pendingCards, runIdOf } from './questions/card.ts';
 import {
@@ -32,8 +31,8 @@ type Desk = { readonly store: Store; readonly drives: Drives };
 /** The user says something, which withdraws none of the calls in `kept`. */
 export type Say = (run: Run, kept: ReadonlySet<string>) => void;
 
-/** The run that is decided on. `paused`: as this process has last written it, which the store is to compare. */
-type Ground = { readonly run: PausedRun['run']; readonly state: State; readonly paused?: PausedRun };
+/** The run that is decided on. */
+type Ground = { readonly run: RunRecord; readonly state: State };
 
 /** Decisions that fit what is asked. */
 type Fitting = {
@@ -52,10 +51,9 @@ export async function decideOne(
 ): Promise<Decided> {
   const runId = runIdOf(interruptId);
   await desk.drives.tellTime();
-  const look = (ground: Ground) => fitOne(desk, ground, interruptId, decision, options);
-  let known = await fitPaused(desk, runId, look);
-  for (let mayBegin = true; ; known = undefined) {
-    const fitting = known ?? (await look(await readGround(desk, runId, () => unknownInterrupt(interruptId))));
+  for (let mayBegin = true; ; ) {
+    const ground = await readGround(desk, runId, () => unknownInterrupt(interruptId));
+    const fitting = await fitOne(desk, ground, interruptId, decision, options);
     const settlement = fitting?.decided.get(interruptId)?.settlement;
     if (!fitting || !settlement) return settled(desk, interruptId, decision);
     const recorded = await advance(desk, fitting, options, mayBegin);
@@ -73,33 +71,14 @@ export async function decideSeveral(
 ): Promise<boolean> {
   await desk.drives.tellTime();
   const signed = signedResume(resume, options);
-  const look = (ground: Ground) => fitSeveral(desk, ground, signed);
-  let known = await fitPaused(desk, runId, look);
-  for (let mayBegin = true; ; known = undefined) {
-    const fitting = known ?? (await look(await readGround(desk, runId, () => unknownRun(runId))));
+  for (let mayBegin = true; ; ) {
+    const fitting = await fitSeveral(desk, await readGround(desk, runId, () => unknownRun(runId)), signed);
     if (!fitting) return false;
     const words = say && { say, now: mayBegin && fitting.ground.run.status !== 'running' };
     const recorded = await advance(desk, fitting, options, mayBegin, words);
     if (typeof recorded === 'number') return words?.now === true;
     mayBegin = recorded !== 'claim-lost';
   }
-}
-
-/** Undefined if the run must be read: it is not known here, or says itself why the decision does not fit. */
-async function fitPaused(
-  { drives }: Desk,
-  runId: string,
-  look: (ground: Ground) => Promise<Fitting | undefined>,
-): Promise<Fitting | undefined> {
-  const paused = drives.paused.take(runId);
-  if (!paused) return undefined;
-  const looking = async () => {
-    const made = madeOf(paused);
-    return look({ run: paused.run, state: made.state, paused: { ...paused, made } });
-  };
-  const fitting = await looking().catch(() => undefined);
-  // Without a decision nothing is written, and the store compares nothing.
-  return fitting && fitting.matched.length > 0 ? fitting : undefined;
 }
 
 async function readGround({ store }: Desk, runId: string, unknown: () => Error): Promise<Ground> {
@@ -165,7 +144,7 @@ async function advance(
   mayBegin: boolean,
   words?: { readonly say: Say; readonly now: boolean },
 ): Promise<number | 'stale-version' | 'claim-lost'> {
-  const { run: record, state, paused } = ground;
+  const { run: record, state } = ground;
   if (matched.length === 0 && !words?.now) return drives.clock();
   // Looking at the decision may have taken until after the deadline.
   const at = drives.clock();
@@ -176,15 +155,9 @@ async function advance(
     // Whoever decides and speaks at once has answered nothing of what is in doubt.
     if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
   };
-  try {
-    for (const [key, { card }] of decided) refuseExpired(key, card, at);
-    // If it cannot be said, also where that comes later, nothing is decided either.
-    if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
-  } catch (error) {
-    // Only what is on record says why not: others may have changed it since.
-    if (paused) return 'stale-version';
-    throw error;
-  }
+  for (const [key, { card }] of decided) refuseExpired(key, card, at);
+  // If it cannot be said, also where that comes later, nothing is decided either.
+  if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
   const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
   const chunks = options.onChunk && holdNews(options.onChunk);
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
@@ -193,7 +166,6 @@ async function advance(
     onStale: 'fail',
     emit: chunks?.hear,
     ...(begins && { claim: 'enter' }),
-    ...(paused && { paused }),
   });
   for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
   decideAndSay(run, journal, words?.now ? words.say : undefined);

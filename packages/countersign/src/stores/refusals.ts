@@ -26,15 +26,6 @@ export function staleVersion(append: Append, version: number | undefined): Confl
   );
 }
 
-/** The version is the one that was expected, but not the rest. */
-export function changedRecord({ runId, expectedVersion }: Append): ConflictError {
-  return new ConflictError(
-    'stale-version',
-    { runId, expectedVersion },
-    `Run ${runId} is at version ${expectedVersion}, but its record is not the one that was expected. Load it and look.`,
-  );
-}
-
 export function claimLost(runId: string, token: string): ConflictError {
   return new ConflictError(
     'claim-lost',
@@ -76,13 +67,6 @@ export function checkAppend(append: Append): void {
   if (create !== undefined && (append.expectedVersion !== 0 || create.id !== runId)) {
     throw new UsageError('invalid-options', { runId }, `A run is created at version 0 under its own id, ${runId}.`);
   }
-  if (create !== undefined && append.unchanged !== undefined) {
-    throw new UsageError(
-      'invalid-options',
-      { runId },
-      `Run ${runId} is to be created: nothing of it can be unchanged.`,
-    );
-  }
   if (create !== undefined && (claim?.how === 'hold' || claim?.how === 'release')) throw claimLost(runId, claim.token);
   if (!Number.isSafeInteger(append.expectedVersion) || append.expectedVersion < 0) {
     throw new UsageError(
@@ -96,7 +80,7 @@ export function checkAppend(append: Append): void {
   if (runId === '' || append.events.length === 0) {
     throw new UsageError('invalid-options', { runId }, 'An append is to a run with an id, and has at least one event.');
   }
-  checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token, append.unchanged]);
+  checkNames('run', [runId, append.hash], [create?.agent, create?.startedBy, claim?.token]);
   checkTimes('run', [append.wakeAt]);
   for (const { id } of append.settled) if (!canBeKept(id)) throw notWaiting(runId, id);
   for (const interrupt of append.opened) {

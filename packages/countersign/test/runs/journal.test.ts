@@ -320,28 +320,4 @@ describe('what others are said to have written', () => {
     expect(error).toMatchObject({ code: 'store-failed', retryable: false });
     expect(error?.message).toMatch(/at version \d+, but had said that it was at \d+/);
   });
-
-  test.each([true, false])('is not in what this process remembers of a run that waits: %s', async (isWritten) => {
-    const { kept, open, started, step, settled } = await approved();
-    const found = await loaded(kept);
-    const paused = { run: found.run, lists: JSON.stringify(found.events) };
-    const { journal, run } = await open('enter', { append: unchanged(kept) }, { paused });
-    run.record(started);
-    await journal.recorded();
-    if (isWritten) {
-      const other = await open('none');
-      other.run.record(step('theirs'));
-      await other.journal.recorded();
-    }
-    run.record(settled);
-    await journal.recorded();
-    expect(await loaded(kept)).toMatchObject({ run: { status: 'waiting' } });
-    expect(journal.written.paused === undefined).toBe(isWritten);
-  });
 });
-
-/** Appends without looking at what was there before: it was not written in one piece. */
-const unchanged =
-  (store: Store): Store['append'] =>
-  ({ unchanged: _digest, ...append }) =>
-    store.append(append);

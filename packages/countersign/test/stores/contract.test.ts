@@ -70,10 +70,6 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
       return { interrupt: (id) => known.get(id) ?? known.set(id, store.interrupt(id)).get(id) ?? store.interrupt(id) };
     },
   ],
-  'what must be unchanged is believed to be': [
-    'whatever else is on record',
-    (store) => ({ append: ({ unchanged: _, ...append }) => store.append(append) }),
-  ],
   'every page is the first': [
     'without an index',
     (store) => ({ listInterrupts: ({ after: _, ...query }) => store.listInterrupts(query) }),

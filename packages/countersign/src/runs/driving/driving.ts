@@ -1,7 +1,7 @@
 // Driving stored runs in this process: under a claim that is renewed, with deadlines kept, and a clean stop.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
-import { type Limits, next } from '../../core/next.ts';
+import type { Limits } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
 import { drive } from '../../loop/drive.ts';
 import { callFailed, interrupted } from '../../loop/generate.ts';
@@ -13,7 +13,6 @@ import { listening } from '../journal/buffer-until-durable.ts';
 import { Journal } from '../journal/journal.ts';
 import type { JournalOptions } from '../journal/journal-options.ts';
 import { fail } from '../journal/outcome.ts';
-import { type PausedRun, PausedRuns } from '../journal/paused.ts';
 import { Renewals } from '../journal/renewals.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
@@ -63,8 +62,6 @@ type OpenOptions = {
   readonly onStale?: 'absorb' | 'fail';
   readonly held?: string;
   readonly claim?: 'enter' | 'none';
-  /** The run as this process knows it, without having read it. */
-  readonly paused?: PausedRun;
   readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
@@ -73,7 +70,6 @@ type Driven = { readonly rest: Promise<Rest | undefined>; journal: Journal | und
 
 export class Drives {
   readonly live = new Live();
-  readonly paused = new PausedRuns();
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Driven>();
   /** Those of which nothing is on record yet. */
@@ -149,7 +145,6 @@ export class Drives {
       run: record,
       state,
       ...(how.create && { create: how.create }),
-      ...(how.paused && { paused: how.paused }),
       token: how.held ?? newId(),
       leaseMs,
       limits: agent.limits,
@@ -278,9 +273,6 @@ export class Drives {
       for (;;) {
         // What cannot be known to be too late is left to whoever looks next.
         if (await this.#knowsTime(run, journal)) expireCards(run, journal, this.clock());
-        // A body waits for the record. A model would be told at once of what the store has not compared yet.
-        if (journal.written.compared !== undefined && next(run.state, agent.limits).do === 'call-model')
-          await journal.recorded();
         await drive(run, driver).catch((error: unknown) => {
           throw interrupted(error, run);
         });
@@ -288,7 +280,6 @@ export class Drives {
         if (failure) throw callFailed(failure, run);
         const rest = await journal.finish(this.isStopping);
         if (rest === 'again') await this.#again(journal.runId, context);
-        if (rest === 'done') this.paused.remember(journal.written.paused);
         if (rest !== 'more') return false;
       }
     } catch (error) {

@@ -2,7 +2,6 @@
 import type { Limits } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
 import type { Append, NewRun, RunRecord, Store } from '../port/store.ts';
-import type { PausedRun } from './paused.ts';
 
 export type JournalOptions = {
   readonly store: Store;
@@ -11,8 +10,6 @@ export type JournalOptions = {
   readonly state: State;
   /** Present until the run is created. */
   readonly create?: NewRun;
-  /** The run where it was not read: the store compares it with the first append. */
-  readonly paused?: PausedRun;
   readonly token: string;
   readonly leaseMs: number;
   readonly limits: Limits;

@@ -12,7 +12,6 @@ import { project, statusOf } from '../questions/projection.ts';
 import { dropAfterEnd, isOvertaken } from './drop-superseded.ts';
 import type { JournalOptions } from './journal-options.ts';
 import { Lease, type Moment } from './lease.ts';
-import { Written } from './paused.ts';
 import { atMost, MOST_RENEWALS } from './renewals.ts';
 
 /** How long a store that is away is waited for. */
@@ -27,7 +26,6 @@ export class Journal implements Sink {
   /** Where the record ends, as far as it is known here. */
   #head: Pick<RunRecord, 'version' | 'hash'>;
   #create: NewRun | undefined;
-  readonly written: Written;
   #onStale: 'absorb' | 'fail';
   readonly #begun = Promise.withResolvers<void>();
   #hasBegun: boolean;
@@ -52,7 +50,6 @@ export class Journal implements Sink {
     this.#own = options.state;
     this.#head = { version: options.run.version, hash: options.run.hash };
     this.#create = options.create;
-    this.written = new Written(options);
     this.#onStale = options.onStale;
     this.#holds = options.claim === 'hold';
     this.#hasBegun = this.#holds;
@@ -257,9 +254,7 @@ export class Journal implements Sink {
       // Had an earlier try been written, this one would be refused: the claim lasts from here.
       const asked = this.#lease.now();
       try {
-        const writing = store.append(append);
-        this.written.send(append);
-        const { claimed } = await writing;
+        const { claimed } = await store.append(append);
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
@@ -295,7 +290,6 @@ export class Journal implements Sink {
       runId: run.id,
       expectedVersion: this.#head.version,
       ...(this.#create && { create: this.#create }),
-      ...(this.written.compared !== undefined && { unchanged: this.written.compared }),
       events,
       hash: linkNew(this.#head.hash, events),
       ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
@@ -332,7 +326,6 @@ export class Journal implements Sink {
     this.#own = after;
     this.#head = { version: this.#head.version + events.length, hash };
     this.#create = undefined;
-    this.written.add(append);
     this.#hasBegun = true;
     this.#begun.resolve();
     // From now on facts are written that stay true whatever others record meanwhile.
@@ -353,7 +346,6 @@ export class Journal implements Sink {
     if (this.#head.version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
       throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
     this.#durable = loaded.events.reduce(fold, this.#durable);
-    if (loaded.events.length > 0) this.written.end();
     this.#head = { version: loaded.run.version, hash };
     if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);
     // The store has theirs first: the run sees everything in that order.

@@ -128,11 +128,6 @@ export type Append = {
    * Absent: no claim is looked at or changed.
    */
   readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
-  /**
-   * What `recordDigest` makes of the run as it must still be in the store, or the append is refused as `stale-version`: for
-   * whoever knows it without having read it just now. Given only to stores that say `comparesRecords`.
-   */
-  readonly unchanged?: string;
 };
 
 /** A question that stops waiting. `labelled: false` says that it has no labels, and saves the store a look for them. */
@@ -197,8 +192,6 @@ export type InterruptQuery = {
  * A watcher that throws harms nobody.
  */
 export interface Store {
-  /** This store takes `unchanged` of an append at its word. Those that do not are read before a decision. */
-  readonly comparesRecords?: boolean;
   /** Resolves once everything is durable. Never retries. */
   append(append: Append): Promise<Appended>;
   /**

@@ -2,7 +2,6 @@
 import type { Json } from '../../core/json.ts';
 import { refuseUnknownKeys } from '../../core/known-keys.ts';
 import type { Notes } from '../../runs/port/notes.ts';
-import { recordDigest } from '../../runs/port/record-digest.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
   Append,
@@ -25,7 +24,6 @@ import { dueAfter } from '../due.ts';
 import { hasOutcome } from '../outcomes.ts';
 import { makePage, type Order, type Place, readLimit, readPageRequest } from '../page.ts';
 import {
-  changedRecord,
   checkAppend,
   claimLost,
   isLost,
@@ -56,8 +54,6 @@ type KeptRun = Place & {
   readonly id: string;
   record: RunRecord;
   readonly events: string[];
-  /** How many events there were after each append. */
-  readonly ends: number[];
   claim: Claim | undefined;
   /** Since when, or from when on, somebody has to drive it. */
   dueAt: number | null;
@@ -69,7 +65,6 @@ type KeptInterrupt = Place & { readonly record: InterruptRecord };
 type KeptReminder = { readonly dueAt: number; readonly attempts: number };
 
 class MemoryStore implements Store {
-  readonly comparesRecords = true;
   readonly #now: () => number;
   readonly #runs = new Map<string, KeptRun>();
   readonly #sortedRuns = new SortedList<KeptRun>();
@@ -108,7 +103,7 @@ class MemoryStore implements Store {
 
     const dueAt = dueAfter(append, before && { status: before.record.status, dueAt: before.dueAt }, now);
     const place = { createdAt: now, seq: ++this.#made };
-    const run = before ?? { ...place, id: runId, record, events: [], ends: [], claim: undefined, dueAt };
+    const run = before ?? { ...place, id: runId, record, events: [], claim: undefined, dueAt };
     if (before === undefined) {
       this.#runs.set(runId, run);
       this.#sortedRuns.add(run);
@@ -116,7 +111,6 @@ class MemoryStore implements Store {
     run.record = record;
     run.dueAt = dueAt;
     for (const event of events) run.events.push(event);
-    run.ends.push(run.events.length);
     if (claim?.how === 'release' || claim?.how === 'pass') run.claim = undefined;
     else if (claim !== undefined && mayTake(run, claim.token, now)) run.claim = lease(claim.token, now, claim.leaseMs);
     for (const interrupt of opened) this.#open(interrupt);
@@ -255,7 +249,6 @@ class MemoryStore implements Store {
       if (run === undefined) throw staleVersion(append, undefined);
       if (claim !== undefined && isLost(claim, run.claim, this.#now())) throw claimLost(runId, claim.token);
       if (run.record.version !== append.expectedVersion) throw staleVersion(append, run.record.version);
-      if (append.unchanged !== undefined && append.unchanged !== digestOf(run)) throw changedRecord(append);
     }
     const opened = new Set<string>();
     for (const { id } of append.opened) {
@@ -357,11 +350,6 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter
   );
-}
-
-function digestOf({ events, ends, record }: KeptRun): string {
-  const lists = ends.map((end, index) => `[${events.slice(ends[index - 1] ?? 0, end).join(',')}]`);
-  return recordDigest(lists.join('\n'), { ...record, outcome: JSON.stringify(record.outcome) });
 }
 
 function recordOf<T>({ record }: { readonly record: T }): T {

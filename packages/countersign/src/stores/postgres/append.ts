@@ -1,5 +1,5 @@
 // Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
-import { asOneRow, digestNow, mayTake, NOW, waitsIn, watchedBy } from './conditions.ts';
+import { asOneRow, mayTake, NOW, waitsIn, watchedBy } from './conditions.ts';
 import {
   type EncodedAppend,
   FIELD_TYPES,
@@ -32,8 +32,8 @@ export function appendStatements(tables: Tables, watcherId: number): PrepareAppe
   const known = new Map<string, Composed>();
   return (appends, asksWatched) => {
     const shape = shapeOfAll(appends.map((append) => append.shape));
-    const { takes, writes, opens, labels, settles, unlabels, claims, compares } = shape;
-    const key = `${takes} ${writes} ${opens} ${labels} ${settles} ${unlabels} ${claims} ${compares} ${asksWatched}`;
+    const { takes, writes, opens, labels, settles, unlabels, claims } = shape;
+    const key = `${takes} ${writes} ${opens} ${labels} ${settles} ${unlabels} ${claims} ${asksWatched}`;
     const composed = known.get(key) ?? compose(tables, shape, asksWatched ? watcherId : undefined);
     known.set(key, composed);
     const sent: Sent = {
@@ -206,7 +206,6 @@ function changing(tables: Tables, shape: Shape, given: Given): string {
       AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')}
         OR ${of('how')} IN ('enter', 'pass') AND ${mayTake(of('token'))})
       ${shape.settles === 'none' ? '' : `AND ${allWait(tables, shape, given)}`}
-      ${shape.compares ? `AND ${isUnchanged(tables, shape, given)}` : ''}
     RETURNING ${[WRITTEN, ...(shape.takes === 'one' ? [] : carried(shape).map((field) => `g.${field}`))].join(', ')}`;
 }
 
@@ -220,11 +219,6 @@ function allWait({ interrupt }: Tables, { takes, settles }: Shape, { of, settled
   return `(SELECT count(DISTINCT i.id) FROM unnest(${all('id')}, ${all('run_id')}) s (id, run_id)
       JOIN ${interrupt} i ON i.id = s.id WHERE s.run_id = r.id AND ${waiting})
     = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
-}
-
-function isUnchanged({ event }: Tables, { takes }: Shape, { of }: Given): string {
-  const is = `${digestNow(event)} = ${of('unchanged')}`;
-  return takes === 'one' ? is : `(${of('unchanged')} IS NULL OR ${is})`;
 }
 
 function opening({ interrupt }: Tables, { opens, labels }: Shape, { opened }: Given): string {

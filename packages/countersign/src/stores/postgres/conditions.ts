@@ -28,15 +28,6 @@ export const isListOfIds = (column: string): string => `${column} ~ '^\\[${ID}(,
 
 const ID = '"([^"\\\\\\x01-\\x1f]|\\\\(["\\\\bfnrt]|u00(0[1-9a-f]|1[0-9a-f])))*"';
 
-/** All that is on record of the run `r` at this moment, as it would be read: see `recordDigest`. */
-export const digestNow = (event: string): string => {
-  const lists = `(SELECT string_agg(e.events, E'\\n')
-    FROM (SELECT events FROM ${event} WHERE run_seq = r.seq AND version > 0 ORDER BY version) e)`;
-  const lines = `concat_ws(E'\\n', r.hash, r.status, r.outcome, to_json(r.agent)::text,
-    coalesce(to_json(r.started_by)::text, 'null'), ${lists})`;
-  return `encode(sha256(convert_to(${lines}, 'UTF8')), 'hex')`;
-};
-
 /**
  * True for every number that is not negative. The planner believes that it leaves one row of any list that is given as
  * an array, and so looks up each of them by an index, also when it makes its plan while the tables are still small.

@@ -41,7 +41,6 @@ export function encodeAppend(append: Append): EncodedAppend {
       opened_ids: opened.length === 0 ? null : JSON.stringify(opened.map(({ id }) => id)),
       settled_id: settled[0]?.id ?? null,
       settlement: settled[0]?.settlement ?? null,
-      unchanged: append.unchanged ?? null,
     },
     opened: opened.map(openedFields),
     settled,
@@ -79,7 +78,6 @@ export const FIELD_TYPES = {
   opened_ids: 'json',
   settled_id: 'text',
   settlement: 'json',
-  unchanged: 'text',
 } as const;
 
 export const OPENED_TYPES = {
@@ -105,7 +103,7 @@ export type Field = keyof typeof FIELD_TYPES;
 const FIELDS = Object.keys(FIELD_TYPES) as readonly Field[];
 
 /** The fields that a statement of this shape asks for. */
-export function fieldsOf({ writes, opens, settles, claims, compares }: Shape): readonly Field[] {
+export function fieldsOf({ writes, opens, settles, claims }: Shape): readonly Field[] {
   const isAsked: Partial<Record<Field, boolean>> = {
     how: claims === 'various',
     agent: writes !== 'old',
@@ -113,7 +111,6 @@ export function fieldsOf({ writes, opens, settles, claims, compares }: Shape): r
     opened_ids: opens !== 'none',
     settled_id: settles === 'one',
     settlement: settles === 'one',
-    unchanged: compares,
   };
   return FIELDS.filter((field) => isAsked[field] ?? true);
 }
@@ -131,8 +128,6 @@ export type Shape = {
   readonly unlabels: boolean;
   /** What all of them do about the claim, if it is the same. */
   readonly claims: ClaimHow | 'nothing' | 'various';
-  /** Whether the record may have to be compared. */
-  readonly compares: boolean;
 };
 
 export function shapeOfAll(shapes: readonly Shape[]): Shape {
@@ -148,11 +143,10 @@ export function shapeOfAll(shapes: readonly Shape[]): Shape {
     settles: shapes.some(({ settles }) => settles === 'several') ? 'several' : common('settles', 'one'),
     unlabels: shapes.some(({ unlabels }) => unlabels),
     claims: common('claims', 'various'),
-    compares: shapes.some(({ compares }) => compares),
   };
 }
 
-function shapeOf({ create, opened, settled, claim, unchanged }: Append): Shape {
+function shapeOf({ create, opened, settled, claim }: Append): Shape {
   return {
     takes: 'one',
     writes: create === undefined ? 'old' : 'new',
@@ -161,7 +155,6 @@ function shapeOf({ create, opened, settled, claim, unchanged }: Append): Shape {
     settles: howMany(settled),
     unlabels: settled.some(({ labelled }) => labelled !== false),
     claims: claim?.how ?? 'nothing',
-    compares: unchanged !== undefined,
   };
 }
 

@@ -99,7 +99,6 @@ export function postgresStore(options: string | PostgresPool | PostgresStoreOpti
 }
 
 class PostgresStore implements Store {
-  readonly comparesRecords = true;
   readonly #options: PostgresStoreOptions;
   readonly #tables: Tables;
   readonly #sql: PostgresSql;
@@ -376,7 +375,7 @@ class PostgresStore implements Store {
   /** Why an append changed nothing, seen from now: a claim that is lost stays lost, and so does a version. */
   async #refusalOf(append: Append): Promise<Error> {
     const ids = append.settled.map(({ id }) => id);
-    const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids, append.unchanged ?? null]);
+    const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);
     return postgresRefusal(append, row) ?? postgresFailure(new Error('others wrote at the same moment'));
   }
 

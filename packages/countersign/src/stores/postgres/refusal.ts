@@ -1,16 +1,15 @@
 // Why PostgreSQL wrote nothing of an append, by what there is now.
 import type { Append } from '../../runs/port/store.ts';
-import { changedRecord, claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from '../refusals.ts';
+import { claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from '../refusals.ts';
 import { DELETED } from '../sql/rows.ts';
 
-/** `waiting`: those of the questions to be settled that do wait in this run. `unchanged`: the record is as was expected. */
+/** `waiting`: those of the questions to be settled that do wait in this run. */
 export type RefusalRow = {
   readonly version: number;
   readonly token: string | null;
   readonly until: number;
   readonly now: number;
   readonly waiting: readonly string[];
-  readonly unchanged: boolean;
 };
 
 /** Undefined if there is no reason any more. */
@@ -22,10 +21,7 @@ export function postgresRefusal(append: Append, row: RefusalRow | undefined): Er
   const held = row.token === null ? undefined : { token: row.token, until: row.until };
   if (claim !== undefined && isLost(claim, held, row.now)) return claimLost(runId, claim.token);
   if (row.version !== append.expectedVersion) return staleVersion(append, row.version);
-  if (!row.unchanged) return changedRecord(append);
   const ids = append.settled.map(({ id }) => id);
   const missing = ids.find((id, index) => !row.waiting.includes(id) || ids.indexOf(id) !== index);
-  if (missing !== undefined) return notWaiting(runId, missing);
-  // It may have been changed, and changed back since.
-  return append.unchanged === undefined ? undefined : changedRecord(append);
+  return missing === undefined ? undefined : notWaiting(runId, missing);
 }

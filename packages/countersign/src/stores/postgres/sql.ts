@@ -4,7 +4,7 @@ import { readPageRequest } from '../page.ts';
 import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from '../reminders.ts';
 import type { Dialect, Sql } from '../sql/list-query.ts';
 import { BATCH, INTERRUPT_COLUMNS, IS_THERE, RUN_COLUMNS } from '../sql/rows.ts';
-import { asOneRow, digestNow, IS_FREE, isListOfIds, isOf, mayTake, NOW, waitsIn } from './conditions.ts';
+import { asOneRow, IS_FREE, isListOfIds, isOf, mayTake, NOW, waitsIn } from './conditions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
 
@@ -71,7 +71,7 @@ export function postgresSql({ run, event, interrupt, label }: Tables): PostgresS
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(
         SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
         WHERE ${asOneRow('length(s.id)')} AND ${waitsIn('$1')}
-      ) AS waiting, $3::text IS NULL OR ${digestNow(event)} = $3::text AS unchanged FROM ${run} r WHERE r.id = $1`),
+      ) AS waiting FROM ${run} r WHERE r.id = $1`),
     dialect: {
       columns: INTERRUPT_FIELDS,
       interrupts: interrupt,

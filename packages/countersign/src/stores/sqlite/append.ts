@@ -2,20 +2,10 @@
 import { eventsText } from '../../runs/port/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../../runs/port/store.ts';
 import { dueAfter } from '../due.ts';
-import {
-  changedRecord,
-  claimLost,
-  isLost,
-  notWaiting,
-  openedTwice,
-  runDeleted,
-  runExists,
-  staleVersion,
-} from '../refusals.ts';
+import { claimLost, isLost, notWaiting, openedTwice, runDeleted, runExists, staleVersion } from '../refusals.ts';
 import { DELETED, labelsIn } from '../sql/rows.ts';
 import { type Job, type Prepare, valuesOf } from './connection.ts';
 import { inReach } from './dialect.ts';
-import { digestOfRun } from './run.ts';
 
 /** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
@@ -77,7 +67,6 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     const held = token === null || until === null ? undefined : { token, until };
     if (claim !== undefined && isLost(claim, held, now)) throw claimLost(runId, claim.token);
     if (before.version !== append.expectedVersion) throw staleVersion(append, before.version);
-    if (append.unchanged !== undefined && digestOfRun(runId, prepare) !== append.unchanged) throw changedRecord(append);
   }
   const opened = new Set<string>();
   for (const { id } of append.opened) {

@@ -92,7 +92,6 @@ function fullPath(path: string): string {
 const POLL_MS = 200;
 
 class SqliteStore implements Store {
-  readonly comparesRecords = true;
   readonly #now: () => number;
   readonly #connection: SqliteConnection;
   readonly notes: Notes;

@@ -77,7 +77,6 @@ export class MortalProcess {
 
   #mortal(store: Store): Store {
     return {
-      comparesRecords: store.comparesRecords === true,
       append: (append) => this.#write(`append ${typesOf(append.events)}`, () => store.append(append)),
       delete: (runId) => this.#write('delete', () => store.delete(runId)),
       claim: (...given) => this.#write('claim', () => store.claim(...given)),

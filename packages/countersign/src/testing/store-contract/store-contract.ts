@@ -11,7 +11,6 @@ import { notesContract } from './notes.ts';
 import { remindersContract } from './reminders.ts';
 import { searchContract } from './search.ts';
 import { statsContract } from './stats.ts';
-import { unchangedContract } from './unchanged.ts';
 import { watchContract } from './watch.ts';
 
 export type { StoreUnderTest } from './check.ts';
@@ -36,7 +35,6 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   }
 
   describe('append and read', () => appendContract(check));
-  describe('records that must be unchanged', () => unchangedContract(check));
   describe('one moment', () => momentContract(check));
   describe('names', () => namesContract(check));
   describe('JSON, byte for byte', () => jsonContract(check));

@@ -1,11 +1,10 @@
-// Who decides in the process that has just paused the run reads nothing, and the store compares: what is on record counts.
+// A decision counts on what is on record now, whatever this process has seen of the run or others have changed since.
 import { DatabaseSync } from 'node:sqlite';
 import { type Countersign, countersign, memoryStore, type Store, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { changedStore } from '../changed-store.ts';
+import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../stores/folder.ts';
 import { onServer, testServer } from '../stores/postgres-server.ts';
 
@@ -66,18 +65,11 @@ const calls = (...amounts: readonly number[]): ScriptStep => ({
   calls: amounts.map((amount) => ({ name: 'pay', ref: `p${amount}`, input: { amount } })),
 });
 
-/** A bank that notes what it paid, and what was read of the runs. */
+/** A bank that notes what it paid. */
 function bank(store: Store, script: readonly ScriptStep[] = [calls(5), 'Paid.']) {
   const paid: number[] = [];
-  const reads: string[] = [];
-  const watched = changedStore(store, {
-    read: (runId, options) => {
-      reads.push(runId);
-      return store.read(runId, options);
-    },
-  });
   const model = scriptedModel(({ messages }) => script[messages.filter(({ role }) => role === 'tool').length] ?? '');
-  const ai = countersign({ model, store: watched, retry: false });
+  const ai = countersign({ model, store, retry: false });
   const inputSchema = z.object({ amount: z.number() });
   const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, ({ amount }) => {
     paid.push(amount);
@@ -89,7 +81,7 @@ function bank(store: Store, script: readonly ScriptStep[] = [calls(5), 'Paid.'])
     const { pending } = await ai.runs.rested(runId);
     return pending[0] ?? '';
   };
-  return { ai, runs: ai.runs, model, clerk, pay, paid, reads, pause };
+  return { ai, runs: ai.runs, model, clerk, pay, paid, pause };
 }
 
 const outcome = (deciding: Promise<unknown>) =>
@@ -97,17 +89,6 @@ const outcome = (deciding: Promise<unknown>) =>
     () => 'decided',
     ({ code }: { readonly code: string }) => code,
   );
-
-/** What is made while the store is at work is made. */
-function slowStore(store: Store): Store {
-  return changedStore(store, {
-    append: async (append) => {
-      const appended = await store.append(append);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      return appended;
-    },
-  });
-}
 
 /** Names eve wherever ann is named, in place; what is frozen stays. */
 function changeAll(value: unknown): void {
@@ -119,85 +100,13 @@ function changeAll(value: unknown): void {
 }
 
 describe('in the process that has paused the run', () => {
-  test.each(['decide', 'resume'] as const)('to %s reads nothing, however often it asks', async (how) => {
-    const { runs, pay, paid, reads, pause } = bank(memoryStore(), [calls(1), calls(2), calls(3), 'Paid.']);
-    let card = await pause();
-    const { items } = await runs.interrupts();
-    let part = items[0]?.part;
-    while (card && part) {
-      if (how === 'decide') await runs.decide(card, 'approve', { by: 'bob' });
-      else await runs.resume('run', { approve: [pay.approve(part)] }, { by: 'bob' });
-      card = (await runs.rested('run')).pending[0] ?? '';
-      part = (await runs.interrupts()).items[0]?.part;
-    }
-    expect({ paid, reads }).toEqual({ paid: [1, 2, 3], reads: [] });
-    expect(await runs.verify('run')).toMatchObject({ ok: true, problem: null });
-  });
-
-  test('several questions are decided one after the other, and the second is read', async () => {
-    const { runs, paid, reads, pause } = bank(memoryStore(), [calls(1, 2), 'Paid.']);
-    await pause();
-    const { pending } = await runs.get('run');
-    reads.length = 0;
-    for (const card of pending) await runs.decide(card, 'approve');
-    await runs.settled();
-    expect(paid.toSorted()).toEqual([1, 2]);
-    expect(reads).not.toEqual([]);
-  });
-
-  test('what is wrong with a decision is said of what is on record', async () => {
-    const { runs, reads, pause, paid } = bank(memoryStore());
-    const card = await pause();
-    const wrong = runs.decide(card, { type: 'approve', edit: { amount: 'much' } });
-    await expect(wrong).rejects.toMatchObject({ code: 'invalid-resume' });
-    expect(reads).toEqual(['run']);
-    await runs.decide(card, { type: 'approve', edit: { amount: 7 } });
-    await runs.settled();
-    expect(paid).toEqual([7]);
-  });
-
-  test('a run whose claim was renewed on the way is known as well', async () => {
-    const store = memoryStore();
-    let renewed = 0;
-    const reads: unknown[] = [];
-    const watched = changedStore(store, {
-      renew: (...given) => {
-        renewed += 1;
-        return store.renew(...given);
-      },
-      read: (...given) => {
-        reads.push(given);
-        return store.read(...given);
-      },
-    });
-    const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, calls(5), 'Paid.']);
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const ai = countersign({ model, store: watched, leaseMs: 60_000 });
-    const look = ai.defineTool({ name: 'look', description: '' }, async () => {
-      vi.advanceTimersByTime(20_000);
-      await expect.poll(() => renewed).toBeGreaterThan(0);
-      return 'seen';
-    });
-    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
-    await ai.defineAgent({ name: 'clerk', tools: [look, pay] }).start('Pay.', { runId: 'run' });
-    const { pending } = await ai.runs.rested('run');
-    reads.length = 0;
-    await ai.runs.decide(pending[0] ?? '', 'approve');
-    expect(reads).toEqual([]);
-    expect(await ai.runs.rested('run')).toMatchObject({ status: 'done' });
-  });
-
-  test.each([
-    ['at once', memoryStore],
-    ['slowly', () => slowStore(memoryStore())],
-  ])('what runs is what is on record, whatever was done to it in memory (it was written %s)', async (_how, open) => {
+  test('what runs is what is on record, whatever was done to it in memory', async () => {
     const input = { amount: -0, to: { name: 'ann' } };
     const model = scriptedModel(({ messages }) =>
       messages.at(-1)?.role === 'tool' ? 'Paid.' : { calls: [{ name: 'pay', input }] },
     );
     const heard: unknown[] = [];
-    const ai = countersign({ model, store: open() });
+    const ai = countersign({ model, store: memoryStore() });
     const inputSchema = z.object({ amount: z.number(), to: z.object({ name: z.string() }) });
     const paid: unknown[] = [];
     const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, (given) => {
@@ -225,26 +134,6 @@ describe('in the process that has paused the run', () => {
     await runs.settled();
     expect({ paid, asked: model.requests.length }).toEqual({ paid: [], asked: 1 });
     expect(await runs.get('run')).toMatchObject({ status: 'running' });
-  });
-
-  test('a store that does not compare is read', async () => {
-    const { runs, reads, pause, paid } = bank(changedStore(memoryStore(), { comparesRecords: false }));
-    await runs.decide(await pause(), 'approve');
-    await runs.settled();
-    expect({ paid, reads }).toEqual({ paid: [5], reads: ['run'] });
-  });
-
-  test('a run is remembered only among the last, and if it is short', async () => {
-    const { runs, clerk, reads, pause } = bank(memoryStore());
-    const cards: string[] = [];
-    for (let index = 0; index < 33; index++) cards.push(await pause(`run-${index}`));
-    for (const card of cards) await runs.decide(card, 'approve');
-    expect(reads).toEqual(['run-0']);
-    await clerk.start('Pay. '.repeat(4_000), { runId: 'long' });
-    const { pending } = await runs.rested('long');
-    await runs.decide(pending[0] ?? '', 'approve');
-    expect(reads).toEqual(['run-0', 'long']);
-    await runs.settled();
   });
 });
 
@@ -370,7 +259,7 @@ const tampered: readonly (readonly [string, string])[] = [
 ];
 
 describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
-  test.each(tampered)('is found as if it had been read: %s', async (_name, sql) => {
+  test.each(tampered)('is refused as tampered: %s', async (_name, sql) => {
     const { store, another, change, close } = await open();
     const here = bank(store);
     const card = await here.pause();
@@ -387,14 +276,14 @@ describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
   test.each([
     ['a space', `UPDATE countersign_event SET events = replace(events, '"v":1', '"v": 1') ${OF_RUN}`],
     ['the status', "UPDATE countersign_run SET status = 'failed' WHERE id = 'run'"],
-  ])('and changes nothing of what was asked makes it be read: %s', async (_name, sql) => {
+  ])('and changes nothing of what was asked is accepted: %s', async (_name, sql) => {
     const { store, change, close } = await open();
     const here = bank(store);
     const card = await here.pause();
     await change(sql);
     await here.runs.decide(card, 'approve');
     await here.runs.settled();
-    expect({ paid: here.paid, reads: here.reads }).toEqual({ paid: [5], reads: ['run'] });
+    expect(here.paid).toEqual([5]);
     await close();
   });
 
@@ -407,7 +296,6 @@ describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
     await here.runs.settled();
     expect(told).toEqual(['tampered-run', ...Array.from({ length: 19 }, () => 'decided')]);
     expect(here.paid).toHaveLength(19);
-    expect(here.reads).toEqual(['run']);
     await close();
   });
 });
