@@ -5,7 +5,8 @@ import { next } from '../core/next.ts';
 import { replyEvents } from '../core/reply.ts';
 import { untilAborted } from '../models/abort.ts';
 import type { ModelReply } from '../models/model.ts';
-import { runCall, settleDoubt } from './call/run-call.ts';
+import { settleDoubt } from './call/doubt.ts';
+import { runCall } from './call/run-call.ts';
 import type { Driver, Run } from './run.ts';
 import { modelChunk } from './stream/chunk.ts';
 

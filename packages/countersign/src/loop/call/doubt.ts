@@ -1,40 +1,82 @@
-// Whether a call that was started and has no result may be run again without asking anybody, and what those are told who are.
+// Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
 import type { Call } from '../../core/call.ts';
-import type { Driver } from '../run.ts';
-import { type ApprovalContext, askGate, type ToolDefinition } from '../tool/tool.ts';
-import { validInput } from './bound-input.ts';
-import { isUnasked } from './changed-tool.ts';
+import { messageOf } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import type { Driver, Run } from '../run.ts';
+import type { ToolDefinition, Verified } from '../tool/tool.ts';
+import { runBody } from './body.ts';
+import { type Bound, boundTo, validInput } from './bound-input.ts';
+import { changedKind } from './changed-tool.ts';
+import { mayRunAgain } from './gate.ts';
+import { ask, keptOptions, lateResult } from './pause.ts';
+import { isSuperseded, outputResult, settle } from './result.ts';
 
-/** What it may have done can be done again, has not been done, or is on record. */
-export function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
+/** Runs the call again, records the output that `verify` found, or asks a person. */
+export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
+  const known = driver.tools.get(call.name);
+  const tool = known && changedKind(known, call) === undefined ? known : undefined;
+  let finding = '';
+  let bound: Bound = call;
+  try {
+    const input = tool ? await validInput(tool, call) : undefined;
+    if (tool && input?.ok) {
+      bound = await boundTo(tool, call, input.value);
+      if (isHarmless(tool, call)) {
+        if (await mayRunAgain(driver, tool, call, bound)) return runBody(run, driver, tool, call, input.value);
+        finding = NEEDS_APPROVAL;
+      }
+      // Before the look-up: an effect that it does not find may still happen while it looks.
+      const isSettled = hasSettled(tool, call, driver);
+      const found = await lookUp(driver, tool, call);
+      if (typeof found === 'object') {
+        const result = await outputResult(tool, call, found.output);
+        return isSuperseded(run, call) ? undefined : settle(run, call, result);
+      }
+      if (found) finding = FINDINGS[found];
+      if (found === 'nothing' && isSettled) {
+        if (await mayRunAgain(driver, tool, call, bound)) return runBody(run, driver, tool, call, input.value);
+        finding = NEEDS_APPROVAL;
+      }
+    }
+  } catch (error) {
+    finding = ` Looking it up failed: ${messageOf(error)}.`;
+  }
+  const message = `This call of ${call.name} was started, and nobody knows how it ended.${finding}${lateResult(call)}`;
+  const options = keptOptions(call);
+  ask(run, driver, call, { tool: known, kind: 'unknown-outcome', payload: { message }, options, bound });
+}
+
+const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which nobody gave.';
+
+const FINDINGS = {
+  nothing: ' A look-up found no trace of it, which does not prove that it will not still happen.',
+  invalid: ' A look-up gave something that is neither { output } nor undefined.',
+} as const;
+
+/** Nothing was done, or it may be done twice, or the events of the sub-agent say how far it came. */
+function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
   if (idempotent || phase.at !== 'started') return idempotent;
-  // That no commit point is on record says something only of a body that had one, and a new version may have added it.
+  // A missing commit only counts if the body had a commit point when it was started: a new version may have added it.
   const isUncommitted = commits && phase.commits === true && !phase.committed;
   return isUncommitted || (innerTools !== undefined && phase.inside === true);
 }
 
-/** The tool says that by now its effect would be there: it did not happen. */
-export function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
+/** Enough time has passed for any effect of the call to show. */
+function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
   if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
   return phase.since !== undefined && clock() - phase.since > settlesWithin;
 }
 
-/** For a card: what a start came to that was given up. It may be long. */
-export function toldLate({ endedLate }: Call): string {
-  if (!endedLate) return '';
-  const result = endedLate.type === 'output' ? JSON.stringify(endedLate.output) : endedLate.text;
-  const shown = result.length > MOST_TOLD ? `${result.slice(0, MOST_TOLD)}…` : result;
-  return ` An earlier start of it has ended by now: ${shown}`;
-}
-
-const MOST_TOLD = 500;
-
-/**
- * Whoever was let run may run again. Where nobody was asked, as there was no gate yet or it said no need, it is asked, with
- * a reading of its own: it cannot change what runs.
- */
-export async function passesGate(tool: ToolDefinition, call: Call, ctx: ApprovalContext): Promise<boolean> {
-  if (!isUnasked(tool, call)) return true;
-  const input = await validInput(tool, call);
-  return input.ok && (await askGate(tool, input.value, ctx)) === false;
+/** Asks the tool's `verify`; undefined if it has none. It gets its own copy of the input. */
+async function lookUp(
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+): Promise<NonNullable<Verified> | keyof typeof FINDINGS | undefined> {
+  const input = tool.verify && (await validInput(tool, call));
+  if (!tool.verify || !input?.ok) return undefined;
+  const verified: unknown = await tool.verify(input.value, { idempotencyKey: call.id, context: driver.context });
+  if (verified === undefined || verified === null) return 'nothing';
+  // `{ output: undefined }` is a look-up that found nothing and wrapped it: it does not prove anything.
+  return isObject(verified) && verified.output !== undefined ? (verified as NonNullable<Verified>) : 'invalid';
 }

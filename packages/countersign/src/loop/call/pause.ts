@@ -1,0 +1,138 @@
+// How a call pauses: its question, or its sub-agent's, is recorded as an interrupt.
+import { type Call, interruptId } from '../../core/call.ts';
+import { pendingParts } from '../../core/decide.ts';
+import { event, type InterruptKind } from '../../core/event.ts';
+import { isObject, type Json, type JsonCheck, sameJson, toJson } from '../../core/json.ts';
+import type { Message } from '../../core/message.ts';
+import type { Driver, Run } from '../run.ts';
+import { askOptionsOf, askProblem, unreadOption } from '../tool/ask-options.ts';
+import type { AskOptions } from '../tool/signal.ts';
+import type { ToolDefinition } from '../tool/tool.ts';
+import { type Bound, boundTo } from './bound-input.ts';
+import { failed, failedInBody, isSuperseded, settle } from './result.ts';
+
+/** A question that a call puts to a person. */
+type Question = {
+  /** The tool that asks; undefined if it is missing here. */
+  readonly tool: ToolDefinition | undefined;
+  readonly kind: InterruptKind;
+  readonly payload: Json;
+  readonly options?: AskOptions | undefined;
+  /** What the call runs with if it is approved; what it was bound to before, unless given. */
+  readonly bound?: Bound | undefined;
+};
+
+/** Records the question. If its options are invalid, the call fails instead. */
+export function ask(
+  run: Run,
+  driver: Driver,
+  call: Call,
+  { tool, kind, payload, options: given = {}, bound: { runsWith, readAnew } = call }: Question,
+): void {
+  if (isSuperseded(run, call)) return;
+  const options = askOptionsOf(given);
+  // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
+  const problem = (kind === 'interrupt' ? unreadOption(given) : undefined) ?? askProblem(options);
+  if (problem !== undefined) {
+    const text = `What ${call.name} wanted to ask cannot wait like that: ${problem}.`;
+    return settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
+  }
+  const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
+  const now = driver.clock?.();
+  const interrupt = {
+    id: interruptId(call.id, call.pauses + 1),
+    kind,
+    payload,
+    ...(now !== undefined && expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + Math.ceil(expiresIn) }),
+    ...(onExpiry !== undefined && { onExpiry }),
+    ...(now !== undefined && remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
+    ...(labels !== undefined && { labels }),
+    ...(risk !== undefined && { risk }),
+    ...(runsWith !== undefined && !sameJson(runsWith, call.input) && { runsWith }),
+    ...(readAnew && { readAnew }),
+  };
+  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
+}
+
+/** No deadline may decide how a call ended, or whether it waits for its tool: only a person can. */
+const EXPIRES: ReadonlySet<InterruptKind> = new Set(['question', 'interrupt', 'approval']);
+
+/** Asks what becomes of an approved call that cannot run here. `bound`: what it would run with now. */
+export function askUnavailable(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition | undefined,
+  call: Call,
+  message: string,
+  bound?: Bound,
+): void {
+  const payload = { message: `${message}${lateResult(call)}` };
+  ask(run, driver, call, { tool, kind: 'unavailable', payload, options: keptOptions(call), bound });
+}
+
+/** A second question about a call keeps the labels and the risk of the first. */
+export function keptOptions({ decided }: Call): AskOptions {
+  const { labels, risk } = decided?.interrupt ?? {};
+  return { ...(labels && { labels }), ...(risk && { risk }) };
+}
+
+/** For a card: the result of an earlier start that came too late, shortened. */
+export function lateResult({ endedLate }: Call): string {
+  if (!endedLate) return '';
+  const result = endedLate.type === 'output' ? JSON.stringify(endedLate.output) : endedLate.text;
+  const shown = result.length > MAX_SHOWN ? `${result.slice(0, MAX_SHOWN)}…` : result;
+  return ` An earlier start of it has ended by now: ${shown}`;
+}
+
+const MAX_SHOWN = 500;
+
+/** Records what a body asked with `interrupt()`: a question of its own, or those of a sub-agent that it passes on. */
+export async function pauseInBody(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: unknown,
+  { payload, options }: { readonly payload: unknown; readonly options?: AskOptions },
+): Promise<void> {
+  const messages = pausedMessages(payload);
+  if (messages) return pauseSubAgent(run, tool, call, messages);
+  const shown = asPayload(payload);
+  const bound = await boundTo(tool, call, input);
+  if (shown.ok) ask(run, driver, call, { tool, kind: 'interrupt', payload: shown.value, options, bound });
+  else settle(run, call, failedInBody(tool, call, `What ${call.name} wanted to ask is not JSON: ${shown.problem}.`));
+}
+
+/** `true` stands for no payload, so that a falsy one is shown as well. */
+export function asPayload(payload: unknown): JsonCheck {
+  return toJson(payload === undefined ? true : payload);
+}
+
+/** The messages of a paused response, where a tool passes one on. */
+function pausedMessages(payload: unknown): readonly Message[] | undefined {
+  if (!isObject(payload) || payload.finishReason !== 'interrupted' || !Array.isArray(payload.messages))
+    return undefined;
+  const messages = payload.messages as readonly Message[];
+  return pendingParts(messages).length > 0 ? messages : undefined;
+}
+
+/** The sub-agent waits for a decision. */
+export function pauseSubAgent(run: Run, tool: ToolDefinition, call: Call, messages: readonly Message[]): void {
+  const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside', payload: true } as const;
+  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...unrecorded(run, tool, messages) }));
+}
+
+/** The sub-agent stopped in the middle and needs no decision: it continues when the run does. */
+export function holdSubAgent(run: Run, tool: ToolDefinition, call: Call, messages: readonly Message[]): void {
+  run.record(event({ type: 'call-held', callId: call.id, ...unrecorded(run, tool, messages) }));
+}
+
+/** The messages of a sub-agent are written only where its events are not recorded. */
+function unrecorded(run: Run, tool: ToolDefinition, inner: readonly Message[]): { inner?: readonly Message[] } {
+  return recordsSubAgent(run, tool) ? {} : { inner };
+}
+
+/** Each event of the sub-agent is recorded as it happens. */
+export function recordsSubAgent({ isStored }: Run, { innerTools }: ToolDefinition): boolean {
+  return isStored && innerTools !== undefined;
+}

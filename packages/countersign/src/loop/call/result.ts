@@ -1,0 +1,54 @@
+// The result of a call, as the model reads it.
+import { type Call, isOver } from '../../core/call.ts';
+import { messageOf } from '../../core/errors.ts';
+import { event, type Result } from '../../core/event.ts';
+import { toJson } from '../../core/json.ts';
+import type { Run } from '../run.ts';
+import type { ToolDefinition } from '../tool/tool.ts';
+
+/** Records the result of a call; a result that comes too late is reported as late instead. */
+export function settle(run: Run, call: Call, result: Result): void {
+  const settled = event({ type: 'call-settled', callId: call.id, result });
+  if (isSuperseded(run, call)) run.onLate?.([settled]);
+  else run.record(settled);
+}
+
+/** Another writer has recorded the result of the call; that result stands. */
+export function isSuperseded({ isStored, state }: Run, { id }: Call): boolean {
+  return isStored && isOver(state, id);
+}
+
+/** The body did not run, or nothing it did matters. */
+export const failed = (text: string): Result => ({ type: 'error', text });
+
+/** The body failed half-way. If a person had a say in the call, the model is warned that it may have acted. */
+export function failedInBody({ needsApproval }: ToolDefinition, { decided }: Call, text: string): Result {
+  if (needsApproval === false && decided === undefined) return failed(text);
+  return { type: 'error', text: `${text}${MAY_HAVE_ACTED}`, mayHaveActed: true };
+}
+
+const MAY_HAVE_ACTED =
+  ' It may have taken effect all the same: do not assume that it did not, and do not repeat it without saying so.';
+
+/** The result of a body that returned. An output that cannot be checked does not undo what the body did. */
+export function bodyResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
+  return outputResult(tool, call, output).catch((error: unknown) =>
+    ranBut(call, `its output could not be checked, as its schema threw: ${messageOf(error)}`),
+  );
+}
+
+/** Rejects if the output schema throws. */
+export async function outputResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
+  const checking = tool.output.validate(output);
+  const checked = checking instanceof Promise ? await checking : checking;
+  if (!checked.ok)
+    return ranBut(call, `returned an output that does not fit its schema: ${checked.problems.join('; ')}`);
+  const json = toJson(checked.value);
+  return json.ok
+    ? { type: 'output', output: json.value }
+    : ranBut(call, `returned an output that is not JSON: ${json.problem}`);
+}
+
+function ranBut(call: Call, problem: string): Result {
+  return { type: 'error', text: `The tool ${call.name} ran, but ${problem}. Its effect has taken place.` };
+}
