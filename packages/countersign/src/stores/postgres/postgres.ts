@@ -42,28 +42,27 @@ import { createWatchers, type Watchers } from '../watchers.ts';
 import { searchWords } from '../words.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './append.ts';
 import { createTogether, type Together } from './batches.ts';
-import { connectTo, type OwnPool } from './connections.ts';
+import { connectTo, type OwnPool } from './connect.ts';
 import { type DeletedRow, deleteStatement } from './delete.ts';
 import { type EncodedAppend, encodeAppend } from './encoded.ts';
 import { hasAnswered, postgresFailure, violatedConstraint } from './failure.ts';
 import { PostgresNotes } from './notes.ts';
+import { checkOptions, missingAddress } from './options.ts';
 import {
   ask,
-  checkOptions,
   closedError,
-  hearLosses,
-  noAddress,
+  ignoreLostConnections,
   type PostgresPool,
+  retrySerialization,
   run,
   type Statement,
-  sentAgain,
 } from './pool.ts';
 import { postgresRefusal, type RefusalRow } from './refusal.ts';
 import { migratePostgres, type Tables, tablesIn } from './schema.ts';
 import { postgresSearchSql } from './search.ts';
 import { preparePostgresSearch, searchPreparedSql } from './search-schema.ts';
 import { type PostgresSql, postgresSql, runsSql } from './sql.ts';
-import { PostgresAnnouncer, watchPostgres } from './watch.ts';
+import { connectIfSpare, PostgresAnnouncer, watchPostgres } from './watch.ts';
 
 export type { PostgresClient, PostgresPool, PostgresResult } from './pool.ts';
 
@@ -92,7 +91,7 @@ export type PostgresStoreOptions = {
  */
 export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
   if (typeof options === 'string') return postgresStore({ url: options });
-  if (!isObject(options)) throw noAddress(options);
+  if (!isObject(options)) throw missingAddress(options);
   if ('query' in options) return postgresStore({ pool: options });
   checkOptions(options);
   return new PostgresStore(options);
@@ -123,7 +122,7 @@ class PostgresStore implements Store {
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
-    if ('pool' in options) hearLosses(options.pool);
+    if ('pool' in options) ignoreLostConnections(options.pool);
     this.#tables = tablesIn(options.schema);
     this.#sql = postgresSql(this.#tables);
     this.#delete = deleteStatement(this.#tables);
@@ -139,7 +138,13 @@ class PostgresStore implements Store {
         : { statement: readSeveral, values: [runIds, after] };
     });
     // What was written before it was closed is still announced.
-    const connection = { pool: () => this.#ready ?? this.#pool(), tables: this.#tables, watcherId: this.#watcherId };
+    const connection = {
+      pool: () => this.#ready ?? this.#pool(),
+      connect: (pool: PostgresPool) =>
+        this.#ownPool === undefined ? connectIfSpare(pool) : this.#ownPool.connectListener(),
+      tables: this.#tables,
+      watcherId: this.#watcherId,
+    };
     this.#announcer = new PostgresAnnouncer(connection);
     this.#watchers = createWatchers(() => watchPostgres(connection, (runId) => this.#watchers.notify(runId)));
   }
@@ -283,7 +288,7 @@ class PostgresStore implements Store {
   async #closeSoon(): Promise<void> {
     const closed = new AbortController();
     const isLong = delay(CLOSE_MS, undefined, { signal: closed.signal });
-    const patience = isLong.then(() => this.#ownPool?.giveUp()).catch(() => undefined);
+    const patience = isLong.then(() => this.#ownPool?.abandon()).catch(() => undefined);
     await Promise.race([this.#close().finally(() => closed.abort()), patience]);
   }
 
@@ -310,7 +315,7 @@ class PostgresStore implements Store {
     this.#underWay += 1;
     try {
       const send = () => ('name' in statement ? run(pool, statement, values) : ask(pool, statement.text, values));
-      return (await sentAgain(send)).rows;
+      return (await retrySerialization(send)).rows;
     } finally {
       this.#underWay -= 1;
       if (this.#stop.signal.aborted && this.#underWay === 0) this.#idle.resolve();

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newerTables } from '../sql/migrations.ts';
 import { errorCode } from './failure.ts';
-import { checkNumbers } from './numbers.ts';
-import { ask, type PostgresPool, sentAgain, WITHOUT_LIMIT } from './pool.ts';
+import { ask, type PostgresPool, retrySerialization, WITHOUT_LIMIT } from './pool.ts';
+import { checkNumbers } from './sequences.ts';
 import { checkSettings, SETTINGS_SQL } from './settings.ts';
 
 /** The names of the tables, with the schema they are in. */
@@ -49,7 +49,7 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables, stop: 
   let version = await tablesVersion(pool, tables);
   while (version < MIGRATIONS.length) {
     try {
-      await sentAgain(() => ask(pool, migrationBlock(tables), [], WITHOUT_LIMIT));
+      await retrySerialization(() => ask(pool, migrationBlock(tables), [], WITHOUT_LIMIT));
       break;
     } catch (error) {
       const before = version;
@@ -75,7 +75,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /** Throws if the settings of the database do not fit. */
 async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise<number> {
   const asked = async (text: string): Promise<any> => {
-    const { rows } = await sentAgain(() => ask(pool, text, []));
+    const { rows } = await retrySerialization(() => ask(pool, text, []));
     checkSettings(rows[0]);
     return rows[0];
   };

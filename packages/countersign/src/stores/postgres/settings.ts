@@ -67,7 +67,7 @@ const GIVEN_UP_EVERY_MS = 60_000;
 let givenUpAt = Number.NEGATIVE_INFINITY;
 
 /** Somebody has cancelled a commit that waited for the standby: the server says so beside its answer, which is a success. */
-export function hearGivenUp(client: Telling): void {
+export function warnOfCancelledSync(client: Telling): void {
   client.on?.('notice', ({ routine }) => {
     // The words depend on the language of the server.
     if (routine !== 'SyncRepWaitForLSN' || performance.now() - givenUpAt < GIVEN_UP_EVERY_MS) return;

@@ -10,6 +10,8 @@ import { quoted, type Tables } from './schema.ts';
 
 export type WatchConnection = {
   readonly pool: () => Promise<PostgresPool>;
+  /** Opens a connection to listen on; undefined if there is none to spare. */
+  readonly connect: (pool: PostgresPool) => Promise<PostgresClient> | undefined;
   readonly tables: Tables;
   /** What this process is known by among those that watch. */
   readonly watcherId: number;
@@ -119,9 +121,9 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
   let failures = 0;
   while (!stop.aborted) {
     try {
-      const pool = await connection.pool();
-      if (pool.connect === undefined || isSingle(pool)) await poll(lookBack, stop);
-      else if (!(await listen(await connected(pool.connect(), stop), connection, lookBack, changed, stop)))
+      const connecting = connection.connect(await connection.pool());
+      if (connecting === undefined) await poll(lookBack, stop);
+      else if (!(await listen(await connected(connecting, stop), connection, lookBack, changed, stop)))
         await poll(lookBack, stop, DEAF_MS);
       failures = 0;
     } catch {
@@ -145,9 +147,10 @@ async function connected(connecting: Promise<PostgresClient>, stop: AbortSignal)
   }
 }
 
-/** To listen would take its only connection, and nobody else could ask anything. */
-function isSingle(pool: PostgresPool): boolean {
-  return (pool as { readonly options?: { readonly max?: unknown } }).options?.max === 1;
+/** Takes a connection of the pool, unless it is the only one: listening would block all other queries. */
+export function connectIfSpare(pool: PostgresPool): Promise<PostgresClient> | undefined {
+  const isSingle = (pool as { readonly options?: { readonly max?: unknown } }).options?.max === 1;
+  return isSingle ? undefined : pool.connect?.();
 }
 
 async function poll(lookBack: () => Promise<void>, stop: AbortSignal, forMs = Number.POSITIVE_INFINITY): Promise<void> {

@@ -1,6 +1,6 @@
 // The numbers of the runs, which their events go by: they come from a sequence that must not be behind.
 import { ProviderError } from '../../core/errors.ts';
-import { ask, type PostgresPool, sentAgain } from './pool.ts';
+import { ask, type PostgresPool, retrySerialization } from './pool.ts';
 
 /** The names of the tables whose rows are numbered. */
 type Numbered = { readonly run: string; readonly interrupt: string; readonly note: string };
@@ -10,7 +10,7 @@ type Numbered = { readonly run: string; readonly interrupt: string; readonly not
  * not look at the sequence, as one who only has rights on the tables, finds nothing.
  */
 export async function checkNumbers(pool: PostgresPool, tables: Numbered): Promise<void> {
-  const { rows } = await sentAgain(() => ask(pool, behindSql(tables), [tables.run]));
+  const { rows } = await retrySerialization(() => ask(pool, behindSql(tables), [tables.run]));
   if (rows.length === 0) return;
   const { most, last, name } = rows[0];
   if (last === '0' && (await isSetAhead(pool, name, most))) return;
@@ -34,6 +34,6 @@ function behindSql({ run }: Numbered): string {
 /** One that was set and not used since, as with `setval(…, false)`, has no last value: only it says where it goes on. */
 async function isSetAhead(pool: PostgresPool, name: string, most: string): Promise<boolean> {
   const text = `SELECT NOT is_called AND last_value > $1::bigint AS ahead FROM ${name}`;
-  const { rows } = await sentAgain(() => ask(pool, text, [most]));
+  const { rows } = await retrySerialization(() => ask(pool, text, [most]));
   return rows[0].ahead;
 }
