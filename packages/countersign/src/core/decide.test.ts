@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Call, NO_STEPS } from './call.ts';
-import { matchDecisions, type Resume } from './decide.ts';
+import { matchDecisions, type Resume, readResume } from './decide.ts';
 import type { InterruptKind } from './event.ts';
 import { newState } from './messages/load-messages.ts';
 
@@ -16,7 +16,11 @@ const open: Call = {
 
 test('a decision on something inside a call that has not begun does not decide that call', () => {
   const part = { toolRequest: { name: 'pay', ref: 'p', input: {} }, metadata: { path: ['agent'] } };
-  const { matched, leaves, faults } = matchDecisions({ content: [], calls: [open] }, { approve: part }, () => false);
+  const { matched, leaves, faults } = matchDecisions(
+    { content: [], calls: [open] },
+    readResume({ approve: part }),
+    () => false,
+  );
   expect({ matched, leaves }).toEqual({ matched: [], leaves: [] });
   expect(faults).toEqual([{ where: 'approve[0]', problem: 'pay (p) does not wait for a decision' }]);
 });
@@ -26,7 +30,7 @@ const waits = (kind: InterruptKind): Call['phase'] => ({
   interrupt: { id: 'asked', kind, payload: true },
 });
 const matched = (call: Call, resume: Resume) => {
-  const { matched, faults } = matchDecisions({ content: [], calls: [call] }, resume, () => false);
+  const { matched, faults } = matchDecisions({ content: [], calls: [call] }, readResume(resume), () => false);
   return { decided: matched.map(({ call, decision }) => [call.id, decision.type]), faults };
 };
 

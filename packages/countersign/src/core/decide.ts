@@ -18,8 +18,10 @@ export type DecisionPart = ToolRequestPart | ToolResponsePart;
 
 type Several<T> = T | readonly T[];
 
-/** The decisions of one resumption. */
-export type Resume = {
+/** The decisions of one resumption: a list of decisions, or lists of them by their kind. */
+export type Resume = readonly DecisionPart[] | ResumeLists;
+
+type ResumeLists = {
   readonly respond?: Several<DecisionPart>;
   readonly restart?: Several<DecisionPart>;
   readonly approve?: Several<DecisionPart>;
@@ -31,6 +33,53 @@ export type Resume = {
 
 export const VERBS = ['respond', 'restart', 'approve', 'reject', 'cancel'] as const;
 export type Verb = (typeof VERBS)[number];
+
+/** The decisions of one resumption, each with its kind. */
+export type Decisions = {
+  readonly entries: readonly DecisionEntry[];
+  /** The entries that do not say what was decided. */
+  readonly faults: readonly DecisionFault[];
+  readonly metadata?: Metadata;
+};
+
+/** `where` names the entry in errors, such as `resume[0]` or `approve[0]`. */
+export type DecisionEntry = { readonly where: string; readonly verb: Verb; readonly part: DecisionPart };
+
+/** Reads both forms of a resumption. In a plain list each decision must say its kind; none is guessed. */
+export function readResume(resume: Resume, toolResponses: Several<DecisionPart> = []): Decisions {
+  const listed = (verb: Verb, parts: Several<DecisionPart> = [], list: string = verb): readonly DecisionEntry[] =>
+    asArray(parts).map((part, index) => ({ where: `${list}[${index}]`, verb, part }));
+  const answers = listed('respond', toolResponses, 'toolResponses');
+  if (!isList(resume)) {
+    const entries = [...VERBS.flatMap((verb) => listed(verb, resume[verb])), ...answers];
+    return { entries, faults: [], ...(resume.metadata && { metadata: resume.metadata }) };
+  }
+  const entries: DecisionEntry[] = [];
+  const faults: DecisionFault[] = [];
+  for (const [index, part] of resume.entries()) {
+    const where = `resume[${index}]`;
+    const verb = VERBS.find((known) => known === verbOf(part));
+    if (verb) entries.push({ where, verb, part });
+    else faults.push({ where, problem: isDecision(part) ? `${nameOf(part)} ${WITHOUT_KIND}` : NOT_A_DECISION });
+  }
+  return { entries: [...entries, ...answers], faults };
+}
+
+const NOT_A_DECISION = 'not a decision: make one with respond, restart, approve, reject or cancel';
+const WITHOUT_KIND =
+  'does not say what was decided: make a decision with approve, reject, respond, restart or cancel, or list it under its kind, as in { approve: [interrupt] }';
+
+function isList(resume: Resume): resume is readonly DecisionPart[] {
+  return Array.isArray(resume);
+}
+
+/** The kind that a decision says it is of; undefined if it says none. */
+function verbOf(part: DecisionPart): unknown {
+  if (!isDecision(part)) return undefined;
+  const { decision, ...metadata } = part.metadata ?? {};
+  if (isObject(decision) && typeof decision.made === 'string') return decision.made;
+  return 'interruptResponse' in metadata ? 'respond' : undefined;
+}
 
 export type Matched = { readonly call: Call; readonly interruptId: string; readonly decision: Decision };
 
@@ -61,17 +110,13 @@ export type Matching = {
  */
 export function matchDecisions(
   turn: Turn | undefined,
-  resume: Resume,
+  decisions: Decisions,
   settled: (ref: string) => boolean,
   boundOf: (where: string, part: DecisionPart) => EditBound | undefined = () => undefined,
 ): Matching {
-  const entries = VERBS.flatMap((verb) =>
-    asArray(resume[verb]).map((part, index) => {
-      const where = `${verb}[${index}]`;
-      return { verb, part, where, bound: boundOf(where, part) };
-    }),
-  );
-  return matchEntries(turn, entries, settled, []);
+  const entries = decisions.entries.map((entry) => ({ ...entry, bound: boundOf(entry.where, entry.part) }));
+  const matching = matchEntries(turn, entries, settled, []);
+  return { ...matching, faults: [...decisions.faults, ...matching.faults] };
 }
 
 /** What an edit is bound to that was looked at before, and is on record. */
@@ -81,12 +126,7 @@ export function recordedBound(_where: string, part: DecisionPart): EditBound | u
 
 const BOUND = 'bound';
 
-type Entry = {
-  readonly verb: Verb;
-  readonly part: DecisionPart;
-  readonly where: string;
-  readonly bound: EditBound | undefined;
-};
+type Entry = DecisionEntry & { readonly bound: EditBound | undefined };
 
 function matchEntries(
   turn: Turn | undefined,
@@ -148,8 +188,7 @@ type Target =
   | { readonly fault: { readonly problem: string; readonly stale?: true } };
 
 function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: string) => boolean): Target {
-  if (!isDecision(part))
-    return { fault: { problem: 'it is no decision: make one with respond, restart, approve, reject or cancel' } };
+  if (!isDecision(part)) return { fault: { problem: NOT_A_DECISION } };
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
   const [outer, ...rest] = pathOf(part);
   const call = turn?.calls.find((call) => call.ref === (outer ?? ref));
@@ -223,7 +262,7 @@ function readDecision(
 ): { readonly decision: Decision } | { readonly problem: string } {
   const metadata = part.metadata ?? {};
   const said = isObject(metadata.decision) && typeof metadata.decision.made === 'string' ? metadata.decision : {};
-  const made = said.made ?? ('interruptResponse' in metadata ? 'respond' : undefined);
+  const made = verbOf(part);
   if (made === undefined ? isToolResponse(part) && verb !== 'respond' : made !== verb)
     return { problem: `${label(call)}: it is a decision to ${String(made ?? 'respond')}, listed under ${verb}` };
   const type = verb;

@@ -12,10 +12,10 @@ import { guarded } from './call/guarded.ts';
 import { drive } from './drive.ts';
 import {
   checkOptions,
+  decisionsOf,
   type GenerateOptions,
   partsOf,
   prepareDriver,
-  resumeOf,
   type Settings,
   withSystem,
 } from './options.ts';
@@ -42,7 +42,8 @@ export async function generate<O extends SchemaInput = any>(
   const { state, spoken, storedIn } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
   // Inside a stored run, whether a decision fits was looked at before it was recorded.
   const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
-  const decisions = await checkResume(state, resumeOf(options), known);
+  const resume = decisionsOf(options);
+  const decisions = await checkResume(state, resume, known);
   const says = [...spoken, ...promptOf(options)];
   const { whilePending = 'cancel' } = options;
   // Whoever only says something withdraws what is open, so that none of it can run here.
@@ -53,7 +54,7 @@ export async function generate<O extends SchemaInput = any>(
 
   const run = new Run(state, { ...driver, sink: within?.sink });
   run.onLate = within?.late;
-  applyDecisions(run, decisions, options.resume?.metadata);
+  applyDecisions(run, decisions, resume.metadata);
   hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
   if (!run.isStored) refuseMissingTools(run.state, driver.tools);
   try {

@@ -1,5 +1,5 @@
 // The options of a generation, checked and turned into what the loop is driven with.
-import { type DecisionPart, type Resume, VERBS } from '../core/decide.ts';
+import { type DecisionPart, type Decisions, type Resume, readResume, VERBS } from '../core/decide.ts';
 import { UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import { isObject, toJson } from '../core/json.ts';
@@ -32,10 +32,13 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   /** What the model may call. Pass the same tools again to resume. */
   readonly tools?: readonly ToolInput[];
   readonly toolChoice?: ToolChoice;
-  /** The decisions on what is pending in `messages`; single ones or lists. What is not decided stays pending. */
+  /**
+   * The decisions on what is pending in `messages`: `[pay.approve(a), ask.respond(b, 'x')]`, or lists by kind,
+   * `{ approve: [a], respond: [ask.respond(b, 'x')] }`. What is not decided stays pending.
+   */
   readonly resume?: Resume;
   /** Answers, as `resume.respond`. */
-  readonly toolResponses?: DecisionPart | readonly DecisionPart[];
+  readonly toolResponses?: DecisionPart | readonly DecisionPart[] | undefined;
   /** The final reply must be JSON that fits this schema. */
   readonly output?: { readonly schema: O };
   /** Settings of the model, such as `temperature`. */
@@ -247,35 +250,24 @@ export function jsonOf<T>(said: T, where: string): T {
   throw new UsageError('not-json', { option: where }, `\`${where}\` is not JSON: ${json.problem}.`);
 }
 
-export function resumeOf({ resume = {}, toolResponses }: GenerateOptions): Resume {
-  if (!isObject(resume))
+/** The decisions of `resume` and `toolResponses`. */
+export function decisionsOf({ resume = {}, toolResponses }: GenerateOptions): Decisions {
+  if (!isObject(resume) && !Array.isArray(resume))
     throw new UsageError(
       'invalid-options',
       {},
-      '`resume` must be an object with respond, restart, approve, reject or cancel.',
+      '`resume` must be a list of decisions, or an object with respond, restart, approve, reject or cancel.',
     );
   if ('toolRequest' in resume || 'toolResponse' in resume)
-    throw new UsageError(
-      'invalid-options',
-      {},
-      '`resume` was given a decision itself; write resume: { respond: … } or the like.',
-    );
-  const unknown = Object.keys(resume).filter(
-    (key) => key !== 'metadata' && !(VERBS as readonly string[]).includes(key),
-  );
+    throw new UsageError('invalid-options', {}, '`resume` is a single decision. Put it in a list: resume: [decision].');
+  const unknown = Array.isArray(resume) ? [] : Object.keys(resume).filter((key) => !RESUME_KEYS.includes(key));
   if (unknown.length > 0)
     throw new UsageError(
       'invalid-resume',
       { unknown },
-      `\`resume\` has ${unknown.join(', ')}, which is no decision; there are ${VERBS.join(', ')}. Nothing ran.`,
+      `\`resume\` has ${unknown.join(', ')}, which is not a kind of decision. Use ${VERBS.join(', ')}. Nothing ran.`,
     );
-  if (toolResponses === undefined) return resume;
-  const more = Array.isArray(toolResponses)
-    ? (toolResponses as readonly DecisionPart[])
-    : [toolResponses as DecisionPart];
-  const { respond = [] } = resume as Resume;
-  return {
-    ...resume,
-    respond: [...(Array.isArray(respond) ? (respond as readonly DecisionPart[]) : [respond as DecisionPart]), ...more],
-  };
+  return readResume(resume as Resume, toolResponses);
 }
+
+const RESUME_KEYS: readonly string[] = [...VERBS, 'metadata'];

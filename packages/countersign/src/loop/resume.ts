@@ -2,10 +2,10 @@
 import type { Call } from '../core/call.ts';
 import {
   type DecisionFault,
+  type Decisions,
   type Leaf,
   type Matched,
   matchDecisions,
-  type Resume,
   recordedBound,
 } from '../core/decide.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
@@ -27,11 +27,11 @@ type Tools = ReadonlyMap<string, ToolDefinition>;
  */
 export async function checkResume(
   state: State,
-  resume: Resume,
+  decisions: Decisions,
   known: { readonly tools: Tools; readonly defined: Tools } | undefined,
 ): Promise<readonly Matched[]> {
   const match = (boundOf?: Parameters<typeof matchDecisions>[3]) =>
-    matchDecisions(state.turn, resume, (ref) => state.refs.has(ref), boundOf);
+    matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref), boundOf);
   const { matched, leaves, faults } = match(known ? undefined : recordedBound);
   const checked = known ? await Promise.all(leaves.map((leaf) => checkLeaf(leaf, known.tools, known.defined))) : [];
   const all = [...faults, ...checked.flat()];

@@ -1,5 +1,5 @@
 // Decisions of people, put on record once and for all; then the run is driven on.
-import type { Resume } from '../core/decide.ts';
+import { type Decisions, readResume } from '../core/decide.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
@@ -17,7 +17,7 @@ import {
   decisionPart,
   type Resumption,
   resumptionOf,
-  signedResume,
+  signDecisions,
   withoutEntries,
 } from './questions/decision.ts';
 import { askIfOver, expireCards, type Settling } from './questions/expiry.ts';
@@ -37,7 +37,7 @@ type Ground = { readonly run: RunRecord; readonly state: State };
 /** Decisions that fit what is asked. */
 type Fitting = {
   readonly ground: Ground;
-  readonly resume: Resume;
+  readonly decisions: Decisions;
   readonly matched: Awaited<ReturnType<typeof checkResume>>;
   readonly decided: Resumption['decided'];
 };
@@ -66,11 +66,11 @@ export async function decideOne(
 export async function decideSeveral(
   desk: Desk,
   runId: string,
-  resume: Resume,
+  decisions: Decisions,
   { say, ...options }: DecideOptions & { readonly say?: Say },
 ): Promise<boolean> {
   await desk.drives.tellTime();
-  const signed = signedResume(resume, options);
+  const signed = signDecisions(decisions, options);
   for (let mayBegin = true; ; ) {
     const fitting = await fitSeveral(desk, await readGround(desk, runId, () => unknownRun(runId)), signed);
     if (!fitting) return false;
@@ -100,21 +100,21 @@ async function fitOne(
   await askIfOver(ground.run.id, ground.state, drives);
   refuseExpired(interruptId, card, drives.clock());
   await refuseOutdated(store, interruptId, card, options.digest);
-  const { verb, part } = decisionPart(card.part, decision, options);
+  const part = decisionPart(card.part, decision, options);
   const settlement = checkDecider({
     decision: decisionOf(decision),
     by: options.by ?? null,
     channel: options.channel ?? null,
     note: options.note ?? null,
   });
-  return fitted(drives, ground, { [verb]: part }, new Map([[interruptId, { card, settlement }]]));
+  return fitted(drives, ground, readResume([part]), new Map([[interruptId, { card, settlement }]]));
 }
 
 /** Undefined if somebody else has decided everything the same. */
-async function fitSeveral({ store, drives }: Desk, ground: Ground, resume: Resume): Promise<Fitting | undefined> {
+async function fitSeveral({ store, drives }: Desk, ground: Ground, decisions: Decisions): Promise<Fitting | undefined> {
   const { run, state } = ground;
-  const { decided, late } = resumptionOf(run.id, state, resume);
-  const open = await stillOpen(store, resume, late);
+  const { decided, late } = resumptionOf(run.id, state, decisions);
+  const open = await stillOpen(store, decisions, late);
   if (!open) return undefined;
   if (state.ended) throw endedRun(run.id);
   await askIfOver(run.id, state, drives);
@@ -125,12 +125,12 @@ async function fitSeveral({ store, drives }: Desk, ground: Ground, resume: Resum
 async function fitted(
   drives: Drives,
   ground: Ground,
-  resume: Resume,
+  decisions: Decisions,
   decided: Resumption['decided'],
 ): Promise<Fitting> {
   const agent = drives.agent(ground.run.agent);
   const tools = { tools: agent.tools(), defined: agent.defined() };
-  return { ground, resume, decided, matched: await checkResume(ground.state, resume, tools) };
+  return { ground, decisions, decided, matched: await checkResume(ground.state, decisions, tools) };
 }
 
 /**
@@ -139,7 +139,7 @@ async function fitted(
  */
 async function advance(
   { drives }: Desk,
-  { ground, resume, matched, decided }: Fitting,
+  { ground, decisions, matched, decided }: Fitting,
   options: DecideOptions,
   mayBegin: boolean,
   words?: { readonly say: Say; readonly now: boolean },
@@ -151,7 +151,7 @@ async function advance(
   const decideAndSay = (run: Run, settling: Settling, say: Say | undefined): void => {
     // What is said to a deadline that has passed is said after it.
     if (say) expireCards(run, settling, at);
-    applyDecisions(run, matched, resume.metadata);
+    applyDecisions(run, matched, decisions.metadata);
     // Whoever decides and speaks at once has answered nothing of what is in doubt.
     if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
   };
@@ -185,7 +185,7 @@ async function settled({ store }: Desk, interruptId: string, decision: DecisionI
 }
 
 /** Without what somebody else decided the same; undefined if that is everything. Throws if they decided otherwise. */
-async function stillOpen(store: Store, resume: Resume, late: Resumption['late']): Promise<Resume | undefined> {
+async function stillOpen(store: Store, decisions: Decisions, late: Resumption['late']): Promise<Decisions | undefined> {
   const same = new Set<string>();
   for (const { where, key, decision } of late) {
     const record = await store.interrupt(key);
@@ -193,5 +193,5 @@ async function stillOpen(store: Store, resume: Resume, late: Resumption['late'])
     settledAs(record, decision);
     same.add(where);
   }
-  return same.size > 0 ? withoutEntries(resume, same) : resume;
+  return same.size > 0 ? withoutEntries(decisions, same) : decisions;
 }

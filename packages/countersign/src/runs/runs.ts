@@ -6,7 +6,7 @@ import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import type { StartOptions } from '../loop/agent.ts';
-import { resumeOf } from '../loop/options.ts';
+import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
 import type { Context } from '../loop/tool/tool.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
@@ -134,12 +134,16 @@ export class Runs {
    * the same moment: the model hears of both at once. False if that could not be, such as while somebody drives the run,
    * and is still to be said.
    */
-  async resume(runId: string, resume: Resume, options: DecideOptions & { readonly say?: Say } = {}): Promise<boolean> {
-    const { say: _, ...decides } = options;
+  async resume(
+    runId: string,
+    resume: Resume,
+    options: DecideOptions & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
+  ): Promise<boolean> {
+    const { say, toolResponses, ...decides } = options;
     askedDecide('`resume`', decides);
     const id = askedId('runId', runId);
-    const [said, given] = [copyOf(resumeOf({ resume })), { ...options }];
-    return this.#turns.take(id, () => decideSeveral(this.#desk, id, said, given));
+    const decisions = copyOf(decisionsOf({ resume, toolResponses }));
+    return this.#turns.take(id, () => decideSeveral(this.#desk, id, decisions, { ...decides, ...(say && { say }) }));
   }
 
   /**

@@ -1,5 +1,4 @@
 // Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
-import { type Resume, VERBS } from '../core/decide.ts';
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
 import { messagesOf } from '../core/messages/load-messages.ts';
@@ -7,7 +6,7 @@ import type { Limits } from '../core/next.ts';
 import type { State } from '../core/state.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
-import { checkOptions, type GenerateOptions, partsOf, resumeOf, withSystem } from '../loop/options.ts';
+import { checkOptions, decisionsOf, type GenerateOptions, partsOf, withSystem } from '../loop/options.ts';
 import { readOutput } from '../loop/output.ts';
 import { GenerateResponse } from '../loop/response.ts';
 import type { Run } from '../loop/run.ts';
@@ -49,17 +48,28 @@ export async function converse(
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
   checkOptions(options);
-  const { runId, prompt, context, by, onChunk, whilePending = 'cancel', abortSignal } = options;
+  const {
+    runId,
+    prompt,
+    context,
+    by,
+    onChunk,
+    whilePending = 'cancel',
+    abortSignal,
+    resume = [],
+    toolResponses,
+  } = options;
   const driving = { ...(context && { context }), ...(onChunk && { onChunk }), ...(by !== undefined && { by }) };
   const signal = abortSignal && { signal: abortSignal };
-  const resume = resumeOf(options);
+  const { entries, faults } = decisionsOf(options);
+  const decides = entries.length > 0 || faults.length > 0;
   // Whoever gives up waits for no store that is silent; what is being recorded then may be recorded all the same.
   const orLeft = <T>(work: Promise<T>): Promise<T> => untilAborted(work, abortSignal);
   abortSignal?.throwIfAborted();
   // Of what there is, no events are read for that.
   const found = await orLeft(runs.find(runId, { after: Number.MAX_SAFE_INTEGER }));
   if (found && found.run.agent !== agent.name) await orLeft(refuseForeign(runs, runId, agent.name));
-  const begins = prompt !== undefined && !found && !hasDecisions(resume);
+  const begins = prompt !== undefined && !found && !decides;
   const start = { runId, ...driving };
   const begun = begins && (await orLeft(unlessExists(startRun(runs, agent, options, { prompt }, start))));
   const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
@@ -68,10 +78,10 @@ export async function converse(
     says &&
     ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept, by));
   // With a decision, what is said is as old as that: what became of the call may be asked by now.
-  const seen = hasDecisions(resume) ? 0 : (found?.run.version ?? 0);
+  const seen = decides ? 0 : (found?.run.version ?? 0);
   let said = begun;
-  if (!begun && hasDecisions(resume)) {
-    const decide = () => orLeft(runs.resume(runId, resume, { ...driving, ...(say && { say }) }));
+  if (!begun && decides) {
+    const decide = () => orLeft(runs.resume(runId, resume, { ...driving, toolResponses, ...(say && { say }) }));
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
       // It may be about to be asked.
@@ -104,10 +114,6 @@ function answeredTo({ events }: LoadedRun, saidAt: number, limits: Limits): Stat
   if (next === undefined) return undefined;
   const state = stateOf(events.slice(0, next));
   return statusOf(state, limits) === 'done' ? state : undefined;
-}
-
-function hasDecisions(resume: Resume): boolean {
-  return VERBS.some((verb) => [resume[verb] ?? []].flat().length > 0);
 }
 
 /** False if somebody else began the conversation in the same moment. */

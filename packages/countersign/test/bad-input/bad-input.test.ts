@@ -190,7 +190,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
       const error = await failure(ai.generate({ messages, tools: [ask], resume }));
       expect(error).toMatchObject({
         code: 'invalid-resume',
-        message: expect.stringMatching(/approve\[0\].*it is no decision/),
+        message: expect.stringMatching(/approve\[0\].*not a decision/),
       });
     },
   );

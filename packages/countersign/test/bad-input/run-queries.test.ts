@@ -128,11 +128,11 @@ describe.each(stores)('on %s', (_name, open) => {
   });
 
   test.each<readonly [unknown, string, RegExp]>([
-    [null, 'invalid-options', /`resume` must be an object/],
-    ['approve', 'invalid-options', /`resume` must be an object/],
-    [{ approved: [] }, 'invalid-resume', /approved, which is no decision/],
-    [{ approve: { toolRequest: null } }, 'invalid-resume', /it is no decision/],
-    [{ reject: { toolResponse: 5 } }, 'invalid-resume', /it is no decision/],
+    [null, 'invalid-options', /`resume` must be a list of decisions, or an object/],
+    ['approve', 'invalid-options', /`resume` must be a list of decisions, or an object/],
+    [{ approved: [] }, 'invalid-resume', /approved, which is not a kind of decision/],
+    [{ approve: { toolRequest: null } }, 'invalid-resume', /not a decision/],
+    [{ reject: { toolResponse: 5 } }, 'invalid-resume', /not a decision/],
   ])('what resumes a run and is no decision is refused: %j', async (resume, code, says) => {
     const message = expect.stringMatching(says);
     const resuming = runs.resume('run', resume as never);

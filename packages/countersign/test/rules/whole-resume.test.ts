@@ -254,10 +254,10 @@ describe('rule 5: all or nothing, then run', () => {
     expect(half.interrupts).toHaveLength(2);
   });
 
-  test('a decision itself in place of resume is refused with what to write', async () => {
+  test('a single decision as resume is refused, and the error says what to write', async () => {
     const { ai, tools, messages, q } = await pausedTrio();
     const error = await failureOf(ai.generate({ tools, messages, resume: respond(q, 'x') as never }));
-    expect(error.message).toContain('resume: {');
+    expect(error.message).toContain('resume: [decision]');
   });
 
   test('a kind of decision that does not exist is refused, not dropped', async () => {

@@ -3,6 +3,7 @@
 import { countersign, type Message, NotPerformed, type Part, type Tool, type ToolRequestPart, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
+import { readResume } from '../../src/core/decide.ts';
 import type { RunEvent } from '../../src/core/event.ts';
 import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.ts';
 import { fold } from '../../src/core/state.ts';
@@ -114,7 +115,8 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
     (part): part is ToolRequestPart =>
       'toolRequest' in part && part.metadata !== undefined && 'interrupt' in part.metadata,
   );
-  applyDecisions(run, await checkResume(paused, resumeFor(waiting, world), { tools, defined: tools }), undefined);
+  const decisions = readResume(resumeFor(waiting, world));
+  applyDecisions(run, await checkResume(paused, decisions, { tools, defined: tools }), undefined);
   await drive(run, driver);
   return recorded;
 }

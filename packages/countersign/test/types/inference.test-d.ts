@@ -130,3 +130,14 @@ for (const { settlement } of cards) {
   void settlement.by;
   void [who, when];
 }
+
+// Both forms of `resume`, with decisions of different tools.
+await ai.generate({ messages, resume: [transfer.approve(interrupt), ask.respond(interrupt, 'x')] });
+await ai.generate({
+  messages,
+  resume: { approve: transfer.approve(interrupt), respond: [ask.respond(interrupt, 'x')] },
+});
+// @ts-expect-error an unknown kind
+await ai.generate({ messages, resume: { aprove: [interrupt] } });
+// @ts-expect-error not a decision
+await ai.generate({ messages, resume: ['approve'] });

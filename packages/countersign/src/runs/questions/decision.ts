@@ -1,10 +1,11 @@
 // Decisions on stored questions, as callers say them.
 import {
+  type DecisionEntry,
   type DecisionPart,
+  type Decisions,
   interruptIdOf,
   type Leaf,
   matchDecisions,
-  type Resume,
   VERBS,
   type Verb,
 } from '../../core/decide.ts';
@@ -52,11 +53,7 @@ export type Withdrawal = {
 };
 
 /** The decision as `resume` takes it. */
-export function decisionPart(
-  part: ToolRequestPart,
-  input: DecisionInput,
-  options: DecisionOptions,
-): { readonly verb: Verb; readonly part: DecisionPart } {
+export function decisionPart(part: ToolRequestPart, input: DecisionInput, options: DecisionOptions): DecisionPart {
   const decision = checkedDecision(input);
   const { by, channel, note } = options;
   const signed = {
@@ -67,18 +64,18 @@ export function decisionPart(
   switch (decision.type) {
     case 'approve': {
       const edit = 'edit' in decision ? { edit: decision.edit } : {};
-      return { verb: 'approve', part: approve(part, { ...signed, ...edit }) };
+      return approve(part, { ...signed, ...edit });
     }
     case 'reject':
     case 'cancel': {
       const reason = 'reason' in decision ? decision.reason : undefined;
-      return { verb: decision.type, part: (decision.type === 'reject' ? reject : cancel)(part, reason, signed) };
+      return (decision.type === 'reject' ? reject : cancel)(part, reason, signed);
     }
     case 'respond':
-      return { verb: 'respond', part: respond(part, decision.output, signed) };
+      return respond(part, decision.output, signed);
     case 'restart': {
       const replaceInput = 'replaceInput' in decision ? { replaceInput: decision.replaceInput } : {};
-      return { verb: 'restart', part: restart(part, decision.resumed, { ...signed, ...replaceInput }) };
+      return restart(part, decision.resumed, { ...signed, ...replaceInput });
     }
   }
 }
@@ -166,10 +163,10 @@ type Signed = Omit<Settlement, 'at'>;
  * What each decision of a resumption is about. Those that are about nothing are left out: `checkResume` says why. Throws for
  * one on a call that has not asked yet, as its gate still thinks: nobody knows what the question will be.
  */
-export function resumptionOf(runId: string, state: State, resume: Resume): Resumption {
-  const { leaves, faults } = matchDecisions(state.turn, resume, (ref) => state.refs.has(ref));
+export function resumptionOf(runId: string, state: State, decisions: Decisions): Resumption {
+  const { leaves, faults } = matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref));
   const cards = new Map([...pendingCards(runId, state)].map(([key, card]) => [refsOf(card.part), { key, card }]));
-  const entries = entriesOf(resume);
+  const entries = new Map(decisions.entries.map((entry) => [entry.where, entry]));
   const cardOf = ({ path, call }: Leaf) => cards.get(JSON.stringify([...path, call].map(({ ref }) => ref)));
   const unasked = state.ended ? [] : leaves.filter((leaf) => !cardOf(leaf));
   if (unasked.length > 0)
@@ -204,41 +201,28 @@ function idByRef(part: DecisionPart, { turn }: State): string {
   return `${id}.${ref}`;
 }
 
-/** The same resumption, signed by whoever passes it on: they know who decides. What they do not say stays as it is. */
-export function signedResume(resume: Resume, { by, channel, note }: DecisionOptions): Resume {
-  const given = Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined);
-  if (given.length === 0) return resume;
-  const sign = (verb: Verb) => (part: DecisionPart) => {
-    // What is no decision is found and told later.
-    if (!isObject(part)) return part;
+/** The same decisions, signed by the caller, who knows who decides. Without a signature they stay as they are. */
+export function signDecisions(decisions: Decisions, { by, channel, note }: DecisionOptions): Decisions {
+  const signature = Object.fromEntries(Object.entries({ by, channel, note }).filter(([, said]) => said !== undefined));
+  if (Object.keys(signature).length === 0) return decisions;
+  const sign = (entry: DecisionEntry): DecisionEntry => {
+    const { part, verb } = entry;
+    // `matchDecisions` reports what is not a decision.
+    if (!isObject(part)) return entry;
     const said = saidIn(part);
     const made = said.made ?? ('toolResponse' in part ? 'respond' : verb);
-    return { ...part, metadata: { ...part.metadata, decision: { ...said, made, ...Object.fromEntries(given) } } };
+    return { ...entry, part: { ...part, metadata: { ...part.metadata, decision: { ...said, made, ...signature } } } };
   };
-  const parts = VERBS.map((verb) => [verb, [resume[verb] ?? []].flat().map(sign(verb))]);
-  return { ...(resume.metadata && { metadata: resume.metadata }), ...Object.fromEntries(parts) };
+  return { ...decisions, entries: decisions.entries.map(sign) };
 }
 
-/** The same resumption without some of its entries; undefined if nothing is left. */
-export function withoutEntries(resume: Resume, left: ReadonlySet<string>): Resume | undefined {
-  const kept = [...entriesOf(resume)].filter(([where]) => !left.has(where));
-  if (kept.length === 0) return undefined;
-  const parts = (verb: Verb) => kept.flatMap(([, entry]) => (entry.verb === verb ? [entry.part] : []));
-  const { metadata } = resume;
-  return { ...(metadata && { metadata }), ...Object.fromEntries(VERBS.map((verb) => [verb, parts(verb)])) };
+/** The same decisions without the entries named in `left`; undefined if nothing remains. */
+export function withoutEntries(decisions: Decisions, left: ReadonlySet<string>): Decisions | undefined {
+  const entries = decisions.entries.filter(({ where }) => !left.has(where));
+  return entries.length > 0 || decisions.faults.length > 0 ? { ...decisions, entries } : undefined;
 }
 
-type Entry = { readonly verb: Verb; readonly part: DecisionPart };
-
-/** By the names that `matchDecisions` gives them. */
-function entriesOf(resume: Resume): ReadonlyMap<string, Entry> {
-  const all = VERBS.flatMap((verb) =>
-    [resume[verb] ?? []].flat().map((part, index) => [`${verb}[${index}]`, { verb, part }] as const),
-  );
-  return new Map(all);
-}
-
-function settlementOf(entry: Entry, edited: boolean): Signed {
+function settlementOf(entry: DecisionEntry, edited: boolean): Signed {
   const said = saidIn(entry.part);
   const text = (own: unknown) => (typeof own === 'string' ? own : null);
   const [by, channel, note] = [text(said.by), text(said.channel), text(said.note)];
@@ -263,7 +247,7 @@ function isEdit({ metadata = {} }: DecisionPart): boolean {
   return 'replacedInput' in metadata && !('resolvedInterrupt' in metadata);
 }
 
-function saidOf({ verb, part }: Entry, edited: boolean): Json {
+function saidOf({ verb, part }: DecisionEntry, edited: boolean): Json {
   const said = saidIn(part);
   const changed = 'toolRequest' in part && edited ? { input: part.toolRequest.input ?? null } : undefined;
   switch (verb) {

@@ -1,5 +1,5 @@
 // Deadlines that have passed: they decide as the question said they would.
-import { matchDecisions } from '../../core/decide.ts';
+import { matchDecisions, readResume } from '../../core/decide.ts';
 import type { State } from '../../core/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
@@ -33,11 +33,11 @@ export function expireCards(run: Run, settling: Settling, now: number): void {
     if (expiresAt === undefined || expiresAt > now) continue;
     const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
     const note = 'Nobody decided in time.';
-    const { verb, part } = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
+    const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
       by: DEADLINE,
       note,
     });
-    const { matched, faults } = matchDecisions(run.state.turn, { [verb]: part }, () => false);
+    const { matched, faults } = matchDecisions(run.state.turn, readResume([part]), () => false);
     if (faults.length > 0) continue;
     settling.settle(key, { decision: { type }, by: DEADLINE, channel: null, note, at: now });
     applyDecisions(run, matched, undefined);

@@ -1,6 +1,6 @@
 // A chat without a store: the browser carries the conversation, under seals that it can neither make nor change.
 // A seal cannot tell whether it was used before: only a store makes a decision single-use.
-import type { Resume } from '../../core/decide.ts';
+import type { DecisionPart } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
@@ -66,7 +66,7 @@ export class SealedChat {
     { last }: Proven,
     problems: Map<string, readonly Problem[]>,
   ): Promise<Pick<Decided, 'resume' | 'keys'>> {
-    const resume: Record<string, unknown[]> = {};
+    const resume: DecisionPart[] = [];
     const keys = new Map<string, string>();
     for (const { interruptId, decision, digest, note } of decisions) {
       const card = pending.get(interruptId);
@@ -86,12 +86,10 @@ export class SealedChat {
         continue;
       }
       const signed = { by: this.#person.id, channel: 'chat', ...(note !== undefined && { note }) };
-      const { verb, part } = decisionPart(card.part, decision, signed);
-      const parts = resume[verb] ?? [];
-      keys.set(`${verb}[${parts.length}]`, interruptId);
-      resume[verb] = [...parts, part];
+      keys.set(`resume[${resume.length}]`, interruptId);
+      resume.push(decisionPart(card.part, decision, signed));
     }
-    return { resume: resume as Resume, keys };
+    return { resume, keys };
   }
 
   async *#stream(post: Post, proven: Proven, decided: Decided, signal: AbortSignal): AsyncGenerator<ChatChunk> {
@@ -167,7 +165,7 @@ export class SealedChat {
 }
 
 type Decided = {
-  readonly resume: Resume;
+  readonly resume: readonly DecisionPart[];
   /** Which question each entry of the resumption decides. */
   readonly keys: ReadonlyMap<string, string>;
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
