@@ -26,8 +26,9 @@ export default defineConfig({
       'scripts/**/*.test.ts',
       'examples/**/*.test.ts',
     ],
+    globalSetup: ['scripts/test-servers.mjs'],
     maxWorkers: 2,
-    // A machine that is busy is no fault: only what hangs is.
+    // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },

@@ -13,6 +13,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const vitestReport = join(scratch, 'vitest.json');
 const strays = join(scratch, 'strays.json');
 process.env[STRAYS_FILE] = strays;
+process.env.COUNTERSIGN_SHARED_SERVERS = '1';
 const MOST_NAMED = 20;
 const NO_REPORT = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
 

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
-import { chromiumPath } from '../../../scripts/chromium.mjs';
+import { openBrowser } from '../../../scripts/test-browser.mjs';
 import { buildApp, folder } from './build.ts';
 
 export type Site = {
@@ -23,12 +23,11 @@ export type Site = {
 export type OpenOptions = BrowserContextOptions & { readonly port?: number };
 
 export async function openSite(): Promise<Site> {
-  const executablePath = chromiumPath();
   await buildApp();
   const data = mkdtempSync(join(tmpdir(), 'countersign-next-'));
   const port = await freePort();
   const server = await startApp(port, data);
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const browser = await openBrowser();
   let complaints: string[] = [];
 
   return {

@@ -2,10 +2,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
-import { chromiumPath } from '../../../scripts/chromium.mjs';
+import { openBrowser } from '../../../scripts/test-browser.mjs';
 import type { Scene } from './page/main.tsx';
 
 /** A request that the page made to `/api/chat`; the test answers it when it is time. */
@@ -52,7 +52,7 @@ export async function openSite(api?: (request: IncomingMessage, response: Server
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const browser: Browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] });
+  const browser = await openBrowser();
 
   return {
     async open() {

@@ -1,9 +1,10 @@
-// Several processes decide the same question at the same moment: one wins, and everybody is told who.
+// Several processes decide the same question at the same moment: one wins, and every caller learns who.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DecisionInput, RunInterrupt } from 'countersign';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { campaignSize } from '../campaign-size.ts';
 import { type Kind, Ledger, type Line, openBank, openStore, type Place } from '../crash/bank.ts';
 import { type Child, startChild } from '../crash/children.ts';
 import type { Answer, DeciderOptions, Volley } from '../crash/decider-child.ts';
@@ -11,6 +12,7 @@ import { eventually } from '../eventually.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
 const PROCESSES = 4;
+const ROUNDS = campaignSize(3, 10);
 const APPROVE: DecisionInput = { type: 'approve' };
 const REJECT: DecisionInput = { type: 'reject', reason: 'no' };
 
@@ -106,11 +108,11 @@ class Arena {
 const isApproved = (answers: readonly Answer[]): boolean =>
   answers.some((answer) => 'told' in answer && JSON.stringify(answer.told.decision) === JSON.stringify(APPROVE));
 
-/** Those who decided the same as the winner are told who won and when; the others are refused, and told the same. */
+/** Callers who decided the same receive the winner's decision; the others get a conflict that names it. */
 function expectOneWinner(answers: readonly Answer[]): void {
   const told = answers.flatMap((answer) => ('told' in answer ? [answer.told] : []));
   const [winner] = told;
-  if (!winner) throw new Error(`Nobody won: ${JSON.stringify(answers[0])}`);
+  if (!winner) throw new Error(`No decision won: ${JSON.stringify(answers[0])}`);
   expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
   for (const answer of answers) {
     const isSame = JSON.stringify(answer.decision) === JSON.stringify(winner.decision);
@@ -135,22 +137,22 @@ describe.each(places)('on %s, in several processes', (name, place) => {
   }, 60_000);
   afterAll(() => arena?.close());
 
-  test('200 times two people approve at once: both are told the one approval, and it runs once', async () => {
-    for (let round = 0; round < 10; round++) await arena.race(await arena.pausedRuns(20, 'pay'), 2, () => APPROVE);
+  test('two people approve at once: both receive the one approval, and the call runs once', async () => {
+    for (let round = 0; round < ROUNDS; round++) await arena.race(await arena.pausedRuns(20, 'pay'), 2, () => APPROVE);
   }, 60_000);
 
-  test('200 times one approves and one rejects: one wins, the other is told who, what and when', async () => {
-    for (let round = 0; round < 10; round++)
+  test('one approves and one rejects: one wins, and the other learns who decided what and when', async () => {
+    for (let round = 0; round < ROUNDS; round++)
       await arena.race(await arena.pausedRuns(20, 'pay'), 2, (person) => (person === 0 ? APPROVE : REJECT));
   }, 60_000);
 
-  test('20 times fifty people decide at once, half of them each way', async () => {
-    for (let round = 0; round < 10; round++)
+  test('fifty people decide at once, half of them each way: one wins', async () => {
+    for (let round = 0; round < ROUNDS; round++)
       await arena.race(await arena.pausedRuns(2, 'pay'), 50, (person) => (person % 2 === 0 ? APPROVE : REJECT));
   }, 60_000);
 
-  test('100 times an approval is delivered twice: the next question stays untouched', async () => {
-    for (let round = 0; round < 5; round++) {
+  test('an approval that is delivered twice does not touch the next question', async () => {
+    for (let round = 0; round < campaignSize(2, 5); round++) {
       const cards = await arena.pausedRuns(20, 'chain');
       const deliver = () =>
         arena.volley([0, 1].map(() => cards.map(({ id }) => ({ id, decision: APPROVE, by: 'ann' }))));
@@ -165,9 +167,9 @@ describe.each(places)('on %s, in several processes', (name, place) => {
     }
   }, 60_000);
 
-  test('60 times a person approves at the moment of the deadline: it is the one or the other', async () => {
+  test('an approval at the moment of the deadline: exactly one of them counts', async () => {
     const won = { person: 0, deadline: 0 };
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < campaignSize(2, 3); round++) {
       const cards = await arena.pausedRuns(20, 'rush');
       const deadlines = cards.map(({ expiresAt }) => expiresAt ?? 0).sort((a, b) => a - b);
       const decisions = cards.map(({ id }) => ({ id, decision: APPROVE, by: 'ann' }));

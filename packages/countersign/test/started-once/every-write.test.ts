@@ -1,14 +1,30 @@
 // Every scenario, stopped before and after every write and every effect, on every store.
+// Two crashes in a row, and PostgreSQL, run on every scenario in `npm run campaigns` and on the short ones in `npm test`.
 import { type CrashOptions, crashEverywhere } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
+import { isFullCampaign } from '../campaign-size.ts';
 import { hastyScenarios, scenarios } from '../crash/scenarios.ts';
 import { onMemory, onPostgres, onSqlite } from '../crash/subjects.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
 const every = [...scenarios.entries()];
+
+/** One scenario for each mechanism. The long ones cost the square of their writes when two processes crash. */
+const SHORT: ReadonlySet<string> = new Set([
+  'approval',
+  'edit',
+  'step inside a tool',
+  'asking again',
+  'sub-agent',
+  'deadline that approves',
+  'commit point',
+  'verify, too soon to be sure',
+]);
+const selected = every.filter(([name]) => isFullCampaign || SHORT.has(name));
+const selectedHasty = [...hastyScenarios].filter(([name]) => isFullCampaign || SHORT.has(name));
 const postgres = await testServer();
 
-/** Whatever happens to these, nobody has to be asked how it ended. */
+/** Scenarios that a crash never leaves in doubt. */
 const NEVER_IN_DOUBT: ReadonlySet<string> = new Set([
   'question',
   'reject',
@@ -26,14 +42,14 @@ async function survives(name: string, options: CrashOptions, fewest = 8): Promis
   const decisions = results.flatMap((result) => result.decisions);
   const doubts = decisions.filter(({ card }) => card.kind === 'unknown-outcome');
   expect(doubts.length > 0).toBe(!NEVER_IN_DOUBT.has(name));
-  // Nobody is asked about what did not come to its commit point.
+  // A crash before the commit point raises no doubt.
   if (name === 'commit point')
     for (const { crashes, decisions } of results.filter(({ crashes }) => crashes.length === 1)) {
       const isDoubted = decisions.some(({ card }) => card.kind === 'unknown-outcome');
       if (crashes[0]?.what === 'effect prepare') expect(isDoubted).toBe(false);
       if (crashes[0]?.what === 'effect send') expect(isDoubted).toBe(true);
     }
-  // What the look-up finds has happened: a person is asked only if it finds nothing.
+  // A call that `verify` finds is settled without asking a person.
   if (name.startsWith('verify')) expect(doubts.filter(({ decision }) => decision !== 'approve')).toEqual([]);
 }
 
@@ -41,17 +57,17 @@ describe('a process that dies anywhere, on the memory store', () => {
   test.each(every)('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory }));
 });
 
-describe('a process that dies anywhere, when the model takes no time and much is written together', () => {
+describe('a process that dies anywhere while the model replies at once and writes are batched', () => {
   test.each([...hastyScenarios])('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory }, 4));
-  test.each([...hastyScenarios])(
-    '%s, and the next one too',
+  test.each(selectedHasty)(
+    '%s, and the next process dies too',
     (name, scenario) => survives(name, { scenario, makeStore: onMemory, crashes: 2 }, 4),
     60_000,
   );
 });
 
-describe('a process that dies anywhere, and the next one too', () => {
-  test.each(every)('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory, crashes: 2 }), 60_000);
+describe('a process that dies anywhere, and the next process dies too', () => {
+  test.each(selected)('%s', (name, scenario) => survives(name, { scenario, makeStore: onMemory, crashes: 2 }), 60_000);
 });
 
 describe('a process that dies anywhere, on a SQLite file', () => {
@@ -59,7 +75,7 @@ describe('a process that dies anywhere, on a SQLite file', () => {
 });
 
 describe.runIf(postgres)('a process that dies anywhere, on PostgreSQL', () => {
-  test.each(every)(
+  test.each(selected)(
     '%s',
     async (name, scenario) => {
       const url = await postgres?.freshDatabase();

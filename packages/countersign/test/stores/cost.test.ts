@@ -14,7 +14,7 @@ import { addition, creation, interrupt, stepDone } from '../../src/testing/store
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
-const postgres = await testServer();
+const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
 
 /** For each of the fifty items on a page: its row, and the way to it in an index. */

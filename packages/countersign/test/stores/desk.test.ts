@@ -13,7 +13,7 @@ import { addition, creation, interrupt } from '../../src/testing/store-contract/
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
-const postgres = await testServer();
+const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
 const folder = temporaryFolder();
 afterAll(() => folder.remove());

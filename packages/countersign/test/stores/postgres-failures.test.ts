@@ -12,7 +12,7 @@ import { postgresFailure } from '../../src/stores/postgres/failure.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
-const postgres = await testServer();
+const postgres = await testServer({ own: true });
 const { server, freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('a server that crashes', () => {

@@ -6,7 +6,7 @@ import { addition, creation, interrupt } from '../../src/testing/store-contract/
 import { startPooler } from './pooler.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
-const postgres = await testServer();
+const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('a pooler that shares connections between statements', () => {

@@ -1,38 +1,62 @@
-// A PostgreSQL server for the tests of one file, with a fresh, empty schema for each that asks.
+// PostgreSQL for the tests of one file, with a fresh, empty schema for each test that asks.
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll } from 'vitest';
+import { afterAll, inject } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.mjs';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import type {} from '../../../../scripts/test-browser.mjs';
 
 export type TestServer = {
   readonly server: PostgresServer;
-  /** An address with a place for tables that nobody else has. */
+  /** The address of an empty schema. */
   readonly freshDatabase: () => Promise<string>;
 };
 
 /**
- * Undefined, with the reason printed, when this computer has no PostgreSQL and cannot get it. In CI that is an error:
- * there no test may be left out unnoticed.
+ * Returns the PostgreSQL that all test files share, in a database of this file's own. `own: true` starts a server for this
+ * file alone, which it may crash, restart or reconfigure. Outside CI, a machine without PostgreSQL skips these tests with a
+ * printed reason.
  */
-export async function testServer(): Promise<TestServer | undefined> {
-  let server: PostgresServer;
+export async function testServer({ own = false } = {}): Promise<TestServer | undefined> {
+  const port = own ? undefined : inject('postgresPort');
   try {
-    server = await startPostgres();
+    return port === undefined ? await ownServer() : await sharedServer(port);
   } catch (error) {
     if (process.env.CI) throw error;
-    console.warn(`\nTHE TESTS ON POSTGRESQL ARE LEFT OUT: ${error instanceof Error ? error.message : error}\n`);
+    console.warn(`\nSKIPPING THE POSTGRESQL TESTS: ${error instanceof Error ? error.message : error}\n`);
     return undefined;
   }
-  // A busy computer takes its time to stop it.
+}
+
+async function ownServer(): Promise<TestServer> {
+  const server = await startPostgres();
   afterAll(() => server.stop(), 60_000);
+  return { server, freshDatabase: freshSchemas(server.url()) };
+}
+
+async function sharedServer(port: number): Promise<TestServer> {
+  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  const mine = `file_${randomBytes(6).toString('hex')}`;
+  await onServer(url('postgres'), `CREATE DATABASE ${mine}`);
+  const refuse = (): Promise<never> =>
+    Promise.reject(new Error('This server is shared. Use testServer({ own: true }).'));
+  const server: PostgresServer = {
+    port,
+    url: (database = mine) => url(database),
+    crash: refuse,
+    start: refuse,
+    stop: refuse,
+  };
+  return { server, freshDatabase: freshSchemas(url(mine)) };
+}
+
+function freshSchemas(url: string): () => Promise<string> {
   let made = 0;
-  return {
-    server,
-    freshDatabase: async () => {
-      const name = `test_${++made}`;
-      await onServer(server.url(), `CREATE SCHEMA ${name}`);
-      return `${server.url()}?options=${encodeURIComponent(`-c search_path=${name}`)}`;
-    },
+  return async () => {
+    const name = `test_${++made}`;
+    await onServer(url, `CREATE SCHEMA ${name}`);
+    return `${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`;
   };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { addition, countDone, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { onServer, type TestServer, testServer, withSetting } from './postgres-server.ts';
 
-const postgres = await testServer();
+const postgres = await testServer({ own: true });
 const { server, freshDatabase } = postgres ?? ({} as TestServer);
 
 describe.runIf(postgres)('tables', () => {

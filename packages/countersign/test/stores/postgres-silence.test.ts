@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { addition, creation } from '../../src/testing/store-contract/check.ts';
 import { poolOn, type TestServer, testServer } from './postgres-server.ts';
 
-const postgres = await testServer();
+const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
 
 afterEach(() => void vi.useRealTimers());

@@ -1,10 +1,9 @@
 // A real browser, signed in here, that opens a page of another server on the same machine: to browsers the same site.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
-import { chromiumPath } from '../../../../scripts/chromium.mjs';
+import { openBrowser } from '../../../../scripts/test-browser.mjs';
 import { startServer } from '../server.ts';
 
 /** A server of somebody else: any page of it is this one. */
@@ -28,7 +27,7 @@ test('a page of another server neither acts nor reads with the session of the br
     <form id="form" method="post" enctype="text/plain" target="frame" action="${decide}">
       <input name='{"decision":{"type":"approve"},"note":"' value='"}'></form>
     <iframe name="frame"></iframe><iframe id="inbox" src="${here}/"></iframe>`);
-  const browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] });
+  const browser = await openBrowser();
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
   await page.goto(target.server.loginUrl ?? '');

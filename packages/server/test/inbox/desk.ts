@@ -6,10 +6,10 @@ import { demoAgents, demoModel, type RunningServer, type ServeOptions, serve } f
 import { type Countersign, countersign, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
-import { chromiumPath } from '../../../../scripts/chromium.mjs';
+import { openBrowser } from '../../../../scripts/test-browser.mjs';
 import { type Ask, asking } from '../server.ts';
 import { builtInbox } from './built-inbox.ts';
 
@@ -153,10 +153,7 @@ export function withBrowser(): void {
   // A browser on a busy machine takes its time.
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: chromiumPath(),
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    browser = await openBrowser();
     await builtInbox();
   });
   afterAll(() => browser?.close());

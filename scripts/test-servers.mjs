@@ -1,0 +1,22 @@
+// Vitest's global setup: one PostgreSQL and one Chromium for all test files of `npm test`. When you run a few files by
+// hand, each file starts its own, and only if it needs one.
+import { chromium } from 'playwright-core';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { chromiumPath } from './chromium.mjs';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { startPostgres } from './postgres.mjs';
+
+export default async function setup(project) {
+  if (process.env.COUNTERSIGN_SHARED_SERVERS !== '1') return undefined;
+  const postgres = await startPostgres({ settings: { fsync: 'off', max_connections: 200 } });
+  const browser = await chromium.launchServer({
+    executablePath: chromiumPath(),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
+  project.provide('postgresPort', postgres.port);
+  project.provide('browserEndpoint', browser.wsEndpoint());
+  return async () => {
+    await browser.close();
+    await postgres.stop();
+  };
+}
