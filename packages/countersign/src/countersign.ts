@@ -15,7 +15,7 @@ import {
   withDefaults,
 } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
-import type { Within } from './loop/sink.ts';
+import type { SubAgentRecord } from './loop/sink.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
 import {
   type Context,
@@ -236,7 +236,11 @@ export class Countersign {
     return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
   }
 
-  #generateFor(agent: AgentPort, options: GenerateOptions, within: Within | undefined): Promise<GenerateResponse> {
+  #generateFor(
+    agent: AgentPort,
+    options: GenerateOptions,
+    within: SubAgentRecord | undefined,
+  ): Promise<GenerateResponse> {
     const { runId } = options;
     if (runId === undefined) return generate(this.#settings, options, within);
     return converse(this.runs, agent, { ...options, runId });

@@ -9,7 +9,7 @@ import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { checkValues, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
-import type { Within } from './sink.ts';
+import type { SubAgentRecord } from './sink.ts';
 import type { Chunk } from './stream/chunk.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
@@ -62,7 +62,7 @@ export type Starter = (
   options: StartOptions,
 ) => Promise<{ readonly id: string }>;
 
-type Generate = (options: GenerateOptions, within?: Within) => Promise<GenerateResponse>;
+type Generate = (options: GenerateOptions, within?: SubAgentRecord) => Promise<GenerateResponse>;
 type FindTools = (tools: GenerateOptions['tools'], unknown: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 
 export function makeAgent<I extends SchemaInput, O extends SchemaInput>(

@@ -14,7 +14,7 @@ import { modelChunk } from './stream/chunk.ts';
 export async function drive(run: Run, driver: Driver): Promise<void> {
   for (;;) {
     if (driver.signal?.aborted && !run.state.ended) return run.record(event({ type: 'run-ended', reason: 'aborted' }));
-    if (driver.stopping?.()) return;
+    if (driver.worker?.isStopping()) return;
     const step = next(run.state, driver.limits);
     switch (step.do) {
       case 'call-model':
@@ -73,13 +73,13 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
 }
 
 /** Aborts with the run, or once a stop waits no more. Not `AbortSignal.any`: V8 keeps it until the next full collection. */
-function untilGivenUp({ signal, onGivenUp }: Driver): { readonly signal?: AbortSignal; readonly answered: () => void } {
-  if (!onGivenUp || !signal) return { ...(signal && { signal }), answered: () => undefined };
+function untilGivenUp({ signal, worker }: Driver): { readonly signal?: AbortSignal; readonly answered: () => void } {
+  if (!worker || !signal) return { ...(signal && { signal }), answered: () => undefined };
   const left = new AbortController();
   const leave = () => left.abort(signal.reason);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
-  const forget = onGivenUp(leave);
+  const forget = worker.onGiveUp(leave);
   const answered = () => {
     forget();
     signal.removeEventListener('abort', leave);
@@ -91,7 +91,7 @@ function untilGivenUp({ signal, onGivenUp }: Driver): { readonly signal?: AbortS
  * An abort does not wait for a tool that does not listen. An agent inside a tool listens, and is waited for, so that
  * what it has finished is kept.
  */
-function orAborted(work: Promise<void>, { signal, tools, onLeft }: Driver, name: string): Promise<void> {
+function orAborted(work: Promise<void>, { signal, tools, worker }: Driver, name: string): Promise<void> {
   if (!signal || tools.get(name)?.innerTools) return work;
-  return untilAborted(work, signal).catch(() => onLeft?.(work));
+  return untilAborted(work, signal).catch(() => worker?.onLeft(work));
 }

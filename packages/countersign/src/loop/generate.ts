@@ -1,13 +1,12 @@
 // `generate`: from options to a response, through the one loop.
 
-import type { Call, State } from '../core/call.ts';
+import type { State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { GrowList } from '../core/grow.ts';
 import type { Message } from '../core/message.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
 import { type Limits, next } from '../core/next.ts';
-import { waitingInside } from '../core/sub-agents.ts';
 import { guarded } from './call/guarded.ts';
 import { drive } from './drive.ts';
 import {
@@ -22,8 +21,10 @@ import {
 import { readOutput } from './output.ts';
 import { GenerateResponse } from './response.ts';
 import { applyDecisions, cancelOpenCalls, checkResume } from './resume.ts';
-import { type Driver, Run } from './run.ts';
-import type { Within } from './sink.ts';
+import type { Driver, Run } from './run.ts';
+import type { SubAgentRecord } from './sink.ts';
+import { StatelessRun } from './stateless-run.ts';
+import { StoredRun } from './stored-run.ts';
 import type { Chunk } from './stream/chunk.ts';
 import { ChunkStream } from './stream/chunk-stream.ts';
 import { asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
@@ -34,7 +35,7 @@ import type { ToolDefinition } from './tool/tool.ts';
 export async function generate<O extends SchemaInput = any>(
   settings: Settings,
   given: string | GenerateOptions<O>,
-  within?: Within,
+  within?: SubAgentRecord,
 ): Promise<GenerateResponse<InferOutput<O>>> {
   const options = checkOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
@@ -52,14 +53,14 @@ export async function generate<O extends SchemaInput = any>(
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
 
-  const run = new Run(state, { ...driver, sink: within?.sink });
+  const run = within ? new StoredRun(state, within.sink, driver) : new StatelessRun(state, driver);
   run.onLate = within?.late;
   applyDecisions(run, decisions, resume.metadata);
   hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
-  if (!run.isStored) refuseMissingTools(run.state, driver.tools);
+  if (!within) refuseMissingTools(run.state, driver.tools);
   try {
     await drive(run, driver);
-    if (driver.stopping?.() && !rests(run.state, driver.limits)) throw new LeftSignal();
+    if (driver.worker?.isStopping() && !rests(run.state, driver.limits)) throw new LeftSignal();
   } catch (error) {
     if (error instanceof LostSignal || error instanceof LeftSignal) throw error;
     throw interrupted(error, run);
@@ -92,16 +93,10 @@ function promptOf({ prompt }: GenerateOptions): readonly Message[] {
 }
 
 /** Inside a stored run it is that run's clock that counts, and whoever stops the run stops it. */
-function driverWithin(driver: Driver, within: Within | undefined): Driver {
+function driverWithin(driver: Driver, within: SubAgentRecord | undefined): Driver {
   if (!within) return driver;
-  const { clock, stopping, onGivenUp, onLeft } = within;
-  return {
-    ...driver,
-    ...(clock && { clock }),
-    ...(stopping && { stopping }),
-    ...(onGivenUp && { onGivenUp }),
-    ...(onLeft && { onLeft }),
-  };
+  const { clock, worker } = within;
+  return { ...driver, clock, ...(worker && { worker }) };
 }
 
 function rests(state: State, limits: Limits): boolean {
@@ -168,7 +163,7 @@ export function hear(
 ): void {
   if (says.length === 0) return;
   const { turn } = run.state;
-  const undecided = turn?.calls.filter((call) => isUndecided(run, call)) ?? [];
+  const undecided = turn?.calls.filter((call) => run.isUndecided(call)) ?? [];
   if (undecided.length > 0 && whilePending === 'refuse') {
     const names = undecided.map((call) => `${call.name} (${call.ref})`).join(', ');
     throw new UsageError(
@@ -179,13 +174,6 @@ export function hear(
   }
   if (whilePending === 'cancel') cancelOpenCalls(run, kept, by);
   run.record(event({ type: 'user-spoke', messages: says }));
-}
-
-/** In a stored run, what nobody is asked about goes on by itself. */
-function isUndecided({ isStored }: Run, call: Call): boolean {
-  const { at } = call.phase;
-  if (isStored) return at === 'waiting' || waitingInside(call, []).length > 0;
-  return at !== 'settled' && at !== 'cleared';
 }
 
 /** Whatever ended the run, what was said and done before stays said and done. */

@@ -12,7 +12,7 @@ import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
-import { decidedRefs, isConversation, isInDoubt, isInDoubtInside } from '../core/sub-agents.ts';
+import { isConversation, isInDoubt, isInDoubtInside } from '../core/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
 import type { ToolDefinition } from './tool/tool.ts';
@@ -89,8 +89,7 @@ export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string 
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
     if (phase.at === 'settled' || kept.has(call.id)) continue;
-    // What is on record as decided is not taken back by what is said after it.
-    if (run.isStored && !run.state.ended && (phase.at === 'cleared' || decidedRefs(call).size > 0)) continue;
+    if (run.keepsDecision(call)) continue;
     const reason = 'The user said something else instead.';
     const decision: Decision = { type: 'cancel', reason, ...(by !== undefined && { by }) };
     if (phase.at === 'waiting')

@@ -2,12 +2,15 @@
 import type { Call } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 import { copyOf } from '../core/json.ts';
+import type { Message } from '../core/message.ts';
 import type { Limits } from '../core/next.ts';
 import { fold, type State } from '../core/state.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
-import type { Sink } from './sink.ts';
+import type { SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
 import type { Context, ToolDefinition } from './tool/tool.ts';
+
+type MaybePromise<T> = T | Promise<T>;
 
 /** What a run is driven with. Nothing of it is stored. */
 export type Driver = {
@@ -25,52 +28,74 @@ export type Driver = {
   readonly onEvent?: (event: RunEvent) => void;
   /** `tell`: a tool that throws is a result for the model. */
   readonly onToolError: 'tell' | 'throw';
-  /** The time in milliseconds, where deadlines count. */
-  readonly clock?: () => number;
-  /** True when the run is to be left, as it is, to another worker. */
-  readonly stopping?: () => boolean;
-  /** Calls it once a process that is being stopped waits for no model any more. Returns how to take that back. */
-  readonly onGivenUp?: (giveUp: () => void) => () => void;
-  /** Hears of calls that an abort does not wait for, and that go on all the same. */
-  readonly onLeft?: (work: Promise<void>) => void;
+  /** The time in milliseconds. */
+  readonly clock: () => number;
+  /** Absent where no worker drives the run, but its caller. */
+  readonly worker?: Worker;
 };
 
-/** A failure that the caller is to hear of. */
+/** A failure that the caller must hear of. */
 export type CallFailure = { readonly call: Call; readonly error: unknown };
 
-/** A run in progress: its state, changed by events only. */
-export class Run {
+type Listeners = Pick<Driver, 'emit' | 'onEvent'>;
+
+/**
+ * A run in progress: its state, which only events change. `StatelessRun` lives in this process until its caller keeps the
+ * messages. `StoredRun` shares a store with other writers. The loop asks the abstract methods where the two differ.
+ */
+export abstract class Run {
   state: State;
   usage: Usage | undefined;
   /** They end the run for now; nothing is lost. */
   readonly failures: CallFailure[] = [];
   /** Replies of the model in this `generate`. */
   replies = 0;
-  #closed = false;
-  readonly #emit: ((chunk: Chunk) => void) | undefined;
-  readonly #sink: Sink | undefined;
-  readonly #onEvent: ((event: RunEvent) => void) | undefined;
-  /** Hears of what happens after the run was closed here, such as a tool that finishes late. */
+  /** Receives events that come after the run was closed here, such as the result of a slow tool. */
   onLate: ((events: readonly RunEvent[]) => void) | undefined;
+  #isClosed = false;
+  readonly #emit: Driver['emit'];
+  readonly #onEvent: Driver['onEvent'];
 
-  constructor(
-    state: State,
-    { emit, sink, onEvent }: Pick<Driver, 'emit' | 'onEvent'> & { readonly sink?: Sink | undefined } = {},
-  ) {
+  constructor(state: State, { emit, onEvent }: Listeners) {
     this.state = state;
     this.#emit = emit;
     this.#onEvent = onEvent;
-    this.#sink = sink;
   }
 
-  countReply(usage: Usage | undefined): void {
-    this.replies += 1;
-    this.usage = addUsage(this.usage, usage);
+  /** Records the start of the body. Returns the call as it is then, or undefined if the body must not run. */
+  abstract start(tool: ToolDefinition, call: Call, driver: Driver): MaybePromise<Call | undefined>;
+
+  /** Throws a `LostSignal` if the body of the call must not do anything more. */
+  abstract checkHold(call: Call): MaybePromise<void>;
+
+  /** Another writer has recorded the result of the call, which stands. */
+  abstract isSuperseded(call: Call): boolean;
+
+  /** An approved call waits while its tool is missing or rejects its input, instead of failing. */
+  abstract waitsForTool(call: Call): boolean;
+
+  /** A message of the user does not cancel the call, because a person has decided it. */
+  abstract keepsDecision(call: Call): boolean;
+
+  /** A person has yet to decide the call, or something inside it. */
+  abstract isUndecided(call: Call): boolean;
+
+  /** Where the sub-agent of this call records its events; undefined if only its messages are kept. */
+  abstract subAgentRecord(call: Call, driver: Driver): SubAgentRecord | undefined;
+
+  /** The messages of a sub-agent whose questions are asked again, because it refused the decisions on them. */
+  abstract askAgain(messages: readonly Message[], call: Call): readonly Message[];
+
+  /** Takes events that the run has folded in. */
+  protected abstract write(events: readonly RunEvent[]): void;
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
-  /** Once the run has stopped, a straggler's news is not recorded: the call stays as it was when the run stopped. */
+  /** Folds the events in and tells the listeners. After the run was closed, only `onLate` hears of them. */
   record(...events: readonly RunEvent[]): void {
-    if (this.#closed) {
+    if (this.#isClosed) {
       this.onLate?.(events);
       return;
     }
@@ -79,39 +104,24 @@ export class Run {
       this.state = fold(before, event);
       return { event, before, after: this.state };
     });
-    // Before anybody hears of it: whatever they do, what happened is on its way into the record.
-    this.#sink?.write(events);
+    // Before the listeners, which may throw.
+    this.write(events);
     for (const { event, before, after } of folded) {
-      // A copy: whoever hears of it cannot change what is on record.
+      // A copy, so that a listener cannot change the record.
       this.#onEvent?.(copyOf(event));
       if (this.#emit)
         for (const chunk of eventChunks(event, before, after, Math.max(0, this.replies - 1))) this.#emit(chunk);
     }
   }
 
-  /** True once everything recorded is durable; false if it cannot become so, and nothing more may happen. */
-  async isDurable(): Promise<boolean> {
-    if (!this.#sink) return !this.#closed;
-    try {
-      await this.#sink.flushed();
-      return !this.#closed;
-    } catch {
-      // Whoever drives the run hears of it from the sink itself.
-      return false;
-    }
+  countReply(usage: Usage | undefined): void {
+    this.replies += 1;
+    this.usage = addUsage(this.usage, usage);
   }
 
-  /** Asked right before something is done: between what is awaited, others do their work, and it may take long. */
-  mayAct(): boolean {
-    return !this.#closed && (this.#sink?.isHeld() ?? true);
-  }
-
-  get isStored(): boolean {
-    return this.#sink !== undefined;
-  }
-
+  /** From now on the state stays as it is, whatever still runs. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
   }
 }
 

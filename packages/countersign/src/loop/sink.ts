@@ -1,4 +1,4 @@
-// Where the events of a run that is kept go.
+// Where the events of a stored run, and of the sub-agents in it, are recorded.
 import type { State } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 
@@ -8,25 +8,29 @@ export type Sink = {
   write(events: readonly RunEvent[]): void;
   /** Resolves once everything written is durable; rejects if it cannot become so. */
   flushed(): Promise<void>;
-  /** Asked right before something is done: false if others may have the run by now. */
+  /** False if another worker may have taken over the run. Ask right before acting. */
   isHeld(): boolean;
 };
 
-/** Where a conversation inside a call of a stored run is kept, and what is on record of it. */
-export type Within = {
-  /** How it stands on record; absent where it has not begun. */
+/** The process that drives stored runs, which may have to stop in the middle of one. */
+export type Worker = {
+  /** True if the run should be left, as it is, to another worker. */
+  isStopping(): boolean;
+  /** Calls `giveUp` once a stopping process no longer waits for models. Returns how to unsubscribe. */
+  onGiveUp(giveUp: () => void): () => void;
+  /** Hears of calls that an abort does not wait for and that still run. */
+  onLeft(work: Promise<void>): void;
+};
+
+/** The record of a sub-agent inside a call of a stored run, and what it shares with that run. */
+export type SubAgentRecord = {
+  /** The recorded state of its conversation; absent if it has not begun. */
   readonly past?: State;
-  /** What it was to begin or go on with is part of that. */
+  /** That state includes the prompt or the decisions that it was last started with. */
   readonly begun: boolean;
   readonly sink: Sink;
-  /** Hears of what happens inside after the conversation has stopped here. */
+  /** Receives events that come after the sub-agent has stopped here. */
   readonly late: (events: readonly RunEvent[]) => void;
-  /** The time of the run that it is part of. */
-  readonly clock?: () => number;
-  /** True when that run is to be left, as it is, to another worker. */
-  readonly stopping?: () => boolean;
-  /** Calls it once no model is waited for any more. */
-  readonly onGivenUp?: (giveUp: () => void) => () => void;
-  /** Hears of calls inside that go on after an abort. */
-  readonly onLeft?: (work: Promise<void>) => void;
+  readonly clock: () => number;
+  readonly worker: Worker | undefined;
 };

@@ -4,7 +4,7 @@ import { scriptedModel } from 'countersign/testing';
 import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/state.ts';
-import { Run } from '../../src/loop/run.ts';
+import { StoredRun } from '../../src/loop/stored-run.ts';
 import { underWay } from '../../src/runs/driving/late-results.ts';
 import { TellingLate } from '../../src/runs/driving/record-late-result.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
@@ -170,7 +170,7 @@ test.each([
       sleep,
       isStopping: () => isStopping,
       open: (_record, state) =>
-        ({ run: new Run(state, { sink }), journal: { recorded: async () => undefined, holds: false } }) as never,
+        ({ run: new StoredRun(state, sink), journal: { recorded: async () => undefined, holds: false } }) as never,
       goOn: async () => undefined,
     });
     await telling.tell('clerk', 'run', known, [result]);

@@ -2,7 +2,7 @@
 import { countersign, memoryStore, type Store } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { event, type RunEvent } from '../../src/core/event.ts';
-import { Run } from '../../src/loop/run.ts';
+import { StoredRun } from '../../src/loop/stored-run.ts';
 import { Journal } from '../../src/runs/journal/journal.ts';
 import type { JournalOptions } from '../../src/runs/journal/journal-options.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
@@ -57,7 +57,7 @@ export async function approved() {
       onAppended: () => undefined,
       ...more,
     });
-    const run = new Run(state, { sink: journal });
+    const run = new StoredRun(state, journal);
     journal.attach(run);
     return { journal, run };
   };

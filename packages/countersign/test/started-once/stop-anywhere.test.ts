@@ -9,7 +9,7 @@ import { loadMessages, messagesOf } from '../../src/core/messages/load-messages.
 import { fold } from '../../src/core/state.ts';
 import { drive } from '../../src/loop/drive.ts';
 import { applyDecisions, checkResume } from '../../src/loop/resume.ts';
-import { Run } from '../../src/loop/run.ts';
+import { StatelessRun } from '../../src/loop/stateless-run.ts';
 
 type World = { readonly effects: string[]; readonly tools: readonly Tool[] };
 
@@ -86,7 +86,7 @@ const start: Message[] = [{ role: 'user', content: [{ text: 'go' }] }];
 /** The events of a whole run, pause and decisions included, each with the effects that had happened by then. */
 async function recordRun(world: World): Promise<readonly { event: RunEvent; effects: number }[]> {
   const recorded: { event: RunEvent; effects: number }[] = [];
-  class Recorder extends Run {
+  class Recorder extends StatelessRun {
     override record(...events: readonly RunEvent[]) {
       for (const event of events) recorded.push({ event, effects: world.effects.length });
       super.record(...events);
@@ -106,8 +106,9 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
       return () => `id-${id++}`;
     })(),
     onToolError: 'tell' as const,
+    clock: () => 0,
   };
-  const run = new Recorder(loadMessages(start).state);
+  const run = new Recorder(loadMessages(start).state, {});
   await drive(run, driver);
   const paused = run.state;
   const open = messagesOf(fold(paused, { v: 1, type: 'run-ended', reason: 'stop' })).at(-1) as Message;

@@ -1,10 +1,9 @@
 // What the body of a call, and its gate, are given beside the input: what reaches the run stops once the run is lost.
-import { type Call, callOf, isOver } from '../../core/call.ts';
+import { type Call, isOver } from '../../core/call.ts';
 import { event, type RunEvent } from '../../core/event.ts';
 import { copyOf, toJson } from '../../core/json.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
 import type { Driver, Run } from '../run.ts';
-import type { Within } from '../sink.ts';
 import { LostSignal } from '../tool/signal.ts';
 import type { ApprovalContext, Inside, ToolContext } from '../tool/tool.ts';
 
@@ -43,51 +42,20 @@ const NEVER = new AbortController().signal;
 function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
   const commit = async () => {
     note(run, call, event({ type: 'call-committed', callId: call.id }));
-    await mustHold(run, call);
+    await run.checkHold(call);
   };
   return () => quietlyLost(commit());
 }
 
 export function insideOf(run: Run, driver: Driver, call: Call): Inside {
   const { signal, emit } = driver;
+  const within = run.subAgentRecord(call, driver);
   return {
     ref: call.ref,
     ...(signal && { signal }),
     ...(emit && { emit }),
-    ...(run.isStored && { within: withinOf(run, driver, call) }),
+    ...(within && { within }),
   };
-}
-
-/** What happens inside a call is recorded in its run, and nothing happens there once the run was taken away or ended. */
-function withinOf(run: Run, { clock, stopping, onGivenUp, onLeft }: Driver, call: Call): Within {
-  const wentOn = (events: readonly RunEvent[]) =>
-    event({ type: 'call-went-on', callId: call.id, inside: events } as const);
-  const late = (events: readonly RunEvent[]) => run.onLate?.([wentOn(events)]);
-  return {
-    ...(call.inside && { past: call.inside.state }),
-    begun: call.inside?.begun ?? false,
-    ...(clock && { clock }),
-    ...(stopping && { stopping }),
-    ...(onGivenUp && { onGivenUp }),
-    ...(onLeft && { onLeft }),
-    sink: {
-      write(events) {
-        if (!isGoingOn(run, call.id)) {
-          // Whoever has the run does not know what a body came to.
-          late(events);
-          throw new LostSignal(call.name);
-        }
-        run.record(wentOn(events));
-      },
-      flushed: () => mustHold(run, call),
-      isHeld: () => run.mayAct(),
-    },
-    late,
-  };
-}
-
-function isGoingOn({ state }: Run, callId: string): boolean {
-  return !state.ended && callOf(state, callId)?.phase.at === 'started';
 }
 
 function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'] {
@@ -101,12 +69,16 @@ function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'
     const done = call.steps.get(step);
     if (done !== undefined) return copyOf(done) as never;
     unbegun.add(step);
-    await mustHold(run, call).finally(() => unbegun.delete(step));
+    try {
+      await run.checkHold(call);
+    } finally {
+      unbegun.delete(step);
+    }
     const output = toJson(await work());
     if (!output.ok)
       throw new TypeError(`The result of step ${step} of tool ${call.name} is not JSON: ${output.problem}.`);
     note(run, call, event({ type: 'step-done', callId: call.id, step, output: output.value }));
-    await mustHold(run, call);
+    await run.checkHold(call);
     return copyOf(output.value) as never;
   };
   return (name, work) => quietlyLost(once(name, work));
@@ -127,13 +99,4 @@ function quietlyLost<T>(doing: Promise<T>): Promise<T> {
 function note(run: Run, { id, name }: Call, noted: RunEvent): void {
   if (isOver(run.state, id)) throw new LostSignal(name);
   run.record(noted);
-}
-
-/**
- * What is done is on record before more is done. Who has lost the run does nothing more, nor does what still runs of a call
- * that is over.
- */
-async function mustHold(run: Run, call: Call): Promise<void> {
-  if (run.isStored && !((await run.isDurable()) && isGoingOn(run, call.id) && run.mayAct()))
-    throw new LostSignal(call.name);
 }

@@ -1,17 +1,15 @@
 // The body of a call: record its start, run it, record its result.
-import { type Call, callOf, isOver } from '../../core/call.ts';
+import type { Call } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
 import { CountersignError, messageOf, NotPerformed, readableError } from '../../core/errors.ts';
-import { event, type RunEvent } from '../../core/event.ts';
 import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
-import { askedAgain } from '../../core/sub-agents.ts';
 import type { Driver, Run } from '../run.ts';
 import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from '../tool/signal.ts';
 import type { ToolDefinition } from '../tool/tool.ts';
 import { bodyContext, insideOf } from './body-context.ts';
-import { holdSubAgent, pauseInBody, pauseSubAgent, recordsSubAgent } from './pause.ts';
-import { bodyResult, failed, failedInBody, isSuperseded, settle } from './result.ts';
+import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
+import { bodyResult, failed, failedInBody, settle } from './result.ts';
 
 /** Runs the body once its start is recorded, and records its result or its question. */
 export async function runBody(
@@ -21,18 +19,11 @@ export async function runBody(
   ready: Call,
   input: unknown,
 ): Promise<void> {
-  if (isSuperseded(run, ready)) return;
+  if (run.isSuperseded(ready)) return;
   const memory = rememberInterrupts(ready.name);
-  const start = event({
-    type: 'call-started',
-    callId: ready.id,
-    ...(recordsSubAgent(run, tool) && { inside: true as const }),
-    ...(tool.commits && { commits: true as const }),
-  });
-  run.record(start);
-  if (run.isStored && (!(await isStarted(run, driver, tool, start)) || run.state.ended || !run.mayAct())) return;
-  // Other writers may have decided something in the meantime.
-  const call = (run.isStored && callOf(run.state, ready.id)) || ready;
+  const starting = run.start(tool, ready, driver);
+  const call = starting instanceof Promise ? await starting : starting;
+  if (!call) return;
   // Before the body, which may change its copy.
   const boundInput = copyOf(input);
   try {
@@ -52,29 +43,6 @@ export async function runBody(
   }
 }
 
-/** How long a start may take to become durable, and how often it is recorded again. */
-const START_MS = 1_000;
-const MAX_STARTS = 10;
-
-/**
- * True once the start is durable. `settlesWithin` counts from the recorded start, which must not be older than the body: if
- * the store was away for a while, the start is recorded again. If that fails, the call does not run and is in doubt.
- */
-async function isStarted(
-  run: Run,
-  { clock = () => 0 }: Driver,
-  { settlesWithin, idempotent }: ToolDefinition,
-  start: RunEvent & { type: 'call-started' },
-): Promise<boolean> {
-  for (let starts = 1; ; starts++) {
-    const at = clock();
-    if (!(await run.isDurable())) return false;
-    if (settlesWithin === undefined || idempotent || clock() - at <= START_MS) return true;
-    if (starts === MAX_STARTS || isOver(run.state, start.callId) || run.state.ended || !run.mayAct()) return false;
-    run.record(start);
-  }
-}
-
 /** The body returned before one of its steps began, so that step will not run: its output does not count. */
 class NotAwaited extends Error {
   constructor(step: string) {
@@ -86,13 +54,13 @@ class NotAwaited extends Error {
 function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Call, error: unknown): void {
   if (error instanceof LostSignal || error instanceof LeftSignal) return;
   if (error instanceof HeldSignal) {
-    holdSubAgent(run, tool, call, error.messages);
+    holdSubAgent(run, call, error.messages);
     if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
     return;
   }
   const waiting = refusedBySubAgent(run, call, error);
   if (waiting) {
-    pauseSubAgent(run, tool, call, waiting);
+    pauseSubAgent(run, call, waiting);
     run.failures.push({ call, error });
     return;
   }
@@ -108,14 +76,13 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
  * The messages of a sub-agent that refused a decision which only it could check, so that its questions still wait. The error
  * says how far it came; otherwise it has not run.
  */
-function refusedBySubAgent({ isStored }: Run, call: Call, error: unknown): readonly Message[] | undefined {
+function refusedBySubAgent(run: Run, call: Call, error: unknown): readonly Message[] | undefined {
   if (!(error instanceof CountersignError) || call.decided?.decision.type !== 'inside') return undefined;
   if (error.code !== 'invalid-resume' && error.code !== 'already-decided') return undefined;
   const before = (call.resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages;
   const messages = error.messages ?? before;
   if (!messages || pendingParts(messages).length === 0) return undefined;
-  // A store keeps each question once: when it is asked again, it needs a new id.
-  return isStored ? askedAgain(messages, call) : messages;
+  return run.askAgain(messages, call);
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

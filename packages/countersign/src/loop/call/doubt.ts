@@ -9,7 +9,7 @@ import { type Bound, boundTo, validInput } from './bound-input.ts';
 import { changedKind } from './changed-tool.ts';
 import { mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
-import { isSuperseded, outputResult, settle } from './result.ts';
+import { outputResult, settle } from './result.ts';
 
 /** Runs the call again, records the output that `verify` found, or asks a person. */
 export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
@@ -30,7 +30,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
       const found = await lookUp(driver, tool, call);
       if (typeof found === 'object') {
         const result = await outputResult(tool, call, found.output);
-        return isSuperseded(run, call) ? undefined : settle(run, call, result);
+        return run.isSuperseded(call) ? undefined : settle(run, call, result);
       }
       if (found) finding = FINDINGS[found];
       if (found === 'nothing' && isSettled) {
@@ -63,7 +63,7 @@ function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase
 
 /** Enough time has passed for any effect of the call to show. */
 function hasSettled({ settlesWithin }: ToolDefinition, { phase }: Call, { clock }: Driver): boolean {
-  if (settlesWithin === undefined || clock === undefined || phase.at !== 'started') return false;
+  if (settlesWithin === undefined || phase.at !== 'started') return false;
   return phase.since !== undefined && clock() - phase.since > settlesWithin;
 }
 

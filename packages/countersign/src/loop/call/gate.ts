@@ -34,11 +34,6 @@ export function isNew({ phase }: Call): boolean {
   return phase.at === 'open' && !phase.inner;
 }
 
-/** An approved call that has started waits for its tool to come back; for any other, the model is told of the mistake. */
-export function waitsForTool({ isStored }: Run, { phase }: Call): boolean {
-  return phase.at === 'cleared' || (isStored && phase.at === 'open' && phase.inner !== undefined);
-}
-
 /** True if a call whose outcome is unknown may run again without a new approval. */
 export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<boolean> {
   if (!isUnasked(tool, call)) return true;
@@ -93,9 +88,9 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
   return isObject(payload) ? { ...payload, mayHaveActed: warnings } : { mayHaveActed: warnings };
 }
 
-/** An approved call of a stored run waits, and its card shows what the schema makes of the input now. */
+/** If the call waits for its tool, its card shows what the schema makes of the input now. */
 async function refuseInput(run: Run, driver: Driver, tool: ToolDefinition, call: Call, message: string): Promise<void> {
-  if (!run.isStored || !waitsForTool(run, call)) return settle(run, call, failed(message));
+  if (!run.waitsForTool(call)) return settle(run, call, failed(message));
   const { runsWith: _approved, ...asked } = call;
   const now = await validInput(tool, asked);
   askUnavailable(run, driver, tool, call, message, now.ok ? await runsWithOf(tool, asked, now.value) : {});

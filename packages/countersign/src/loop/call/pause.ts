@@ -9,7 +9,7 @@ import { askOptionsOf, askProblem, unreadOption } from '../tool/ask-options.ts';
 import type { AskOptions } from '../tool/signal.ts';
 import type { ToolDefinition } from '../tool/tool.ts';
 import { type Bound, boundTo } from './bound-input.ts';
-import { failed, failedInBody, isSuperseded, settle } from './result.ts';
+import { failed, failedInBody, settle } from './result.ts';
 
 /** A question that a call puts to a person. */
 type Question = {
@@ -29,7 +29,7 @@ export function ask(
   call: Call,
   { tool, kind, payload, options: given = {}, bound: { runsWith, readAnew } = call }: Question,
 ): void {
-  if (isSuperseded(run, call)) return;
+  if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
   // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
   const problem = (kind === 'interrupt' ? unreadOption(given) : undefined) ?? askProblem(options);
@@ -38,14 +38,14 @@ export function ask(
     return settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
   }
   const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };
-  const now = driver.clock?.();
+  const now = driver.clock();
   const interrupt = {
     id: interruptId(call.id, call.pauses + 1),
     kind,
     payload,
-    ...(now !== undefined && expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + Math.ceil(expiresIn) }),
+    ...(expiresIn !== undefined && EXPIRES.has(kind) && { expiresAt: now + Math.ceil(expiresIn) }),
     ...(onExpiry !== undefined && { onExpiry }),
-    ...(now !== undefined && remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
+    ...(remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
     ...(labels !== undefined && { labels }),
     ...(risk !== undefined && { risk }),
     ...(runsWith !== undefined && !sameJson(runsWith, call.input) && { runsWith }),
@@ -96,7 +96,7 @@ export async function pauseInBody(
   { payload, options }: { readonly payload: unknown; readonly options?: AskOptions },
 ): Promise<void> {
   const messages = pausedMessages(payload);
-  if (messages) return pauseSubAgent(run, tool, call, messages);
+  if (messages) return pauseSubAgent(run, call, messages);
   const shown = asPayload(payload);
   const bound = await boundTo(tool, call, input);
   if (shown.ok) ask(run, driver, call, { tool, kind: 'interrupt', payload: shown.value, options, bound });
@@ -117,22 +117,17 @@ function pausedMessages(payload: unknown): readonly Message[] | undefined {
 }
 
 /** The sub-agent waits for a decision. */
-export function pauseSubAgent(run: Run, tool: ToolDefinition, call: Call, messages: readonly Message[]): void {
+export function pauseSubAgent(run: Run, call: Call, messages: readonly Message[]): void {
   const interrupt = { id: interruptId(call.id, call.pauses + 1), kind: 'inside', payload: true } as const;
-  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...unrecorded(run, tool, messages) }));
+  run.record(event({ type: 'call-interrupted', callId: call.id, interrupt, ...unrecorded(call, messages) }));
 }
 
 /** The sub-agent stopped in the middle and needs no decision: it continues when the run does. */
-export function holdSubAgent(run: Run, tool: ToolDefinition, call: Call, messages: readonly Message[]): void {
-  run.record(event({ type: 'call-held', callId: call.id, ...unrecorded(run, tool, messages) }));
+export function holdSubAgent(run: Run, call: Call, messages: readonly Message[]): void {
+  run.record(event({ type: 'call-held', callId: call.id, ...unrecorded(call, messages) }));
 }
 
-/** The messages of a sub-agent are written only where its events are not recorded. */
-function unrecorded(run: Run, tool: ToolDefinition, inner: readonly Message[]): { inner?: readonly Message[] } {
-  return recordsSubAgent(run, tool) ? {} : { inner };
-}
-
-/** Each event of the sub-agent is recorded as it happens. */
-export function recordsSubAgent({ isStored }: Run, { innerTools }: ToolDefinition): boolean {
-  return isStored && innerTools !== undefined;
+/** The messages of a sub-agent are written only where its events were not recorded as they happened. */
+function unrecorded({ phase }: Call, inner: readonly Message[]): { inner?: readonly Message[] } {
+  return phase.at === 'started' && phase.inside ? {} : { inner };
 }

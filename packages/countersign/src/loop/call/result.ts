@@ -1,5 +1,5 @@
 // The result of a call, as the model reads it.
-import { type Call, isOver } from '../../core/call.ts';
+import type { Call } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
 import { event, type Result } from '../../core/event.ts';
 import { toJson } from '../../core/json.ts';
@@ -9,13 +9,8 @@ import type { ToolDefinition } from '../tool/tool.ts';
 /** Records the result of a call; a result that comes too late is reported as late instead. */
 export function settle(run: Run, call: Call, result: Result): void {
   const settled = event({ type: 'call-settled', callId: call.id, result });
-  if (isSuperseded(run, call)) run.onLate?.([settled]);
+  if (run.isSuperseded(call)) run.onLate?.([settled]);
   else run.record(settled);
-}
-
-/** Another writer has recorded the result of the call; that result stands. */
-export function isSuperseded({ isStored, state }: Run, { id }: Call): boolean {
-  return isStored && isOver(state, id);
 }
 
 /** The body did not run, or nothing it did matters. */

@@ -5,7 +5,7 @@ import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/tool.ts';
 import { runBody } from './body.ts';
 import { changedKind } from './changed-tool.ts';
-import { isNew, passGate, waitsForTool } from './gate.ts';
+import { isNew, passGate } from './gate.ts';
 import { askUnavailable } from './pause.ts';
 import { failed, settle } from './result.ts';
 
@@ -20,7 +20,7 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
     const text = `The tool ${call.name} could not be run: ${messageOf(error)}`;
     // A schema may throw, for example when it looks something up. An approved call then waits, as if its input did not fit.
     const isUntouched = callOf(run.state, call.id)?.phase.at === call.phase.at;
-    if (run.isStored && isUntouched && waitsForTool(run, call)) askUnavailable(run, driver, tool, call, text);
+    if (isUntouched && run.waitsForTool(call)) askUnavailable(run, driver, tool, call, text);
     else settle(run, call, failed(text));
   }
 }
@@ -29,8 +29,7 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
 function findTool(run: Run, driver: Driver, call: Call): ToolDefinition | undefined {
   const tool = driver.tools.get(call.name);
   if (!tool) {
-    if (waitsForTool(run, call))
-      askUnavailable(run, driver, tool, call, `There is no tool ${call.name} here any more.`);
+    if (run.waitsForTool(call)) askUnavailable(run, driver, tool, call, `There is no tool ${call.name} here any more.`);
     else settle(run, call, failed(unknownTool(call.name, driver)));
     return undefined;
   }

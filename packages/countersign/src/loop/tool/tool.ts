@@ -5,7 +5,7 @@ import { copyOf } from '../../core/json.ts';
 import { keysOf } from '../../core/known-keys.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
-import type { Within } from '../sink.ts';
+import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
 import { askOptionsOf } from './ask-options.ts';
 import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
@@ -167,7 +167,7 @@ export type UnknownNames = 'refuse' | 'leave-out';
 export type Inside = {
   readonly ref: string;
   /** Absent where the run is not stored. */
-  readonly within?: Within;
+  readonly within?: SubAgentRecord;
   readonly signal?: AbortSignal;
   readonly emit?: (chunk: Chunk) => void;
 };

@@ -6,7 +6,8 @@ import type { State } from '../../core/state.ts';
 import { drive } from '../../loop/drive.ts';
 import { callFailed, interrupted } from '../../loop/generate.ts';
 import { isThenable } from '../../loop/options.ts';
-import { type Driver, Run } from '../../loop/run.ts';
+import type { Driver, Run } from '../../loop/run.ts';
+import { StoredRun } from '../../loop/stored-run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/tool.ts';
 import { listening } from '../journal/buffer-until-durable.ts';
@@ -155,7 +156,7 @@ export class Drives {
       claim: how.claim ?? (how.held === undefined ? 'take' : 'hold'),
     });
     const onEvent = agent.onEvent && listening(agent.onEvent, how.onStale === 'fail' ? journal.begun : undefined);
-    const run = new Run(state, { sink: journal, ...(emit && { emit }), ...(onEvent && { onEvent }) });
+    const run = new StoredRun(state, journal, { ...(emit && { emit }), ...(onEvent && { onEvent }) });
     journal.attach(run);
     return { run, journal };
   }
@@ -266,9 +267,7 @@ export class Drives {
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
-        stopping: this.#isStopping,
-        onGivenUp: this.#givingUp.listen,
-        onLeft: this.#late.left,
+        worker: { isStopping: this.#isStopping, onGiveUp: this.#givingUp.listen, onLeft: this.#late.left },
       };
       for (;;) {
         // What cannot be known to be too late is left to whoever looks next.

@@ -1,0 +1,131 @@
+// A run in a store: nothing happens before it is durable, other writers may come first, and decisions are final.
+import { type Call, callOf, isOver, type State } from '../core/call.ts';
+import { event, type RunEvent } from '../core/event.ts';
+import type { Message } from '../core/message.ts';
+import { askedAgain, decidedRefs, waitingInside } from '../core/sub-agents.ts';
+import { type Driver, Run } from './run.ts';
+import type { Sink, SubAgentRecord } from './sink.ts';
+import { LostSignal } from './tool/signal.ts';
+import type { ToolDefinition } from './tool/tool.ts';
+
+/** How long a start may take to become durable, and how often it is recorded again. */
+const START_MS = 1_000;
+const MAX_STARTS = 10;
+
+export class StoredRun extends Run {
+  readonly #sink: Sink;
+
+  constructor(state: State, sink: Sink, listeners: Pick<Driver, 'emit' | 'onEvent'> = {}) {
+    super(state, listeners);
+    this.#sink = sink;
+  }
+
+  /** The body must not run before its start is durable, nor after the run has ended or was taken over. */
+  override async start(tool: ToolDefinition, call: Call, driver: Driver): Promise<Call | undefined> {
+    const start = event({
+      type: 'call-started',
+      callId: call.id,
+      ...(tool.innerTools && { inside: true as const }),
+      ...(tool.commits && { commits: true as const }),
+    });
+    this.record(start);
+    if (!(await this.#isStarted(start, tool, driver)) || this.state.ended || !this.#mayAct()) return undefined;
+    // Other writers may have decided something in the meantime.
+    return callOf(this.state, call.id) ?? call;
+  }
+
+  /**
+   * True once the start is durable. `settlesWithin` counts from the recorded start, which must not be older than the body:
+   * if the store was away for a while, the start is recorded again. If that fails, the call does not run and is in doubt.
+   */
+  async #isStarted(
+    start: RunEvent & { type: 'call-started' },
+    { settlesWithin, idempotent }: ToolDefinition,
+    { clock }: Driver,
+  ): Promise<boolean> {
+    for (let starts = 1; ; starts++) {
+      const at = clock();
+      if (!(await this.#isDurable())) return false;
+      if (settlesWithin === undefined || idempotent || clock() - at <= START_MS) return true;
+      if (starts === MAX_STARTS || isOver(this.state, start.callId) || this.state.ended || !this.#mayAct())
+        return false;
+      this.record(start);
+    }
+  }
+
+  override async checkHold(call: Call): Promise<void> {
+    if (!((await this.#isDurable()) && this.#isRunning(call) && this.#mayAct())) throw new LostSignal(call.name);
+  }
+
+  override isSuperseded({ id }: Call): boolean {
+    return isOver(this.state, id);
+  }
+
+  override waitsForTool({ phase }: Call): boolean {
+    return phase.at === 'cleared' || (phase.at === 'open' && phase.inner !== undefined);
+  }
+
+  override keepsDecision(call: Call): boolean {
+    return !this.state.ended && (call.phase.at === 'cleared' || decidedRefs(call).size > 0);
+  }
+
+  /** A call that needs no decision continues by itself. */
+  override isUndecided(call: Call): boolean {
+    return call.phase.at === 'waiting' || waitingInside(call, []).length > 0;
+  }
+
+  /** Nothing is recorded, and so nothing happens, in a sub-agent whose run has ended or was taken over. */
+  override subAgentRecord(call: Call, { clock, worker }: Driver): SubAgentRecord {
+    const wentOn = (events: readonly RunEvent[]) =>
+      event({ type: 'call-went-on', callId: call.id, inside: events } as const);
+    const late = (events: readonly RunEvent[]) => this.onLate?.([wentOn(events)]);
+    return {
+      ...(call.inside && { past: call.inside.state }),
+      begun: call.inside?.begun ?? false,
+      sink: {
+        write: (events) => {
+          if (!this.#isRunning(call)) {
+            // The worker that took over does not know these results.
+            late(events);
+            throw new LostSignal(call.name);
+          }
+          this.record(wentOn(events));
+        },
+        flushed: () => this.checkHold(call),
+        isHeld: () => this.#mayAct(),
+      },
+      late,
+      clock,
+      worker,
+    };
+  }
+
+  /** A store keeps each question once: asked again, it gets a new id. */
+  override askAgain(messages: readonly Message[], call: Call): readonly Message[] {
+    return askedAgain(messages, call);
+  }
+
+  protected override write(events: readonly RunEvent[]): void {
+    this.#sink.write(events);
+  }
+
+  #isRunning({ id }: Call): boolean {
+    return !this.state.ended && callOf(this.state, id)?.phase.at === 'started';
+  }
+
+  /** False if what was recorded cannot become durable: nothing more may happen. */
+  async #isDurable(): Promise<boolean> {
+    try {
+      await this.#sink.flushed();
+      return !this.isClosed;
+    } catch {
+      // The sink itself reports the error to the driver of the run.
+      return false;
+    }
+  }
+
+  /** Ask right before acting: another worker may have taken over while this one waited. */
+  #mayAct(): boolean {
+    return !this.isClosed && this.#sink.isHeld();
+  }
+}
