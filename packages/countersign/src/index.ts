@@ -106,6 +106,7 @@ export type {
   TakenReminder,
 } from './runs/port/store.ts';
 export type { DecisionInput, Settlement, Withdrawal } from './runs/questions/decision.ts';
+export type { ProposedDecision } from './runs/questions/policy.ts';
 export type { Decided } from './runs/questions/settled.ts';
 export type { RunInterrupt, RunView } from './runs/questions/view.ts';
 export type {

@@ -44,7 +44,7 @@ export async function generate<O extends SchemaInput = any>(
   // Inside a stored run, whether a decision fits was looked at before it was recorded.
   const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
   const resume = decisionsOf(options);
-  const decisions = await checkResume(state, resume, known);
+  const { matched: decisions } = await checkResume(state, resume, known);
   const says = [...spoken, ...promptOf(options)];
   const { whilePending = 'cancel' } = options;
   // Whoever only says something withdraws what is open, so that none of it can run here.

@@ -5,6 +5,7 @@ import {
   type Decisions,
   type Leaf,
   type Matched,
+  type Matching,
   matchDecisions,
   recordedBound,
 } from '../core/decide.ts';
@@ -29,7 +30,7 @@ export async function checkResume(
   state: State,
   decisions: Decisions,
   known: { readonly tools: Tools; readonly defined: Tools } | undefined,
-): Promise<readonly Matched[]> {
+): Promise<Pick<Matching, 'matched' | 'leaves'>> {
   const match = (boundOf?: Parameters<typeof matchDecisions>[3]) =>
     matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref), boundOf);
   const { matched, leaves, faults } = match(known ? undefined : recordedBound);
@@ -37,7 +38,7 @@ export async function checkResume(
   const all = [...faults, ...checked.flat()];
   if (all.length > 0) throw invalidResume(all);
   const bounds = known ? await boundEdits(leaves, known.tools) : NO_EDITS;
-  return bounds.size > 0 ? match((where) => bounds.get(where)).matched : matched;
+  return bounds.size > 0 ? match((where) => bounds.get(where)) : { matched, leaves };
 }
 
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();

@@ -102,7 +102,7 @@ const WAIT_KEYS = keysOf<WaitOptions>({ until: true, signal: true });
 export function askedDecide(what: string, options: DecideOptions): void {
   refuseUnknownKeys(what, options, DECIDE_KEYS);
   checkType('drive', options.drive, 'boolean');
-  checkType('onChunk', options.onChunk, 'function');
+  for (const field of ['onChunk', 'mayDecide'] as const) checkType(field, options[field], 'function');
   checkSigned(options);
 }
 
@@ -111,6 +111,7 @@ const DECIDE_KEYS = keysOf<DecideOptions>({
   channel: true,
   note: true,
   digest: true,
+  mayDecide: true,
   context: true,
   onChunk: true,
   drive: true,

@@ -1,5 +1,5 @@
 // Decisions of people, put on record once and for all; then the run is driven on.
-import { type Decisions, readResume } from '../core/decide.ts';
+import { type Decisions, type Matching, readResume } from '../core/decide.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
@@ -21,6 +21,7 @@ import {
   withoutEntries,
 } from './questions/decision.ts';
 import { askIfOver, expireCards, type Settling } from './questions/expiry.ts';
+import { askPolicy } from './questions/policy.ts';
 import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './questions/settled.ts';
 import { trustedState } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
@@ -38,7 +39,7 @@ type Ground = { readonly run: RunRecord; readonly state: State };
 type Fitting = {
   readonly ground: Ground;
   readonly decisions: Decisions;
-  readonly matched: Awaited<ReturnType<typeof checkResume>>;
+  readonly matched: Matching['matched'];
   readonly decided: Resumption['decided'];
 };
 
@@ -72,7 +73,7 @@ export async function decideSeveral(
   await desk.drives.tellTime();
   const signed = signDecisions(decisions, options);
   for (let mayBegin = true; ; ) {
-    const fitting = await fitSeveral(desk, await readGround(desk, runId, () => unknownRun(runId)), signed);
+    const fitting = await fitSeveral(desk, await readGround(desk, runId, () => unknownRun(runId)), signed, options);
     if (!fitting) return false;
     const words = say && { say, now: mayBegin && fitting.ground.run.status !== 'running' };
     const recorded = await advance(desk, fitting, options, mayBegin, words);
@@ -107,11 +108,16 @@ async function fitOne(
     channel: options.channel ?? null,
     note: options.note ?? null,
   });
-  return fitted(drives, ground, readResume([part]), new Map([[interruptId, { card, settlement }]]));
+  return fitted(drives, ground, readResume([part]), new Map([[interruptId, { card, settlement }]]), options);
 }
 
 /** Undefined if somebody else has decided everything the same. */
-async function fitSeveral({ store, drives }: Desk, ground: Ground, decisions: Decisions): Promise<Fitting | undefined> {
+async function fitSeveral(
+  { store, drives }: Desk,
+  ground: Ground,
+  decisions: Decisions,
+  options: DecideOptions,
+): Promise<Fitting | undefined> {
   const { run, state } = ground;
   const { decided, late } = resumptionOf(run.id, state, decisions);
   const open = await stillOpen(store, decisions, late);
@@ -119,7 +125,7 @@ async function fitSeveral({ store, drives }: Desk, ground: Ground, decisions: De
   if (state.ended) throw endedRun(run.id);
   await askIfOver(run.id, state, drives);
   for (const [key, { card }] of decided) refuseExpired(key, card, drives.clock());
-  return fitted(drives, ground, open, decided);
+  return fitted(drives, ground, open, decided, options);
 }
 
 async function fitted(
@@ -127,10 +133,13 @@ async function fitted(
   ground: Ground,
   decisions: Decisions,
   decided: Resumption['decided'],
+  { mayDecide }: DecideOptions,
 ): Promise<Fitting> {
   const agent = drives.agent(ground.run.agent);
   const tools = { tools: agent.tools(), defined: agent.defined() };
-  return { ground, decisions, decided, matched: await checkResume(ground.state, decisions, tools) };
+  const { matched, leaves } = await checkResume(ground.state, decisions, tools);
+  if (mayDecide) await askPolicy(mayDecide, ground.run, decided, leaves);
+  return { ground, decisions, decided, matched };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { InterruptKind } from '../core/event.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
 import type { Context } from '../loop/tool/tool.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';
+import type { ProposedDecision } from './questions/policy.ts';
 
 /** Who decides, through what, and on which card. */
 export type DecideOptions = {
@@ -14,6 +15,12 @@ export type DecideOptions = {
   readonly note?: string;
   /** Of the card that the decision was made on; a decision on another card is refused. */
   readonly digest?: string;
+  /**
+   * Asked right before the decision is recorded, with the input that would run if it is. Anything but `true` refuses it as
+   * `not-allowed`, and nothing is recorded. It sees the state of the run that the decision is recorded on, and is asked
+   * again if that changes in between.
+   */
+  readonly mayDecide?: (proposed: ProposedDecision) => boolean | Promise<boolean>;
   /** What tools get while this process drives the run on. It is not stored. */
   readonly context?: Context;
   /** Hears of what happens while this process drives the run. One that throws is not called again. */

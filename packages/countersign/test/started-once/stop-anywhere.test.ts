@@ -117,7 +117,8 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
       'toolRequest' in part && part.metadata !== undefined && 'interrupt' in part.metadata,
   );
   const decisions = readResume(resumeFor(waiting, world));
-  applyDecisions(run, await checkResume(paused, decisions, { tools, defined: tools }), undefined);
+  const { matched } = await checkResume(paused, decisions, { tools, defined: tools });
+  applyDecisions(run, matched, undefined);
   await drive(run, driver);
   return recorded;
 }

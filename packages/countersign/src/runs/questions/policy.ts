@@ -1,0 +1,65 @@
+// The policy of a decision: asked with what would run, from the same read that the decision is recorded on.
+import type { Leaf, Matched } from '../../core/decide.ts';
+import { UsageError } from '../../core/errors.ts';
+import { event, type InterruptKind } from '../../core/event.ts';
+import type { Json } from '../../core/json.ts';
+import type { ToolRequestPart } from '../../core/message.ts';
+import { newState } from '../../core/messages/load-messages.ts';
+import { fold } from '../../core/state.ts';
+import { refsOf } from '../../core/sub-agents.ts';
+import type { RunRecord } from '../port/store.ts';
+import { willRun } from './card.ts';
+import type { Resumption } from './decision.ts';
+
+/** A decision that is about to be recorded, as a policy sees it. */
+export type ProposedDecision = {
+  readonly interruptId: string;
+  readonly runId: string;
+  /** Who started the run. */
+  readonly startedBy: string | null;
+  readonly agent: string;
+  readonly tool: string;
+  readonly kind: InterruptKind;
+  /**
+   * The input that runs if this decision is recorded: the edited input where the decision edits it, with the defaults of
+   * the tool's schema. For a decision that does not run the call, the input on the card.
+   */
+  readonly input: Json;
+  /** What the tool wants the person to see. */
+  readonly payload: Json;
+  /** The request as it was shown, before any edit. */
+  readonly part: ToolRequestPart;
+  /** The decision as it would be recorded, such as `{ type: 'approve', edit: … }`. */
+  readonly decision: Json;
+};
+
+/** Throws `not-allowed` for the first decision that the policy refuses. */
+export async function askPolicy(
+  mayDecide: (proposed: ProposedDecision) => boolean | Promise<boolean>,
+  run: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>,
+  decided: Resumption['decided'],
+  leaves: readonly Leaf[],
+): Promise<void> {
+  const leafOf = new Map(leaves.map((leaf) => [JSON.stringify([...leaf.path, leaf.call].map(({ ref }) => ref)), leaf]));
+  for (const [interruptId, { card, settlement }] of decided) {
+    const { part, tool, kind, payload } = card;
+    const leaf = leafOf.get(refsOf(part));
+    const input = leaf && RUNS.has(leaf.decision.type) ? inputAfter(leaf) : willRun(part);
+    const { id: runId, agent, startedBy } = run;
+    const shown = { interruptId, runId, startedBy, agent, tool, kind, payload, part };
+    if ((await mayDecide({ ...shown, input, decision: settlement.decision })) === true) continue;
+    const who = settlement.by ?? 'This person';
+    const message = `${who} is not allowed to make this decision on ${interruptId}. Nothing was recorded.`;
+    throw new UsageError('not-allowed', { status: 403, interruptId, runId }, message);
+  }
+}
+
+const RUNS: ReadonlySet<string> = new Set(['approve', 'restart']);
+
+/** What the body gets, read from the same fold that the recorded decision goes through. */
+function inputAfter({ call, interruptId, decision }: Matched): Json {
+  const asked = { ...newState(), turn: { content: [], calls: [call] } };
+  const made = event({ type: 'decision-made', callId: call.id, interruptId, decision, resumed: true });
+  const { input, runsWith = input } = fold(asked, made).turn?.calls[0] ?? call;
+  return runsWith;
+}
