@@ -1,5 +1,5 @@
 // The ledger port: what is known of the calls that a person has to decide, whatever a client says about them.
-import { type Json, sameJson } from '../core/json.ts';
+import { isObject, type Json, sameJson } from '../core/json.ts';
 
 /** A call that the model asked for, under the id that the AI SDK knows it by. */
 export type AskedCall = { readonly id: string; readonly tool: string; readonly input: Json };
@@ -28,8 +28,8 @@ export type ClaimedCall = {
   readonly isGated: () => Promise<boolean>;
   /** Whether it is one of ours that asks nobody, by what the client says. A tool that is gone may have asked. */
   readonly asksNobody: () => Promise<boolean>;
-  /** The calls that the conversation has under this id, this one included. */
-  readonly underId: readonly Pick<ClaimedCall, 'tool' | 'input'>[];
+  /** The keys of all calls that the conversation has under this id, this one included. */
+  readonly underId: ReadonlySet<string>;
   /** The seals that came with its message. */
   readonly seals: ReadonlyMap<string, string>;
 };
@@ -68,6 +68,16 @@ export interface Ledger {
 
 export const isSameCall = (one: AskedCall, other: { readonly tool: string; readonly input: unknown }): boolean =>
   one.tool === other.tool && sameJson(one.input, other.input);
+
+/** The same text for the same tool and input, whatever the order of the input's keys. */
+export const callKey = ({ tool, input }: Pick<ClaimedCall, 'tool' | 'input'>): string =>
+  `${tool}\n${sortedJson(input)}`;
+
+export function sortedJson(value: unknown): string | undefined {
+  return JSON.stringify(value, (_key, item) =>
+    isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
+  );
+}
 
 /** Why a call does not run. */
 export class Refused extends Error {

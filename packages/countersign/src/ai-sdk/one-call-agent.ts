@@ -1,7 +1,7 @@
 // The agent behind a gated call: its run is this one call, asked for, decided and run through the engine.
 import type { ToolSet } from 'ai';
 import { NotPerformed } from '../core/errors.ts';
-import { isObject, type Json, sameJson } from '../core/json.ts';
+import { isObject, type Json } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { type Countersign, countersign } from '../countersign.ts';
 import type { Agent } from '../loop/agent.ts';
@@ -13,7 +13,7 @@ import type { ModelReply, ModelRequest } from '../models/model.ts';
 import { shortHash } from '../runs/port/chain.ts';
 import type { Store } from '../runs/port/store.ts';
 import { type CheckedInput, checkInput, checkOutput } from './input.ts';
-import type { AskedCall, Place } from './ledger.ts';
+import { type AskedCall, callKey, type Place } from './ledger.ts';
 
 /** What a call does, given its input and the id that the AI SDK knows it by. */
 export type Body = (input: Json, toolCallId: string) => unknown;
@@ -42,12 +42,12 @@ export function oneCallAgent(
   const { chatId, expiresIn } = asking;
   const label = labelOf(chatId);
   const asks = { labels: [label], ...(expiresIn !== undefined && { expiresIn }) };
-  const vouched: AskedCall[] = [];
+  const vouched = new Set<string>();
   const gated = Object.entries(tools).map(([name, sdkTool]) => {
-    const isVouched = (input: unknown) => vouched.some((call) => call.tool === name && sameJson(call.input, input));
+    const isVouched = (input: unknown) => vouched.has(callKey({ tool: name, input }));
     return gatedTool(name, sdkTool, isVouched, () => bodies.get(name), asks);
   });
-  return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.push(call) };
+  return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.add(callKey(call)) };
 }
 
 /** Whoever decides in an inbox sees it, so it is the id itself where that can be a label. */

@@ -64,7 +64,11 @@ export async function processToolCalls<Tools extends ToolSet, Message extends UI
 ): Promise<Message[]> {
   const inside = gate?.[INSIDE];
   let received: Message[] = [];
-  const bodies = bodiesOf(tools, executeFunctions, async () => convertToModelMessages(received));
+  let history: Promise<ModelMessage[]> | undefined;
+  const bodies = bodiesOf(tools, executeFunctions, () => {
+    history ??= (async () => convertToModelMessages(received))();
+    return history;
+  });
   inside?.confirm(bodies);
   received = gate ? await gate.receive(messages) : messages;
   const last = received.at(-1);

@@ -2,8 +2,9 @@
 import type { UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { isObject, isTooDeep } from '../core/json.ts';
+import { refuseTooMany } from '../ui/http/post-limits.ts';
 import type { Asks } from './asks.ts';
-import { type ClaimedCall, isSameCall, type Known, type Ledger, type Place } from './ledger.ts';
+import { type ClaimedCall, callKey, isSameCall, type Known, type Ledger, type Place } from './ledger.ts';
 import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
 
 export async function receive<Message extends UIMessage>(
@@ -27,7 +28,7 @@ export async function receive<Message extends UIMessage>(
           const isLast = place.isLast && at > lastStep;
           const toolPart = toolPartOf(part);
           if (!toolPart) return part;
-          const underId = calls.get(toolPart.toolCallId) ?? [];
+          const underId = calls.get(toolPart.toolCallId) ?? new Set();
           return settled(toolPart, { ...place, isLast, seals, underId }, seen, ledger, asks);
         }),
       );
@@ -46,27 +47,35 @@ async function placeIn(
   const messageId: unknown = messages[lastUser]?.id;
   if (typeof messageId !== 'string' || messageId === '') return undefined;
   const calls: string[] = [];
-  for (const id of callsById(messages.slice(lastUser)).keys()) if ((await seen.get(id))?.onRecord) calls.push(id);
+  for (const id of new Set(toolPartsIn(messages.slice(lastUser)).map(({ toolCallId }) => toolCallId)))
+    if ((await seen.get(id))?.onRecord) calls.push(id);
   return { messageId, calls };
 }
 
 function callsById(messages: readonly UIMessage[]): ReadonlyMap<string, ClaimedCall['underId']> {
-  const parts = messages.flatMap(({ role, parts }) => (role === 'assistant' && Array.isArray(parts) ? parts : []));
-  const calls = new Map<string, Pick<ClaimedCall, 'tool' | 'input'>[]>();
-  for (const part of parts.flatMap((part) => toolPartOf(part) ?? [])) {
-    const call = { tool: toolNameOf(part), input: part.input };
+  const calls = new Map<string, Set<string>>();
+  for (const part of toolPartsIn(messages)) {
+    const key = callKey({ tool: toolNameOf(part), input: part.input });
     const before = calls.get(part.toolCallId);
-    if (before) before.push(call);
-    else calls.set(part.toolCallId, [call]);
+    if (before) before.add(key);
+    else calls.set(part.toolCallId, new Set([key]));
   }
   return calls;
+}
+
+function toolPartsIn(messages: readonly UIMessage[]): readonly ToolPart[] {
+  return messages.flatMap(({ role, parts }) =>
+    role === 'assistant' && Array.isArray(parts) ? parts.flatMap((part) => toolPartOf(part) ?? []) : [],
+  );
 }
 
 /** They come from the client as they are: their type is only hoped for. */
 function checkMessages(messages: unknown): void {
   if (!Array.isArray(messages) || !messages.every(isObject))
     throw new UsageError('invalid-request', { status: 400 }, '`messages` must be a list of messages of `useChat`.');
+  refuseTooMany('messages', messages.length);
   const parts: readonly unknown[] = messages.flatMap((message) => message.parts);
+  refuseTooMany('parts', parts.length);
   const deep = parts.flatMap((part) => toolPartOf(part) ?? []).find(isTooDeep);
   if (deep)
     throw new UsageError(

@@ -2,7 +2,7 @@
 // cannot tell a second approval from the first.
 import { createHash } from 'node:crypto';
 import { UsageError } from '../core/errors.ts';
-import { isObject, type Json } from '../core/json.ts';
+import type { Json } from '../core/json.ts';
 import type { Sealer } from '../ui/chats/seal.ts';
 import {
   type AskedCall,
@@ -13,6 +13,7 @@ import {
   type Outcome,
   PASSED_OVER,
   Refused,
+  sortedJson,
 } from './ledger.ts';
 
 export type SealedLedgerOptions = {
@@ -158,8 +159,7 @@ const isIt = (call: AskedCall, other: SaidCall): boolean =>
 
 /** The same for the same JSON, whatever the order of its keys. */
 function digestOf(value: unknown): string {
-  const sorted = JSON.stringify(value ?? null, (_key, item) =>
-    isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
-  );
-  return createHash('sha256').update(sorted).digest('base64url');
+  return createHash('sha256')
+    .update(sortedJson(value) ?? 'null')
+    .digest('base64url');
 }

@@ -13,6 +13,7 @@ import { editedIn, type Standing, standingOf } from './call-status.ts';
 import {
   type AskedCall,
   type ClaimedCall,
+  callKey,
   deniedText,
   Failed,
   isSameCall,
@@ -236,7 +237,8 @@ export function storedLedger({ ai, agent, vouch, label }: OneCallAgent, options:
       if (!found) return { at: (await claimed.isGated()) ? 'unproved' : 'open-to-all' };
       // A provider that counts its calls gives an id again: beside the one on record, what asks nobody is another call. In
       // its place, it is what a client made of it.
-      const isBeside = !isAbout(found, claimed) && claimed.underId.some((call) => isAbout(found, call));
+      const isBeside =
+        !isAbout(found, claimed) && [found.call, found.edited].some((call) => claimed.underId.has(callKey(call)));
       if (isBeside && (await claimed.asksNobody())) return { at: 'open-to-all' };
       return knownOf(await settled(claimed, found), claimed);
     },
@@ -285,7 +287,9 @@ const decisionInput = ({ approved, reason }: NonNullable<ClaimedCall['decision']
 
 /** Whether what was asked there is gone once a reply is generated here. Another view of the conversation has other calls. */
 function isFrom(there: Place | undefined, here: Place): boolean {
-  return there?.messageId === here.messageId && here.calls.every((id) => there.calls.includes(id));
+  if (there?.messageId !== here.messageId) return false;
+  const callsThere = new Set(there.calls);
+  return here.calls.every((id) => callsThere.has(id));
 }
 
 /** Nobody decided it and it will not run; its id may be that of another call. */

@@ -10,10 +10,13 @@ import type { WriterOptions } from './picture/writer.ts';
 /** Who asks. `context` is what tools get for this request; it is not stored. */
 export type Person = { readonly id: string; readonly context?: Context };
 
-/** Says who asks: a person, nobody, or an answer of its own such as a redirect to the login. */
+/**
+ * Identifies the user: returns a person, null if nobody is signed in, or a Response such as a redirect to the login.
+ * It is called before the body of a post is read. `chatId()` reads it, so identify the user first.
+ */
 export type Authorize = (
   request: Request,
-  about: { readonly chatId: string },
+  about: { readonly chatId: () => Promise<string> },
 ) => Person | Response | null | undefined | Promise<Person | Response | null | undefined>;
 
 /** The options of `chatRoute`. */

@@ -54,8 +54,28 @@ function requestOf(req: IncomingMessage, signal: AbortSignal): Request {
     method: req.method ?? 'GET',
     headers,
     signal,
-    ...(req.method === 'POST' && { body: Readable.toWeb(req) as ReadableStream, duplex: 'half' }),
+    ...(req.method === 'POST' && { body: bodyOf(req), duplex: 'half' }),
   } as RequestInit);
+}
+
+/**
+ * The body as a web stream. It leaves `req` alone until it is read, so that Node discards the body of a request that was
+ * refused without reading it, and the connection can be reused.
+ */
+function bodyOf(req: IncomingMessage): ReadableStream<Uint8Array> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        reader ??= (Readable.toWeb(req) as ReadableStream<Uint8Array>).getReader();
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** Express shortens `url` to what is below the place where a handler is mounted. */

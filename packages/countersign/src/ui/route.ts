@@ -9,7 +9,7 @@ import { createSealer } from './chats/seal.ts';
 import { SealedChat, type SealedChatOptions } from './chats/sealed.ts';
 import { StoredChat, type StoredChatOptions } from './chats/stored.ts';
 import { readJson } from './http/body.ts';
-import { checkChatId, readPost } from './http/post.ts';
+import { checkChatId, type Post, readPost } from './http/post.ts';
 import { problemResponse } from './http/problem.ts';
 import { sseResponse } from './http/sse.ts';
 import { textBy, UI_STREAM } from './responses.ts';
@@ -58,7 +58,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     mayDecide: asking(options.mayDecide ?? (() => true), request),
   });
 
-  async function personOf(request: Request, chatId: string): Promise<Person> {
+  async function personOf(request: Request, chatId: () => Promise<string>): Promise<Person> {
     if (!authorize) return DEMO;
     const found = await authorize(request, { chatId });
     if (found instanceof Response) throw found;
@@ -75,7 +75,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   return {
     GET: answering(onFault, async (request) => {
       const { chatId, what } = readPath(new URL(request.url).pathname);
-      const person = await personOf(request, chatId);
+      const person = await personOf(request, async () => chatId);
       if (chats.type === 'sealed') return new Response(null, { status: 204 });
       const chat = new StoredChat({ ...chats.options, ...policiesFor(request) }, chatId, person);
       if (what === 'chat') return Response.json(await chat.load(), { headers: { 'cache-control': 'no-store' } });
@@ -86,9 +86,11 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     }),
     POST: answering(onFault, async (request) => {
       refuseOtherOrigins(request, options.allowedOrigins ?? []);
-      const body = await readJson(request, limits);
-      const post = readPost(body);
-      const person = await personOf(request, post.chatId);
+      let reading: Promise<Post> | undefined;
+      const read = (): Promise<Post> => (reading ??= readJson(request, limits).then(readPost));
+      // Nothing of a post is read for an unknown sender, unless `authorize` asks for it.
+      const person = await personOf(request, async () => (await read()).chatId);
+      const post = await read();
       const { signal, onLeft } = untilLeft(request);
       const policies = policiesFor(request);
       const chat =

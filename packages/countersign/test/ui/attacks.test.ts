@@ -208,7 +208,7 @@ for (const stored of [true, false])
         const decisions = [{ interruptId: card.id, decision: { type: 'approve' }, ...beside }];
         const answer = await post(url, { id: 'chat-1', messages, decisions });
         expect(answer.status).toBe(400);
-        expect(answer.text).toContain(`decisions[0].${Object.keys(beside)[0]} is not known`);
+        expect(answer.text).toContain(`decisions[0].${Object.keys(beside)[0]} is unknown`);
         expect(ledger).toEqual([]);
       },
     );

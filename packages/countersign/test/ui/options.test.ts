@@ -73,7 +73,7 @@ test('a page that posts its last message alone is told how', async () => {
   const { messages, ...rest } = said;
   const answer = await route({}).POST(posted({ ...rest, message: messages[0] }));
   expect(answer.status).toBe(400);
-  expect(await answer.json()).toMatchObject({ detail: 'message is not read. Post messages: [message].' });
+  expect(await answer.json()).toMatchObject({ detail: 'message is not supported. Post messages: [message].' });
 });
 
 test('what fails here is in the log of the process, where nobody is named to hear of it', async () => {

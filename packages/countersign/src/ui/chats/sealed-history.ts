@@ -3,7 +3,7 @@ import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
-import { saidIn } from '../http/post.ts';
+import { contentOf } from '../http/post.ts';
 import { MESSAGE_ID } from '../picture/picture.ts';
 import type { ChatMessage } from '../picture/ui-message.ts';
 import type { Sealer } from './seal.ts';
@@ -38,7 +38,7 @@ export function proveHistory(
   sealer: Sealer,
   expected: { readonly chatId: string; readonly personId: string },
 ): Proven {
-  let history: readonly Message[] = [];
+  const history: Message[] = [];
   let last: Claims | undefined;
   let beforeLast: string | null = null;
   let lastToken: string | null = null;
@@ -51,7 +51,8 @@ export function proveHistory(
     const token = sealIn(message);
     if (token === undefined && !decides(message)) continue;
     last = openSeal(token, message.id, lastToken, sealer, expected);
-    history = [...history.slice(0, last.keep), ...last.messages];
+    history.splice(last.keep);
+    for (const sealed of last.messages) history.push(sealed);
     beforeLast = lastToken;
     lastToken = token ?? null;
     said = [];
@@ -95,7 +96,7 @@ function openSeal(
 /** What cannot be read was refused when it was posted, as the last message; it stays in the page, and nobody heard it. */
 function heardIn(message: ChatMessage): readonly Message[] {
   try {
-    return [{ role: 'user', content: saidIn(message), metadata: { [MESSAGE_ID]: message.id } }];
+    return [{ role: 'user', content: contentOf(message), metadata: { [MESSAGE_ID]: message.id } }];
   } catch (error) {
     if (error instanceof UsageError) return [];
     throw error;

@@ -15,7 +15,7 @@ import { pendingCards, runIdOf } from '../../runs/questions/card.ts';
 import { readFrom, stateOfRun } from '../../runs/questions/view.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { Person } from '../chat-options.ts';
-import type { Post, PostedDecision } from '../http/post.ts';
+import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
 import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
 import type { InterruptCard, Problem } from '../picture/card.ts';
 import { cardOf, interruptCard, misfitOf } from '../picture/cards.ts';
@@ -122,8 +122,8 @@ export class StoredChat {
   async #take(post: Post, signal: AbortSignal): Promise<ReadonlyMap<string, readonly Problem[]>> {
     const loaded = await this.#find();
     if (!loaded) {
-      if (!post.said) throw unknownChat(this.#chatId);
-      if (await this.#begin(post.said)) return new Map();
+      if (!post.userMessage) throw unknownChat(this.#chatId);
+      if (await this.#begin(post.userMessage)) return new Map();
     }
     const existing = loaded ?? (await this.#existing());
     const { run } = existing;
@@ -138,16 +138,16 @@ export class StoredChat {
       isNew ||= found !== undefined || pending.has(decision.interruptId);
     }
     // Who edits a message or wants another answer posts nothing of what came after it.
-    const isCut = post.said !== undefined && lastUnder(post.said.id, state) !== undefined;
+    const isCut = post.userMessage !== undefined && lastUnder(post.userMessage.id, state) !== undefined;
     const seen = decisions.length === 0 && !isCut && canHaveSeen(post, pending) ? run.version : 0;
-    if (post.said) await this.#say(post.said, post.regenerate, seen, signal);
+    if (post.userMessage) await this.#say(post.userMessage, post.regenerate, seen, signal);
     // Nothing was said, and nothing decided that was not before: somebody tries again after a failure.
     else if (!isNew && run.status === 'failed') await this.#again();
     return refused;
   }
 
   /** False if somebody else began the chat just now. */
-  async #begin(said: Said): Promise<boolean> {
+  async #begin(said: PostedMessage): Promise<boolean> {
     const { agent } = this.#options;
     const { id: by, context } = this.#person;
     const start = { runId: this.#chatId, by, ...(context && { context }) };
@@ -199,7 +199,7 @@ export class StoredChat {
   }
 
   /** The same words posted again are said once. Other words under their id are an edit, which is said like anything else. */
-  async #say(said: Said, regenerate: boolean, seen: number, signal: AbortSignal): Promise<void> {
+  async #say(said: PostedMessage, regenerate: boolean, seen: number, signal: AbortSignal): Promise<void> {
     const { runs, whilePending } = this.#options;
     const { id: by, context } = this.#person;
     const view = await runs.get(this.#chatId);
@@ -326,8 +326,6 @@ export class StoredChat {
   }
 }
 
-type Said = NonNullable<Post['said']>;
-
 type News =
   | ({ readonly type: 'heard' } & LiveChunk)
   | { readonly type: 'loaded'; readonly loaded: LoadedRun }
@@ -353,16 +351,16 @@ function takeIn(picture: Picture, heard: readonly LiveChunk[]): LiveChunk[] {
   return later;
 }
 
-function userMessage({ id, content }: Said, regenerate = false): Message {
+function userMessage({ id, content }: PostedMessage, regenerate = false): Message {
   return { role: 'user', content, metadata: { [MESSAGE_ID]: id, ...(regenerate && { [REGENERATES]: true }) } };
 }
 
-function isLastSaid(messages: readonly Message[], { id, content }: Said): boolean {
+function isLastSaid(messages: readonly Message[], { id, content }: PostedMessage): boolean {
   const last = messages.findLast(({ role }) => role === 'user');
   return last?.metadata?.[MESSAGE_ID] === id && isSame(last.content, content);
 }
 
-function wasSaid(state: State, said: Said): boolean {
+function wasSaid(state: State, said: PostedMessage): boolean {
   const last = lastUnder(said.id, state);
   return last !== undefined && isSame(last.content, said.content);
 }
@@ -373,7 +371,7 @@ function lastUnder(id: string, { history, queued }: State): Message | undefined 
 }
 
 /** As a page knows them: which type a file has it is told also where it had not said so. */
-function isSame(one: Said['content'], other: Said['content']): boolean {
+function isSame(one: PostedMessage['content'], other: PostedMessage['content']): boolean {
   const known = (part: Part) => ('media' in part ? { url: part.media.url } : part);
   return sameJson(one.map(known), other.map(known));
 }

@@ -1,11 +1,12 @@
-// What `useChat` posts, reduced to what counts: who says or decides what in which chat.
+// Reads the body that `useChat` posts: the chat, the user's new message, and the decisions.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Part } from '../../core/message.ts';
 import type { DecisionInput } from '../../runs/questions/decision.ts';
-import { type ChatMessage, type ChatPart, shownQuestions } from '../picture/ui-message.ts';
+import { type ChatMessage, type ChatPart, isToolPart, questionsByCall } from '../picture/ui-message.ts';
+import { refuseTooMany } from './post-limits.ts';
 
-/** A decision in so many words. */
+/** A decision from the `decisions` field of the body. */
 export type PostedDecision = {
   readonly interruptId: string;
   readonly decision: DecisionInput;
@@ -21,37 +22,39 @@ export type PostedPart =
 
 type AnsweredCall = {
   readonly toolCallId: string;
-  /** The question that the browser showed last for this call; undefined if the page keeps no data parts. */
-  readonly shown?: string;
+  /** The last question the browser showed for this call; undefined if the page keeps no data parts. */
+  readonly questionId?: string;
 };
+
+/** The user's new message, with the id that the browser gave it. */
+export type PostedMessage = { readonly id: string; readonly content: readonly Part[] };
 
 export type Post = {
   readonly chatId: string;
   readonly regenerate: boolean;
-  /** What the user says, under the id that the browser gave it. */
-  readonly said?: { readonly id: string; readonly content: readonly Part[] };
+  readonly userMessage?: PostedMessage;
   readonly decisions: readonly PostedDecision[];
   readonly parts: readonly PostedPart[];
-  /** The last message of the model, where nothing comes after it: what the browser has. */
+  /** The last message of the model, as the browser has it, if the user has not spoken since. */
   readonly known?: ChatMessage;
-  /** Everything that was posted, for those who keep nothing themselves. */
+  /** All posted messages, for chats without a store. */
   readonly messages: readonly ChatMessage[];
 };
 
-/** Throws `invalid-request` that says which field is wrong. */
+/** Throws `invalid-request` with the name of the invalid field, or `too-large`. */
 export function readPost(body: unknown): Post {
   if (!isObject(body)) throw invalid('The body', 'must be an object');
   const chatId = checkChatId(body.id, 'id');
-  // Pages that post only the last message would otherwise say it to nobody.
+  // A page that posts `message` instead of `messages` would lose the message without an error.
   if (body.messages === undefined && body.message !== undefined)
-    throw invalid('message', 'is not read. Post messages: [message]');
+    throw invalid('message', 'is not supported. Post messages: [message]');
   const messages = readMessages(body.messages);
   const decisions = readDecisions(body.decisions);
   const last = messages.at(-1);
   return {
     chatId,
     regenerate: body.trigger === 'regenerate-message',
-    ...(last?.role === 'user' && { said: { id: last.id, content: saidIn(last) } }),
+    ...(last?.role === 'user' && { userMessage: { id: last.id, content: contentOf(last) } }),
     decisions,
     parts: postedParts(messages),
     ...(last?.role === 'assistant' && { known: last }),
@@ -59,56 +62,67 @@ export function readPost(body: unknown): Post {
   };
 }
 
-/** What was done to the tool parts of the model's messages. */
+/** Lists the approvals and answers in the tool parts of the model's messages. */
 export function postedParts(messages: readonly ChatMessage[]): readonly PostedPart[] {
   return messages
     .filter(({ role }) => role === 'assistant')
-    .flatMap(({ parts }) => parts.flatMap((part) => postedPart(part, parts)));
+    .flatMap(({ parts }) => {
+      const questions = questionsByCall(parts);
+      return parts.flatMap((part) => postedPart(part, questions));
+    });
 }
 
-/** Dots alone lead elsewhere in an address, and these stand behind the id of a chat there. */
-const NO_IDS: ReadonlySet<string> = new Set(['.', '..', 'stream', 'watch']);
+/** Ids that would clash with the paths of the route. */
+const RESERVED_IDS: ReadonlySet<string> = new Set(['.', '..', 'stream', 'watch']);
 
 /** The id of a chat is the id of its run. */
 export function checkChatId(id: unknown, where: string): string {
-  if (typeof id === 'string' && NO_IDS.has(id)) throw invalid(where, `must not be ${JSON.stringify(id)}`);
+  if (typeof id === 'string' && RESERVED_IDS.has(id)) throw invalid(where, `must not be ${JSON.stringify(id)}`);
   if (typeof id === 'string' && /^[\w.-]{1,128}$/.test(id)) return id;
-  throw invalid(where, 'must be a text of 1 to 128 letters, digits, "_", "." or "-"');
+  throw invalid(where, 'must be a string of 1 to 128 letters, digits, "_", "." or "-"');
 }
 
-function readMessages(given: unknown): readonly ChatMessage[] {
-  if (given === undefined) return [];
-  if (!Array.isArray(given)) throw invalid('messages', 'must be a list');
-  return given.flatMap((message: unknown, index) => {
+function readMessages(value: unknown): readonly ChatMessage[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw invalid('messages', 'must be an array');
+  refuseTooMany('messages', value.length);
+  let partCount = 0;
+  return value.flatMap((message: unknown, index) => {
     const where = `messages[${index}]`;
     if (!isObject(message)) throw invalid(where, 'must be an object');
     const { id, role, parts } = message;
     if (role === 'system') return [];
     if (role !== 'user' && role !== 'assistant') throw invalid(`${where}.role`, 'must be user or assistant');
-    if (typeof id !== 'string' || id.length > 256) throw invalid(`${where}.id`, 'must be a text');
-    if (!Array.isArray(parts)) throw invalid(`${where}.parts`, 'must be a list');
-    const known = parts.filter((part): part is ChatPart => isObject(part) && typeof part.type === 'string');
-    if (known.length !== parts.length) throw invalid(`${where}.parts`, 'must be objects with a type');
-    return [{ id, role, parts: known }];
+    if (typeof id !== 'string' || id.length > 256) throw invalid(`${where}.id`, 'must be a string');
+    if (!Array.isArray(parts)) throw invalid(`${where}.parts`, 'must be an array');
+    partCount += parts.length;
+    refuseTooMany('parts', partCount);
+    if (!parts.every(isPart)) throw invalid(`${where}.parts`, 'must be objects with a type');
+    return [{ id, role, parts }];
   });
 }
 
-function readDecisions(given: unknown): readonly PostedDecision[] {
-  if (given === undefined) return [];
-  if (!Array.isArray(given)) throw invalid('decisions', 'must be a list');
-  return given.map((entry: unknown, index) => {
+function isPart(part: unknown): part is ChatPart {
+  return isObject(part) && typeof part.type === 'string';
+}
+
+function readDecisions(value: unknown): readonly PostedDecision[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw invalid('decisions', 'must be an array');
+  refuseTooMany('decisions', value.length);
+  return value.map((entry: unknown, index) => {
     const where = `decisions[${index}]`;
     if (!isObject(entry)) throw invalid(where, 'must be an object');
     const { interruptId, decision, digest, note, ...others } = entry;
-    // Whoever puts `edit` beside the decision would let run what they meant to change.
+    // With `edit` beside `decision` instead of inside it, the unedited input would run.
     const [unknown] = Object.keys(others);
     if (unknown !== undefined)
-      throw invalid(`${where}.${unknown}`, 'is not known; there are interruptId, decision, digest and note');
-    if (typeof interruptId !== 'string') throw invalid(`${where}.interruptId`, 'must be a text');
+      throw invalid(`${where}.${unknown}`, 'is unknown; allowed are interruptId, decision, digest and note');
+    if (typeof interruptId !== 'string') throw invalid(`${where}.interruptId`, 'must be a string');
     if (!isObject(decision) || typeof decision.type !== 'string')
       throw invalid(`${where}.decision`, 'must be an object with a type');
-    if (digest !== undefined && typeof digest !== 'string') throw invalid(`${where}.digest`, 'must be a text');
-    if (note !== undefined && typeof note !== 'string') throw invalid(`${where}.note`, 'must be a text');
+    if (digest !== undefined && typeof digest !== 'string') throw invalid(`${where}.digest`, 'must be a string');
+    if (note !== undefined && typeof note !== 'string') throw invalid(`${where}.note`, 'must be a string');
     return {
       interruptId,
       decision: decision as DecisionInput,
@@ -119,12 +133,12 @@ function readDecisions(given: unknown): readonly PostedDecision[] {
 }
 
 /** The text and files of a user's message. */
-export function saidIn({ parts }: ChatMessage): readonly Part[] {
+export function contentOf({ parts }: ChatMessage): readonly Part[] {
   const content = parts.flatMap((part): readonly Part[] => {
     if (part.type === 'text' && typeof part.text === 'string' && part.text !== '') return [{ text: part.text }];
     if (part.type !== 'file' || typeof part.url !== 'string') return [];
     if (!/^(data:|https:)/i.test(part.url))
-      throw invalid('the url of a file', 'must be a data: or https: URL; nothing else is fetched');
+      throw invalid('the url of a file', 'must be a data: or https: URL; other URLs are not fetched');
     const contentType = typeof part.mediaType === 'string' ? { contentType: part.mediaType } : {};
     return [{ media: { url: part.url, ...contentType } }];
   });
@@ -132,8 +146,8 @@ export function saidIn({ parts }: ChatMessage): readonly Part[] {
   return content;
 }
 
-function postedPart(part: ChatPart, all: readonly ChatPart[]): readonly PostedPart[] {
-  if (part.type !== 'dynamic-tool' && !part.type.startsWith('tool-')) return [];
+function postedPart(part: ChatPart, questions: ReadonlyMap<string, readonly string[]>): readonly PostedPart[] {
+  if (!isToolPart(part)) return [];
   const { toolCallId, state, approval, output, errorText } = part;
   if (state === 'approval-responded' && isObject(approval) && typeof approval.approved === 'boolean') {
     if (typeof approval.id !== 'string') return [];
@@ -141,8 +155,8 @@ function postedPart(part: ChatPart, all: readonly ChatPart[]): readonly PostedPa
     return [{ approvalId: approval.id, approved: approval.approved, ...reason }];
   }
   if (typeof toolCallId !== 'string') return [];
-  const shown = shownQuestions(all, toolCallId).at(-1);
-  const call = { toolCallId, ...(shown !== undefined && { shown }) };
+  const questionId = questions.get(toolCallId)?.at(-1);
+  const call = { toolCallId, ...(questionId !== undefined && { questionId }) };
   if (state === 'output-available' && 'output' in part) return [{ ...call, output }];
   if (state === 'output-error' && typeof errorText === 'string') return [{ ...call, errorText }];
   return [];

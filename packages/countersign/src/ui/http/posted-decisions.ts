@@ -1,9 +1,9 @@
-// Which decisions a post makes: what it says of the questions that wait, and of nothing else.
+// Turns a post into decisions on the pending questions of its chat.
 import type { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { PendingCard } from '../../runs/questions/card.ts';
 import type { Problem } from '../picture/card.ts';
-import { shownQuestions, toolCallIdAt } from '../picture/ui-message.ts';
+import { type ChatPart, questionsByCall, toolCallIdAt } from '../picture/ui-message.ts';
 import type { Post, PostedDecision, PostedPart } from './post.ts';
 import { APPROVAL } from './recipe.ts';
 
@@ -11,62 +11,87 @@ type Pending = ReadonlyMap<string, PendingCard>;
 
 export type PostedDecisions = {
   readonly decisions: readonly PostedDecision[];
-  /** What was posted for a question that waits and cannot be taken, by the id of the question. */
+  /** Why an answer to a pending question was refused, by the id of the question. */
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 };
 
-/** Explicit decisions come first; of several on one question the first counts. */
+/** Explicit decisions take precedence; of several on one question the first counts. */
 export function postedDecisions(post: Post, pending: Pending): PostedDecisions {
   const decisions = new Map<string, PostedDecision>();
   for (const decision of post.decisions)
     if (!decisions.has(decision.interruptId)) decisions.set(decision.interruptId, decision);
   const problems = new Map<string, readonly Problem[]>();
+  const keys = keysByCall(pending);
   for (const part of post.parts) {
-    const found = findCard(part, pending);
-    if (!found || decisions.has(found.key)) continue;
-    const read = readPart(part, found.card);
-    if ('problem' in read) problems.set(found.key, [{ path: [], message: read.problem }]);
-    else decisions.set(found.key, { interruptId: found.key, decision: read.decision });
+    const key = keyOf(part, pending, keys);
+    const card = key === undefined ? undefined : pending.get(key);
+    if (key === undefined || !card || decisions.has(key)) continue;
+    const read = readPart(part, card);
+    if ('problem' in read) problems.set(key, [{ path: [], message: read.problem }]);
+    else decisions.set(key, { interruptId: key, decision: read.decision });
   }
   return { decisions: [...decisions.values()], problems };
 }
 
 /**
- * Whether the browser can have shown every question about an unknown outcome: one that posts the call without it had not heard
- * of it, as where the same is posted again after the process died.
+ * Whether the browser can have shown every question about an unknown outcome. It cannot if it posts the call without the
+ * question, as in a post that is repeated after the process crashed.
  */
 export function canHaveSeen({ messages }: Post, pending: Pending): boolean {
-  const posted = messages.flatMap(({ parts }) => parts.map((part) => ({ part, parts })));
-  return [...pending].every(([key, card]) => {
-    const id = toolCallIdOf(card);
-    const calls = posted.filter(({ part }) => part.toolCallId === id);
-    if (card.kind !== 'unknown-outcome' || calls.length === 0) return true;
-    return calls.some(
-      ({ part: { approval }, parts }) =>
-        (isObject(approval) && approval.id === key) || shownQuestions(parts, id).includes(key),
-    );
-  });
-}
-
-function findCard(
-  part: PostedPart,
-  pending: Pending,
-): { readonly key: string; readonly card: PendingCard } | undefined {
-  if ('approvalId' in part) {
-    const card = pending.get(part.approvalId);
-    return card && { key: part.approvalId, card };
+  const posted = new Set<string>();
+  const shown = new Set<string>();
+  for (const { parts } of messages) {
+    for (const { toolCallId, approval } of parts) {
+      if (typeof toolCallId !== 'string') continue;
+      posted.add(toolCallId);
+      if (isObject(approval) && typeof approval.id === 'string') shown.add(questionOf(toolCallId, approval.id));
+    }
+    for (const [toolCallId, questions] of questionsOfPostedCalls(parts))
+      for (const id of questions) shown.add(questionOf(toolCallId, id));
   }
-  // What was said to an earlier question of the call, and is posted again, says nothing to this one.
-  for (const [key, card] of pending)
-    if (toolCallIdOf(card) === part.toolCallId && (part.shown ?? key) === key) return { key, card };
-  return undefined;
+  for (const [key, card] of pending) {
+    if (card.kind !== 'unknown-outcome') continue;
+    const id = toolCallIdOf(card);
+    if (posted.has(id) && !shown.has(questionOf(id, key))) return false;
+  }
+  return true;
 }
 
-/** The id of the tool part in the browser: the calls that lead to it, and its own. */
-export function toolCallIdOf({ part }: PendingCard): string {
+const questionOf = (toolCallId: string, questionId: string): string => JSON.stringify([toolCallId, questionId]);
+
+/** The questions in a message whose tool call is in the same message. */
+function questionsOfPostedCalls(parts: readonly ChatPart[]): readonly (readonly [string, readonly string[]])[] {
+  const questions = questionsByCall(parts);
+  if (questions.size === 0) return [];
+  const calls = new Set(parts.map(({ toolCallId }) => toolCallId));
+  return [...questions].filter(([toolCallId]) => calls.has(toolCallId));
+}
+
+/** The keys of the pending questions, by the tool part that they belong to. */
+function keysByCall(pending: Pending): ReadonlyMap<string, ReadonlySet<string>> {
+  const keys = new Map<string, Set<string>>();
+  for (const [key, card] of pending) {
+    const id = toolCallIdOf(card);
+    const found = keys.get(id);
+    if (found) found.add(key);
+    else keys.set(id, new Set([key]));
+  }
+  return keys;
+}
+
+/** The key of the question that a part answers. An answer to an earlier question of the call counts for none. */
+function keyOf(part: PostedPart, pending: Pending, keys: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
+  if ('approvalId' in part) return pending.has(part.approvalId) ? part.approvalId : undefined;
+  const ofCall = keys.get(part.toolCallId);
+  if (!ofCall) return undefined;
+  if (part.questionId === undefined) return ofCall.values().next().value;
+  return ofCall.has(part.questionId) ? part.questionId : undefined;
+}
+
+/** The id of the tool part in the browser. */
+function toolCallIdOf({ part }: PendingCard): string {
   const path: unknown = part.metadata?.path;
-  const outer = Array.isArray(path) ? path : [];
-  return toolCallIdAt(outer, part.toolRequest.ref);
+  return toolCallIdAt(Array.isArray(path) ? path : [], part.toolRequest.ref);
 }
 
 type Read = { readonly decision: PostedDecision['decision'] } | { readonly problem: string };
@@ -77,23 +102,22 @@ function readPart(part: PostedPart, { kind, part: { metadata } }: PendingCard): 
       const type = kind === 'unknown-outcome' ? 'cancel' : 'reject';
       return { decision: { type, ...(part.reason !== undefined && { reason: part.reason }) } };
     }
-    if (kind === 'question') return { problem: 'This is a question: give an answer.' };
-    // A plain yes to a card that asks what happened would be a guess.
-    if (kind === 'unknown-outcome')
-      return { problem: 'Say whether it happened, or whether it is to run again; a plain approval does not.' };
+    if (kind === 'question') return { problem: 'This is a question. Answer it.' };
+    // A plain yes does not say whether the call happened.
+    if (kind === 'unknown-outcome') return { problem: 'Say whether it happened or should run again.' };
     return { decision: { type: 'approve' } };
   }
-  if (part.shown === undefined && typeof metadata?.pauses === 'number' && metadata.pauses > 1)
-    return { problem: 'This call has asked before: say which question it is that you answer.' };
+  if (part.questionId === undefined && typeof metadata?.pauses === 'number' && metadata.pauses > 1)
+    return { problem: 'This call asked more than once. Name the question you are answering.' };
   if ('errorText' in part) return { decision: { type: 'reject', reason: part.errorText } };
   if (kind === 'question') return { decision: { type: 'respond', output: part.output } };
-  if (kind === 'unknown-outcome') return { problem: 'Say whether it happened, or whether it is to run again.' };
+  if (kind === 'unknown-outcome') return { problem: 'Say whether it happened or should run again.' };
   if (part.output === APPROVAL.YES) return { decision: { type: 'approve' } };
   if (part.output === APPROVAL.NO) return { decision: { type: 'reject' } };
-  return { problem: `This call is approved or rejected; its output comes from the tool, not from here.` };
+  return { problem: 'Approve or reject this call. Only the tool can produce its output.' };
 }
 
-/** What a refused decision is told to the card. */
+/** Lists why a decision was refused, for its card. */
 export function problemsOf(error: UsageError): readonly Problem[] {
   const faults: unknown = error.details.faults;
   const found = (Array.isArray(faults) ? faults : []).flatMap((fault: unknown) => {

@@ -46,12 +46,21 @@ export class Picture {
   readonly changed = new Map<Piece, number>();
   readonly #options: PictureOptions;
   readonly #tools = new Map<string, ToolPiece>();
+  /** The piece of each question, by its key. */
+  readonly #askedBy = new Map<string, ToolPiece>();
+  /** The pieces of the calls directly or indirectly inside a call, by the id of the outer piece. */
+  readonly #inside = new Map<string, ToolPiece[]>();
+  /** The step of the current message that a piece belongs to. */
+  readonly #stepOf = new Map<Piece, number>();
+  /** The latest user message under each id. */
+  readonly #userMessages = new Map<string, { id: string }>();
   /** The id under which the browser knows each call. */
   readonly #ids = new Map<string, string>();
   readonly #decisions = new Map<string, RunEvent>();
   /** The cards of which nobody knows yet whether they may be decided. */
   readonly #asked = new Map<string, ToolPiece>();
   #state: State;
+  #pending: ReadonlyMap<string, PendingCard>;
   #seq = 0;
   #current: AssistantMessage | undefined;
   /** The event with which the user last spoke. */
@@ -62,6 +71,7 @@ export class Picture {
   constructor(options: PictureOptions) {
     this.#options = options;
     this.#state = options.state;
+    this.#pending = pendingCards(options.chatId, options.state);
   }
 
   get state(): State {
@@ -96,12 +106,12 @@ export class Picture {
       const piece = this.#tools.get(id);
       if (piece && call.phase.at === 'settled') this.#change(piece, { at: endOf(piece, call.phase.result) });
     }
-    for (const [key, card] of pendingCards(this.#options.chatId, this.#state)) this.#ask(key, card, undefined);
+    for (const [key, card] of this.#pending) this.#ask(key, card, undefined);
   }
 
   apply(event: RunEvent): void {
     const { chatId } = this.#options;
-    const before = pendingCards(chatId, this.#state);
+    const before = this.#pending;
     this.#state = fold(this.#state, event);
     this.#seq += 1;
     if (event.type === 'user-spoke') this.#hear(event.messages);
@@ -112,6 +122,7 @@ export class Picture {
     // A refusal and an answer are said first, and end the waiting with the result that follows.
     for (const made of decisionsIn(event)) this.#decisions.set(interruptKey(chatId, made.interruptId), made);
     const after = pendingCards(chatId, this.#state);
+    this.#pending = after;
     for (const [key, card] of before) if (!after.has(key)) this.#decided(key, card, event);
     for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
     if (event.type === 'decision-made' || event.type === 'call-settled') this.#follow(event);
@@ -154,13 +165,13 @@ export class Picture {
 
   /** Why decisions of this client were refused; on a card that is decided, because somebody else was first. */
   refuse(problems: ReadonlyMap<string, readonly Problem[]>): void {
-    for (const piece of this.#tools.values())
-      for (const [key, card] of piece.cards) {
-        const found = problems.get(key);
-        if (!found) continue;
-        piece.cards.set(key, { ...card, problems: found });
-        this.#note(piece);
-      }
+    for (const [key, found] of problems) {
+      const piece = this.#askedBy.get(key);
+      const card = piece?.cards.get(key);
+      if (!piece || !card) continue;
+      piece.cards.set(key, { ...card, problems: found });
+      this.#note(piece);
+    }
   }
 
   #hear(messages: readonly Message[]): void {
@@ -173,6 +184,7 @@ export class Picture {
       return;
     }
     this.#current = undefined;
+    this.#stepOf.clear();
     // What was left to say of the message before is not said any more: a stream is of one message.
     this.changed.clear();
     this.#spokenAt = this.#seq;
@@ -186,9 +198,13 @@ export class Picture {
       const own = `${this.#options.chatId}.${this.#seq}.${index}`;
       const id = typeof given === 'string' ? given : own;
       // Who edits a message says other words under its id, and a page takes messages of one id for the same.
-      const edited = this.messages.findIndex((before) => before.role === 'user' && before.id === id);
-      if (edited >= 0) this.messages[edited] = { ...(this.messages[edited] as PictureMessage), id: `${own}.before` };
-      if (role === 'user') return { role, id, content };
+      const edited = this.#userMessages.get(id);
+      if (edited) edited.id = `${own}.before`;
+      if (role === 'user') {
+        const shown = { role, id, content };
+        this.#userMessages.set(id, shown);
+        return shown;
+      }
       const step: Piece[] = [];
       this.#complete(step, content);
       return { role: 'assistant', id, steps: [step] };
@@ -237,6 +253,7 @@ export class Picture {
     const { toolCallId, tool, input } = card;
     const piece = this.#tools.get(toolCallId) ?? this.#add(toolPiece(toolCallId, tool, input, 'input'));
     piece.cards.set(key, card);
+    this.#askedBy.set(key, piece);
     this.#asked.set(key, piece);
     const { callId } = pending.part.metadata ?? {};
     if (typeof callId === 'string') this.#ids.set(callId, toolCallId);
@@ -249,7 +266,7 @@ export class Picture {
   }
 
   #decided(key: string, pending: PendingCard, event: RunEvent): void {
-    const piece = [...this.#tools.values()].find(({ cards }) => cards.has(key));
+    const piece = this.#askedBy.get(key);
     const card = piece?.cards.get(key);
     if (!piece || !card) return;
     const inside = settledInside(event).find(({ callId }) => callId === pending.part.metadata?.callId);
@@ -276,10 +293,9 @@ export class Picture {
     if (!piece) return;
     this.#change(piece, { at: endOf(piece, result) });
     // What it says of a call inside it came before; of one that it holds by itself, nothing does.
-    for (const inside of this.#tools.values()) {
+    for (const inside of this.#inside.get(piece.id) ?? []) {
       const decision = [...inside.cards.values()].at(-1)?.decision;
-      if (inside.id.startsWith(`${piece.id}/`) && inside.at.state === 'decided' && decision)
-        this.#change(inside, { at: decidedEnd(inside, decision) });
+      if (inside.at.state === 'decided' && decision) this.#change(inside, { at: decidedEnd(inside, decision) });
     }
   }
 
@@ -324,7 +340,15 @@ export class Picture {
   #add<P extends Piece>(piece: P, step: Piece[] = this.#lastStep()): P {
     this.#close(step);
     step.push(piece);
-    if (piece.type === 'tool') this.#tools.set(piece.id, piece);
+    if (this.#current?.steps.at(-1) === step) this.#stepOf.set(piece, this.#current.steps.length - 1);
+    if (piece.type === 'tool') {
+      this.#tools.set(piece.id, piece);
+      for (const outer of outerIds(piece.id)) {
+        const inside = this.#inside.get(outer);
+        if (inside) inside.push(piece);
+        else this.#inside.set(outer, [piece]);
+      }
+    }
     this.#note(piece);
     return piece;
   }
@@ -343,9 +367,14 @@ export class Picture {
 
   #note(piece: Piece): void {
     if (this.changed.has(piece)) return;
-    const step = this.#current?.steps.findLastIndex((pieces) => pieces.includes(piece)) ?? -1;
-    this.changed.set(piece, step);
+    this.changed.set(piece, this.#stepOf.get(piece) ?? -1);
   }
+}
+
+/** The ids of the tool parts around a tool part. */
+function outerIds(id: string): readonly string[] {
+  const refs = id.split('/');
+  return refs.slice(1).map((_, index) => refs.slice(0, index + 1).join('/'));
 }
 
 /** What the model said and did since the user last spoke. */

@@ -34,7 +34,7 @@ export type Piece = TextPiece | FilePiece | ToolPiece;
 
 /** A message of the browser. One of the model has a step for each reply. */
 export type PictureMessage =
-  | { readonly role: 'user'; readonly id: string; readonly content: readonly Part[] }
+  | { readonly role: 'user'; id: string; readonly content: readonly Part[] }
   | { readonly role: 'assistant'; readonly id: string; readonly steps: Piece[][] };
 
 export type AssistantMessage = Extract<PictureMessage, { role: 'assistant' }>;

@@ -1,4 +1,4 @@
-// Messages and chunks of the AI SDK's user interface, as far as they are sent and read here.
+// The AI SDK's UI messages and stream chunks: the subset that the chat reads and writes.
 import { isObject } from '../../core/json.ts';
 import type { Tool } from '../../loop/tool/tool.ts';
 import type { InterruptCard } from './card.ts';
@@ -10,18 +10,18 @@ export type ChatMessage = {
   readonly parts: readonly ChatPart[];
 };
 
-/** One part of a message, with whatever fields its type has. */
+/** One part of a message; its fields depend on its type. */
 export type ChatPart = { readonly type: string; readonly [key: string]: unknown };
 
-/** One chunk of the stream, with whatever fields its type has. */
+/** One chunk of the stream; its fields depend on its type. */
 export type ChatChunk = { readonly type: string; readonly [key: string]: unknown };
 
-/** What tools take and give, in the shape that the AI SDK's `UIMessage` takes. */
+/** The inputs and outputs of tools, as the type parameter of the AI SDK's `UIMessage`. */
 export type InferTools<Tools extends Record<string, Tool>> = {
   [Name in keyof Tools]: Tools[Name] extends Tool<infer Input, infer Output> ? { input: Input; output: Output } : never;
 };
 
-/** The data parts that the chat sends, in the shape that the AI SDK's `UIMessage` takes. */
+/** The data parts that the chat sends, as the type parameter of the AI SDK's `UIMessage`. */
 export type ChatDataParts = {
   interrupt: InterruptCard;
   seal: { readonly token: string };
@@ -29,18 +29,28 @@ export type ChatDataParts = {
 };
 
 /**
- * The id of a tool part in the browser: the refs of the calls that lead to it, and its own. Refs come from models and may
- * have a slash of their own, which must not make two calls one.
+ * The id of a tool part in the browser: the refs of the calls around it, then its own. A slash inside a ref is escaped,
+ * because refs come from models and two calls must not share an id.
  */
 export function toolCallIdAt(path: readonly string[], ref: string): string {
   return [...path, ref].map((step) => step.replace(/[%/]/g, encodeURIComponent)).join('/');
 }
 
-/** The questions of this call that a message shows, in the order in which they were asked. */
-export function shownQuestions(parts: readonly ChatPart[], toolCallId: string): readonly string[] {
-  return parts.flatMap(({ type, data }) =>
-    type === 'data-interrupt' && isObject(data) && data.toolCallId === toolCallId && typeof data.id === 'string'
-      ? [data.id]
-      : [],
-  );
+/** Whether the part belongs to a tool call. */
+export function isToolPart({ type }: ChatPart): boolean {
+  return type === 'dynamic-tool' || type.startsWith('tool-');
+}
+
+/** The ids of the questions that a message shows, in the order they were asked, by tool call. */
+export function questionsByCall(parts: readonly ChatPart[]): ReadonlyMap<string, readonly string[]> {
+  const questions = new Map<string, string[]>();
+  for (const { type, data } of parts) {
+    if (type !== 'data-interrupt' || !isObject(data)) continue;
+    const { id, toolCallId } = data;
+    if (typeof id !== 'string' || typeof toolCallId !== 'string') continue;
+    const asked = questions.get(toolCallId);
+    if (asked) asked.push(id);
+    else questions.set(toolCallId, [id]);
+  }
+  return questions;
 }

@@ -3,7 +3,7 @@ import { sameJson } from '../../core/json.ts';
 import type { Picture } from './picture.ts';
 import type { Piece, TextPiece, ToolPiece } from './piece.ts';
 import { isEnded } from './piece.ts';
-import { type ChatChunk, type ChatMessage, type ChatPart, shownQuestions } from './ui-message.ts';
+import { type ChatChunk, type ChatMessage, type ChatPart, isToolPart, questionsByCall } from './ui-message.ts';
 
 /** The major version of `ai` in the browser: what a client does not know, breaks its stream. */
 export type ClientVersion = 5 | 6 | 7;
@@ -41,9 +41,11 @@ export class ChatWriter {
     this.#options = options;
     this.#known = known ? stepsOf(known) : [];
     this.#steps = this.#known.length;
-    for (const part of known?.parts ?? []) {
-      const id = toolCallIdOf(part);
-      if (id !== undefined) this.#sentTools.set(id, sentTool(part, shownQuestions(known?.parts ?? [], id)));
+    const parts = known?.parts ?? [];
+    const questions = questionsByCall(parts);
+    for (const part of parts) {
+      const { toolCallId: id } = part;
+      if (isToolPart(part) && typeof id === 'string') this.#sentTools.set(id, sentTool(part, questions.get(id) ?? []));
     }
   }
 
@@ -243,11 +245,6 @@ function stepsOf({ parts }: ChatMessage): KnownStep[] {
     if (part.type === 'file' && typeof part.url === 'string') step.files.add(part.url);
   }
   return steps;
-}
-
-function toolCallIdOf({ type, toolCallId }: ChatPart): string | undefined {
-  const isTool = type === 'dynamic-tool' || type.startsWith('tool-');
-  return isTool && typeof toolCallId === 'string' ? toolCallId : undefined;
 }
 
 function sentTool({ state, approval, input }: ChatPart, questions: readonly string[]): SentTool {
