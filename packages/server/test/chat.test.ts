@@ -78,3 +78,19 @@ test('one agent has not the chats of another, and an agent that is not there has
   expect((await ask('POST', '/api/v1/chat/teller', says('chat-3', 'hi'))).status).toBe(404);
   expect((await ask('POST', '/api/v1/chat/nobody', says('chat-4', 'hi'))).body.code).toBe('unknown-agent');
 });
+
+test('a post with too many parts is refused, and one without credentials before it is read', async () => {
+  const server = await startServer();
+  const part = { type: 'tool-a', toolCallId: 'c', state: 'output-available', output: 1 };
+  const parts = Array.from({ length: 13_000 }, () => part);
+  const body = JSON.stringify({ id: 'chat-1', messages: [{ id: 'm', role: 'assistant', parts }] });
+  const sent = (headers: Record<string, string>, text: string) =>
+    fetch(`${server.url}/api/v1/chat/teller`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: text,
+    });
+  expect((await sent({}, '{{{')).status).toBe(401);
+  const refused = await sent({ authorization: `Bearer ${await server.tokenFor('ann')}` }, body);
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([413, 'too-large']);
+});

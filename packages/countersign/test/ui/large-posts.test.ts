@@ -26,7 +26,10 @@ for (const stored of [true, false])
       const { agent, url } = await serveChat({ script: [], ...kind });
       const { POST } = chatRoute(agent, { authorize: () => null, ...routeOptions });
       let reads = 0;
-      const body = new ReadableStream({ pull: () => void (reads += 1) }, { highWaterMark: 0 });
+      const pull = () => {
+        reads += 1;
+      };
+      const body = new ReadableStream({ pull }, { highWaterMark: 0 });
       const headers = { 'content-type': 'application/json' };
       const init = { method: 'POST', headers, body, duplex: 'half' };
       const refused = await POST(new Request(url, init as RequestInit));
