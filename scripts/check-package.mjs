@@ -7,7 +7,7 @@ import { npm, root, run, tool } from './run.mjs';
 const WANTED = ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts'];
 /** Each package, with what it must hold beside that. */
 const PACKAGES = {
-  countersign: ['dist/ui/index.js', 'dist/stores/sqlite.js'],
+  countersign: ['dist/ui/index.js', 'dist/stores/sqlite/sqlite.js'],
   react: [],
   server: ['dist/cli/main.js', 'dist/client/index.js', 'dist/inbox/index.html', 'dist/inbox/licences.txt'],
 };

@@ -4,7 +4,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, z } from '../packages/countersign/dist/index.js';
-import { sqliteStore } from '../packages/countersign/dist/stores/sqlite.js';
+import { sqliteStore } from '../packages/countersign/dist/stores/sqlite/sqlite.js';
 import { serve } from '../packages/server/dist/index.js';
 
 const [path, ledger, port] = process.argv.slice(2);

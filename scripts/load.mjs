@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { sqliteStore } from '../packages/countersign/dist/stores/sqlite.js';
+import { sqliteStore } from '../packages/countersign/dist/stores/sqlite/sqlite.js';
 import { createClient } from '../packages/server/dist/client/index.js';
 import { createToken } from '../packages/server/dist/index.js';
 

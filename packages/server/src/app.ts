@@ -9,7 +9,7 @@ import type { Services } from './api/services.ts';
 import { mountEndpoint } from './http/endpoint.ts';
 import { type HostNames, refuseOtherHosts } from './http/host-check.ts';
 import { allowedMethods } from './http/methods.ts';
-import { refuseOtherOrigins } from './http/origin-check.ts';
+import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
@@ -40,9 +40,9 @@ export type App = {
   readonly log: Log;
   /** The path of a link that signs this person in, once and within ten minutes. */
   loginPath(person: Omit<Identified, 'context'>): Promise<string>;
-  /** `/readyz` says no from now on, so that nobody sends new work here. */
+  /** Makes `/readyz` answer 503, so that a load balancer sends new work elsewhere. */
   retire(): void;
-  /** Ends every open stream. */
+  /** Ends every open stream and answers 503 to every request that would change something. */
   close(): void;
   /** What runs of `ai` record is neither counted nor logged from now on: the last thing to call. */
   end(): void;
@@ -105,7 +105,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   hono.onError((error, context: Context) => problemResponse(error, context.get('requestId')));
   const streams = new OpenStreams({
     measures,
-    most: options.maxStreams ?? 2_000,
+    limit: options.maxStreams ?? 2_000,
+    limitPerPerson: options.maxStreamsPerPerson ?? 200,
     checkMs: options.streamCheckMs ?? 30_000,
   });
   hono.use('*', watchRequests({ log, measures, streams }));
@@ -115,6 +116,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   });
   hono.use('*', async (context, next) => {
     refuseOtherHosts(new URL(context.req.url), hostNames(options, publicAddress));
+    if (hub.closed.aborted && !isSafeMethod(context.req.method)) throw stopping();
     await next();
   });
 
@@ -126,7 +128,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   });
   const endpoints = apiEndpoints(services);
   const limits = { maxBodyBytes: options.maxBodyBytes ?? 1_000_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 30_000 };
-  for (const endpoint of endpoints) mountEndpoint(api, endpoint, { caller, ...limits });
+  for (const endpoint of endpoints) mountEndpoint(api, endpoint, { caller, streams, ...limits });
   const metrics = options.metrics ?? 'token';
   documentHealth(api.openAPIRegistry, basePath === '' ? '/' : basePath, metrics);
   const document = documentOf(api, `${basePath}${BASE}`);
@@ -173,6 +175,14 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   };
 }
 
+function stopping(): UsageError {
+  return new UsageError(
+    'server-stopping',
+    { status: 503, headers: { connection: 'close', 'retry-after': '1' } },
+    'The server is stopping and takes no new work. Nothing was done; send the request again in a moment.',
+  );
+}
+
 function notFound(method: string, path: string, allowed: readonly string[]): UsageError {
   if (allowed.length > 0) return methodNotAllowed(method, allowed);
   return new UsageError('not-found', { status: 404 }, `There is nothing at ${path.slice(0, 200)}.`);
@@ -181,7 +191,7 @@ function notFound(method: string, path: string, allowed: readonly string[]): Usa
 function methodNotAllowed(method: string, allow: readonly string[]): UsageError {
   return new UsageError(
     'method-not-allowed',
-    { status: 405, allow },
+    { status: 405, headers: { allow: allow.join(', ') } },
     `${method.slice(0, 20)} is not for this address.`,
   );
 }

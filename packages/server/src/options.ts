@@ -37,8 +37,10 @@ export type AppOptions = Policies & {
   readonly streamLifetimeMs?: number;
   /** How often it is looked whether those who follow are still known and may; 30 seconds unless given. */
   readonly streamCheckMs?: number;
-  /** How many streams may be open at once; 2,000 unless given. */
+  /** How many streams may be open at once; 2,000 by default. */
   readonly maxStreams?: number;
+  /** How many of them one person may have open; 200 by default. */
+  readonly maxStreamsPerPerson?: number;
 };
 
 export const APP_KEYS = keysOf<AppOptions>({
@@ -61,6 +63,7 @@ export const APP_KEYS = keysOf<AppOptions>({
   streamLifetimeMs: true,
   streamCheckMs: true,
   maxStreams: true,
+  maxStreamsPerPerson: true,
 });
 
 /** Throws `invalid-options` for what protects and would protect otherwise than was meant. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { type Countersign, type Stopped, UsageError, type Worker, type WorkerOptions } from 'countersign';
 import { type App, createApp } from './app.ts';
+import { Connections } from './http/connections.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
@@ -121,6 +122,7 @@ async function begin(
   );
   // Streams give signs of life more often than this; only who does not read them falls silent.
   server.timeout = options.patienceMs ?? 60_000;
+  const connections = new Connections(server);
   await listening(server, port, hostname);
   begun.push(() => server.close().closeAllConnections());
   const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
@@ -138,7 +140,7 @@ async function begin(
   let closing: Promise<Stopped> | undefined;
   const close = () => {
     ending.abort();
-    closing ??= stop(ai, app, server, worker, options.graceMs ?? 10_000)
+    closing ??= stop(ai, app, { server, connections, worker, graceMs: options.graceMs ?? 10_000 })
       .finally(() => tracing?.stop())
       .finally(() => letGo());
     return closing;
@@ -180,26 +182,27 @@ function startTracing(ai: Countersign, app: App, trace: ServeOptions['trace']): 
   return traceRuns(ai, { onError: (error) => app.log('warn', 'trace', { error }), ...(trace === true ? {} : trace) });
 }
 
-/** New work is refused first, then streams end, then runs come to rest; what is left after the grace is cut. */
-async function stop(
-  ai: Countersign,
-  app: App,
-  server: Server,
-  worker: Worker | undefined,
-  graceMs: number,
-): Promise<Stopped> {
+type Stopping = {
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly worker: Worker | undefined;
+  readonly graceMs: number;
+};
+
+/** Refuses new work, ends streams, lets runs pause, and cuts what is still open after the grace period. */
+async function stop(ai: Countersign, app: App, { server, connections, worker, graceMs }: Stopping): Promise<Stopped> {
   app.log('info', 'stopping');
   app.retire();
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   app.close();
-  server.closeIdleConnections();
+  connections.closeWhenIdle();
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
   const first = await (worker ? worker.stop() : ai.runs.stop());
   await closed;
   clearTimeout(cut);
-  // A request that came in last may have begun something.
+  // A request that was in progress when the stop began may have started a run.
   const last = await ai.runs.stop();
   const unrecorded = [...first.unrecorded, ...last.unrecorded];
   for (const call of unrecorded) app.log('error', 'unrecorded', { ...call, message: unrecordedText(call) });

@@ -53,6 +53,7 @@ async function follow(server: TestServer, token: string, path: string) {
     }
   })();
   return {
+    leave: () => stop.abort(),
     async hears(part: string): Promise<void> {
       while (!heard.text.includes(part))
         await new Promise<void>((resolve) => {
@@ -279,6 +280,24 @@ test('no more streams than allowed are open', async () => {
   expect(body.detail).toBe('Too many streams are open. Try again later.');
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect((await ask('GET', '/api/v1/me')).status).toBe(200);
+});
+
+test('one person cannot open all streams', async () => {
+  const server = await startServer({ maxStreams: 5, maxStreamsPerPerson: 2 });
+  const token = await server.tokenFor('ann');
+  const [ann, bob] = [await server.as('ann'), await server.tokenFor('bob')];
+  const streams = [];
+  for (let open = 0; open < 2; open++) streams.push(await follow(server, token, '/api/v1/changes'));
+  const refused = await ann('GET', '/api/v1/changes');
+  expect([refused.status, refused.body.code]).toEqual([429, 'too-many-streams']);
+  expect(refused.headers.get('retry-after')).toBe('5');
+  // A chat post is answered with a stream: it is refused before it starts anything.
+  const chat = { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
+  expect((await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(429);
+  expect((await server.ai.runs.list()).items).toEqual([]);
+  await follow(server, bob, '/api/v1/changes');
+  streams[0]?.leave();
+  await expect.poll(async () => (await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(200);
 });
 
 test('whoever is revoked, signed out or no longer known to the login follows nothing any more', async () => {

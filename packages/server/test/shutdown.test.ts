@@ -88,6 +88,25 @@ test('while it stops, it says so, ends its streams, and takes no new connections
   await server.server.close();
 });
 
+test('once the app is closed, requests that change something get 503 and change nothing', async () => {
+  const server = await startServer();
+  const ask = await server.as('ann');
+  server.server.app.close();
+  expect((await ask('GET', '/api/v1/runs')).status).toBe(200);
+  const start = await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'hello' });
+  expect(start).toMatchObject({ status: 503, body: { code: 'server-stopping' } });
+  expect(start.headers.get('connection')).toBe('close');
+  expect(start.headers.get('retry-after')).toBe('1');
+  const chat = { id: 'chat-1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
+  for (const [path, body] of [
+    ['/api/v1/chat/parrot', chat],
+    ['/api/v1/interrupts/some/decide', { decision: { type: 'approve' } }],
+    ['/api/v1/runs/some/drive', {}],
+  ] as const)
+    expect((await ask('POST', path, body)).body).toMatchObject({ status: 503, code: 'server-stopping' });
+  expect((await server.ai.runs.list()).items).toEqual([]);
+});
+
 test('a run that is started while the server stops is kept for the next one', async () => {
   const store = memoryStore();
   const server = await startServer({ store });

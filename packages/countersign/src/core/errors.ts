@@ -55,7 +55,9 @@ export const ERROR_CODES = {
   'method-not-allowed': 'The address takes other methods than this one; the header `Allow` says which.',
   claimed: 'Somebody else works on this question. `claim` says who and until when; wait, or ask them.',
   'key-reused': 'The Idempotency-Key was used for another request. Use a new key for a new request.',
-  'too-many-streams': 'The server has as many open streams as it takes. Try again later, or allow more.',
+  'too-many-streams':
+    'The server, or this person, has as many open streams as allowed. Close some or try again later, or raise `maxStreams` or `maxStreamsPerPerson`.',
+  'server-stopping': 'The server is stopping and takes no new work. Send the request again in a moment.',
   'bad-seal': 'What came back is not what was sent out, or was sealed with another key. Load the conversation again.',
   'seal-expired': 'The question was sealed too long ago to be decided. Ask the model again.',
   invariant: 'A bug in Countersign. Please report it with the message.',

@@ -64,8 +64,8 @@ export class Connection {
         }
       } catch (error) {
         if (ask.signal?.aborted) return;
-        // What the server refuses is not asked for again; a cut is.
-        if (error instanceof ApiError && error.status !== 0 && error.status < 500) throw error;
+        // A refusal is final, except when too many streams are open.
+        if (error instanceof ApiError && ![0, 429].includes(error.status) && error.status < 500) throw error;
       }
       await pause(RETRY_MS, ask.signal);
     }

@@ -6,6 +6,7 @@ import type { Context } from 'hono';
 import type { Caller } from '../identity/identify.ts';
 import type { Person, Scope } from '../identity/person.ts';
 import { ProblemShape } from '../schemas/problem.ts';
+import type { OpenStreams } from '../telemetry/open-streams.ts';
 
 /** What an endpoint is given, checked. */
 export type Asked<Params, Query, Body> = {
@@ -70,6 +71,7 @@ export const json = (value: unknown, status = 200): Response => Response.json(va
 export type MountOptions = {
   /** Who asks; throws if nobody is known or the request comes from elsewhere. */
   readonly caller: (context: Context) => Promise<Caller>;
+  readonly streams: OpenStreams;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
 };
@@ -81,6 +83,8 @@ export function mountEndpoint(app: OpenAPIHono, { definition, handle }: Endpoint
   app.on(definition.method.toUpperCase(), path, async (context) => {
     const { person } = await options.caller(context);
     requireScope(person, definition.scope);
+    // Checked before the request does anything: a post that is answered with a stream must not act and then be refused.
+    if (definition.answers[200]?.type === 'text/event-stream') options.streams.checkRoom(person.id);
     const { searchParams } = new URL(context.req.url);
     const params = check(definition.params, context.req.param(), 'path');
     const query = check(definition.query, single(searchParams, definition.query), 'query');
@@ -144,6 +148,7 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   413: 'The body is too large or nested too deeply.',
   415: 'The body is not JSON.',
   422: 'What was decided does not fit; `problems` says where. Or a key was used for another request.',
+  429: 'The person has too many open streams.',
   503: 'The store is away, or too many streams are open. Try again later.',
 };
 
@@ -154,6 +159,8 @@ function documented(definition: Endpoint['definition']): RouteConfig {
   const { method, path, summary, description, tag, scope, params, query, body, headers, answers } = definition;
   const faults = new Set([401, 403, 503, ...(definition.problems ?? [])]);
   if (params || query || body || headers) faults.add(400);
+  if (Object.values(answers).some(({ type, also }) => [type, ...(also ?? [])].includes('text/event-stream')))
+    faults.add(429);
   if (body) for (const status of [408, 413, 415]) faults.add(status);
   const scopeNote = scope === null ? 'Anybody who is known may ask.' : `Needs the scope \`${scope}\`.`;
   return {

@@ -4,13 +4,16 @@ import type { Proof } from '../identity/person.ts';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** Tells whether requests with this method change nothing. */
+export const isSafeMethod = (method: string): boolean => SAFE.has(method);
+
 /**
  * A page of another site can make a browser send what its user is signed in with. Browsers say where a request comes
  * from; a request that changes something and comes from elsewhere is refused. A cookie counts only together with that
  * word, because nothing but a browser has one.
  */
 export function refuseOtherOrigins(request: Request, proof: Proof | undefined, own: ReadonlySet<string>): void {
-  if (SAFE.has(request.method)) return;
+  if (isSafeMethod(request.method)) return;
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
   if (origin !== null) {

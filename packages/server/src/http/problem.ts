@@ -26,7 +26,7 @@ export function problemResponse(error: unknown, requestId?: string): Response {
     headers: {
       'content-type': 'application/problem+json',
       ...(problem.status === 401 && { 'www-authenticate': 'Bearer' }),
-      ...allowHeader(error),
+      ...headersOf(error),
     },
   });
 }
@@ -43,7 +43,13 @@ function isProblemList(list: unknown): list is { path: string[]; message: string
   return Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null && 'path' in item);
 }
 
-function allowHeader(error: unknown): Record<string, string> {
-  const allow = error instanceof CountersignError ? error.details.allow : undefined;
-  return Array.isArray(allow) ? { allow: allow.join(', ') } : {};
+/** The only headers that an error may set: `details` of an error from a hook may hold anything. */
+const ERROR_HEADERS = ['allow', 'connection', 'retry-after'];
+
+function headersOf(error: unknown): Record<string, string> {
+  const asked = error instanceof CountersignError ? error.details.headers : undefined;
+  if (typeof asked !== 'object' || asked === null) return {};
+  return Object.fromEntries(
+    Object.entries(asked).flatMap(([name, value]) => (ERROR_HEADERS.includes(name) ? [[name, String(value)]] : [])),
+  );
 }

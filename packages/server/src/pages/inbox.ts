@@ -17,7 +17,7 @@ export function createInbox(directory: string | false | undefined, basePath: str
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new UsageError(
         'method-not-allowed',
-        { status: 405, allow: ['GET', 'HEAD'] },
+        { status: 405, headers: { allow: 'GET, HEAD' } },
         `${request.method} is not for this address.`,
       );
     const name = decoded(path);

@@ -6,8 +6,9 @@ const HEADERS = { 'content-type': 'text/event-stream' };
 
 function held(body: ReadableStream<Uint8Array>) {
   const failures: unknown[] = [];
-  const streams = new OpenStreams({ measures: new Measures(), most: 9, checkMs: 60_000 });
+  const streams = new OpenStreams({ measures: new Measures(), limit: 9, limitPerPerson: 9, checkMs: 60_000 });
   const response = streams.hold(new Response(body, { headers: HEADERS }), {
+    person: 'ann',
     stillKnown: undefined,
     failed: (error) => failures.push(error),
   });

@@ -1,55 +1,76 @@
-// Answers that go on for long: so many at most, counted until they end, and ended when whoever follows may not any more.
+// Open streams: limited per process and per person, counted until they end, ended when the person loses access.
 import { UsageError } from 'countersign';
 import type { Measures } from './measures.ts';
 
 export type OpenStreamsOptions = {
   readonly measures: Measures;
-  readonly most: number;
-  /** How often it is looked whether those who follow are still known. */
+  readonly limit: number;
+  readonly limitPerPerson: number;
+  /** How often access is checked again. */
   readonly checkMs: number;
 };
 
-/** Whether whoever asked is still who they were: tokens are revoked, sessions end. */
+/** Resolves to false once the person has lost access: a token was revoked, a session ended. */
 export type StillKnown = () => Promise<boolean>;
 
 export type Holding = {
+  readonly person: string | undefined;
   readonly stillKnown: StillKnown | undefined;
-  /** Told why a stream broke off, if it was for something here. */
+  /** Receives the error if a stream breaks because of the server. */
   readonly failed: (error: unknown) => void;
-  /** Cuts the connection that carries it, where that is known: quietly, so that nobody prints each one. */
+  /** Destroys the connection without printing an error, where the connection is known. */
   readonly cut?: () => void;
 };
 
-type OpenStream = { readonly stillKnown: StillKnown | undefined; readonly end: () => void };
+type OpenStream = Pick<Holding, 'person' | 'stillKnown'> & { readonly end: () => void };
 
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   readonly #open = new Set<OpenStream>();
+  readonly #perPerson = new Map<string | undefined, number>();
   #checking: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
   }
 
-  /** The same answer, held until it ends. Throws `too-many-streams`. */
-  hold(response: Response, { stillKnown, failed, cut }: Holding): Response {
+  /** Throws `too-many-streams` if this person cannot open another stream now. */
+  checkRoom(person: string | undefined): void {
+    const { limit, limitPerPerson } = this.#options;
+    if (this.#open.size >= limit)
+      throw new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
+    if (person !== undefined && (this.#perPerson.get(person) ?? 0) >= limitPerPerson)
+      throw new UsageError(
+        'too-many-streams',
+        { status: 429, headers: { 'retry-after': '5' } },
+        `${person} has ${limitPerPerson} open streams, which is the limit. Close some and try again.`,
+      );
+  }
+
+  /** Returns the same response, counted until it ends. Throws `too-many-streams`. */
+  hold(response: Response, { person, stillKnown, failed, cut }: Holding): Response {
     const { body, status, headers } = response;
     if (!body || !(headers.get('content-type') ?? '').startsWith('text/event-stream')) return response;
-    const { most, measures } = this.#options;
-    if (this.#open.size >= most) {
+    try {
+      this.checkRoom(person);
+    } catch (error) {
       void body.cancel().catch(() => undefined);
-      throw new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
+      throw error;
     }
     const { stream, end } = tapped(body, () => this.#ended(held), failed, cut);
-    const held: OpenStream = { stillKnown, end };
+    const held: OpenStream = { person, stillKnown, end };
     this.#open.add(held);
-    measures.stream(1);
+    this.#perPerson.set(person, (this.#perPerson.get(person) ?? 0) + 1);
+    this.#options.measures.stream(1);
     this.#checking ??= this.#check();
     return new Response(stream, { status, headers });
   }
 
   #ended(held: OpenStream): void {
     if (!this.#open.delete(held)) return;
+    const left = (this.#perPerson.get(held.person) ?? 1) - 1;
+    if (left > 0) this.#perPerson.set(held.person, left);
+    else this.#perPerson.delete(held.person);
     this.#options.measures.stream(-1);
     if (this.#open.size > 0) return;
     clearInterval(this.#checking);

@@ -15,11 +15,12 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
     const requestId = requestIdOf(context.req.raw);
     context.set('requestId', requestId);
     await next();
-    const person: unknown = context.get('person');
+    const person: string | undefined = context.get('person');
     const route = routeOf(context);
-    const about = { requestId, method: context.req.method, route, ...(typeof person === 'string' && { person }) };
+    const about = { requestId, method: context.req.method, route, ...(person !== undefined && { person }) };
     try {
       context.res = streams.hold(context.res, {
+        person,
         stillKnown: context.get('stillKnown'),
         failed: (error) => log('error', 'stream', { ...about, error }),
         ...cutOf(context),

@@ -1,12 +1,17 @@
 // Servers as processes of their own.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createClient } from '@countersign/server/client';
 import { onTestFinished } from 'vitest';
 
-/** With metrics that anybody may read. */
-export type ServerProcess = { readonly url: string; readonly client: ReturnType<typeof createClient> };
+/** A server process, with metrics open to everyone. */
+export type ServerProcess = {
+  readonly url: string;
+  readonly token: string;
+  readonly client: ReturnType<typeof createClient>;
+  readonly child: ChildProcess;
+};
 
 /** A server on the store at this place, and a client of somebody who sees everything. */
 export async function serverProcess(place: string): Promise<ServerProcess> {
@@ -14,11 +19,12 @@ export async function serverProcess(place: string): Promise<ServerProcess> {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'close');
     child.kill('SIGKILL');
     await ended;
   });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const { url, token } = JSON.parse(line.toString()) as { url: string; token: string };
-  return { url, client: createClient(url, { token }) };
+  return { url, token, client: createClient(url, { token }), child };
 }

@@ -23,6 +23,6 @@ const ask = ai.defineInterrupt({
   outputSchema: z.string(),
 });
 ai.defineAgent({ name: 'teller', tools: [ask] });
-const server = await serve(ai, { port: 0, inboxDir: false, metrics: 'open' });
+const server = await serve(ai, { port: 0, inboxDir: false, metrics: 'open', handleSignals: true });
 const { token } = await createToken(ai.runs.notes, { person: 'ann', reach: 'all' });
 writeSync(1, `${JSON.stringify({ url: `http://127.0.0.1:${server.port}`, token })}\n`);

@@ -22,6 +22,7 @@ const TITLES: Readonly<Record<number, string>> = {
   415: 'Unsupported media type',
   421: 'Wrong host',
   422: 'Does not fit',
+  429: 'Too many requests',
   500: 'Internal error',
   502: 'The model failed',
   503: 'Not available now',
