@@ -13,6 +13,7 @@ export default defineConfig({
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite/sqlite.ts') },
       { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },
+      { find: /^countersign\/timeline$/, replacement: source('core/timeline.ts') },
       { find: /^@countersign\/server$/, replacement: server('index.ts') },
       { find: /^@countersign\/server\/client$/, replacement: server('client/index.ts') },
       { find: /^countersign\/ui$/, replacement: source('ui/index.ts') },

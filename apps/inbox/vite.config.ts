@@ -13,7 +13,10 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), licences({ own: at('../../LICENSE'), also: ['tailwindcss'] })],
   resolve: {
     // From the sources, so that the app can be built before anything else is.
-    alias: { '@countersign/react': at('../../packages/react/src/index.ts') },
+    alias: {
+      '@countersign/react': at('../../packages/react/src/index.ts'),
+      'countersign/timeline': at('../../packages/countersign/src/core/timeline.ts'),
+    },
     dedupe: ['react', 'react-dom'],
   },
   server: { proxy: { '/api': process.env.COUNTERSIGN_URL ?? 'http://127.0.0.1:3000' } },

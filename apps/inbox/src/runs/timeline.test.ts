@@ -5,7 +5,8 @@ import { timeScale } from './time-scale.ts';
 import { timelineOf } from './timeline.ts';
 
 let seq = 0;
-const at = (time: number, type: string, said: object = {}): RunEvent => ({ seq: ++seq, at: time, type, ...said });
+const interrupt = { id: 'run:1', kind: 'approval', payload: true };
+const at = (time: number, type: string, said: object = {}): RunEvent => ({ v: 1, seq: ++seq, at: time, type, ...said });
 const replied = (time: number, calls: Readonly<Record<string, string>>) =>
   at(time, 'model-replied', {
     content: Object.entries(calls).map(([ref, name]) => ({ toolRequest: { ref, name, input: {} } })),
@@ -17,7 +18,7 @@ test('a pause, its decision and the work after it are told apart', () => {
   const timeline = timelineOf([
     at(0, 'user-spoke'),
     replied(10, { a: 'pay' }),
-    at(11, 'call-interrupted', { callId: 'call_a' }),
+    at(11, 'call-interrupted', { callId: 'call_a', interrupt }),
     at(500, 'decision-made', { callId: 'call_a', decision: { type: 'approve', by: 'ada', input: {} } }),
     at(501, 'call-started', { callId: 'call_a' }),
     at(520, 'call-settled', { callId: 'call_a', result: { type: 'output', output: 1 } }),
@@ -36,14 +37,14 @@ test('a pause, its decision and the work after it are told apart', () => {
         ],
         marks: [
           { is: 'said', title: 'The user spoke', at: 0 },
-          { is: 'ended', title: 'The run came to its end', at: 540 },
+          { is: 'ended', title: 'Completed', at: 540 },
         ],
       },
       {
         id: 'call_a',
         name: 'pay',
         spans: [
-          { is: 'wait', title: 'Waits for a person', from: 11, to: 500 },
+          { is: 'wait', title: 'Waiting for approval', from: 11, to: 500 },
           { is: 'work', title: 'Runs', from: 501, to: 520 },
         ],
         marks: [{ is: 'approved', title: 'Approved by ada, with changes', at: 500 }],
@@ -66,7 +67,7 @@ test('what goes on has no end', () => {
   const timeline = timelineOf([
     at(0, 'user-spoke'),
     replied(10, { a: 'pay', b: 'pay' }),
-    at(11, 'call-interrupted', { callId: 'call_a' }),
+    at(11, 'call-interrupted', { callId: 'call_a', interrupt }),
     at(12, 'call-started', { callId: 'call_b' }),
   ]);
   expect(timeline?.lanes.slice(1).map(({ spans }) => spans[0]?.to)).toEqual([null, null]);
@@ -76,7 +77,7 @@ test('a body that asks in the middle works, waits and works again', () => {
   const timeline = timelineOf([
     replied(10, { a: 'pay' }),
     at(11, 'call-started', { callId: 'call_a' }),
-    at(20, 'call-interrupted', { callId: 'call_a' }),
+    at(20, 'call-interrupted', { callId: 'call_a', interrupt }),
     at(90, 'decision-made', { callId: 'call_a', decision: { type: 'restart' } }),
     at(91, 'call-started', { callId: 'call_a' }),
     at(99, 'call-settled', { callId: 'call_a', result: { type: 'error', text: 'no' } }),
@@ -93,7 +94,7 @@ test('a body that asks in the middle works, waits and works again', () => {
 test('a decision carries its note', () => {
   const timeline = timelineOf([
     replied(10, { a: 'pay' }),
-    at(20, 'call-interrupted', { callId: 'call_a' }),
+    at(20, 'call-interrupted', { callId: 'call_a', interrupt }),
     at(90, 'decision-made', { callId: 'call_a', decision: { type: 'reject', by: 'ann', note: 'Paid in March.' } }),
   ]);
   expect(timeline?.lanes[1]?.marks).toEqual([
@@ -127,8 +128,13 @@ test('the calls of a conversation inside a call have lanes of their own', () => 
     inside(12, 'call_a', at(0, 'user-spoke'), replied(0, { b: 'deputy' }), at(0, 'call-started', { callId: 'call_b' })),
     inside(13, 'call_a', inside(0, 'call_b', replied(0, { c: 'pay' }), at(0, 'call-started', { callId: 'call_c' }))),
     inside(20, 'call_a', inside(0, 'call_b', at(0, 'call-settled', { callId: 'call_c', result: { type: 'error' } }))),
-    inside(21, 'call_a', at(0, 'call-settled', { callId: 'call_b', result: {} }), replied(0, {})),
-    at(22, 'call-settled', { callId: 'call_a', result: {} }),
+    inside(
+      21,
+      'call_a',
+      at(0, 'call-settled', { callId: 'call_b', result: { type: 'output', output: 1 } }),
+      replied(0, {}),
+    ),
+    at(22, 'call-settled', { callId: 'call_a', result: { type: 'output', output: 1 } }),
   ]);
   const [talk, ...calls] = timeline?.lanes ?? [];
   expect(talk?.spans).toEqual([{ is: 'turn', title: 'Turn 1', from: 0, to: 10 }]);

@@ -1,5 +1,6 @@
-// From the events of a run to its picture: who did what, from when to when.
-import type { Part, RunEvent } from '../api/wire.ts';
+// A view of the timeline as a picture: one lane for the conversation and one for each call.
+import { timelineOf as entriesOf, type TimedEvent, type TimelineEntry } from 'countersign/timeline';
+import type { RunEvent } from '../api/wire.ts';
 
 /** What lasted. `to` is null while it goes on. */
 export type Span = {
@@ -36,108 +37,74 @@ export type Timeline = {
 
 type Row = { id: string; name: string; spans: Span[]; marks: Mark[] };
 
-const newRow = (id: string, name: string): Row => ({ id, name, spans: [], marks: [] });
-
-type Timed = RunEvent & { readonly at: number };
-/** `within`: the call in whose conversation it happened. */
-type Placed = { readonly event: Timed; readonly within?: string };
-
-/** The events, with those of a conversation inside a call where they happened. The names of calls are known by then. */
-function* inOrder(events: readonly Timed[], calls: ReadonlyMap<string, Row>, within?: string): Generator<Placed> {
-  for (const event of events) {
-    if (event.type !== 'call-went-on') {
-      yield { event, ...(within !== undefined && { within }) };
-      continue;
-    }
-    const inside = (Array.isArray(event.inside) ? event.inside : []) as readonly RunEvent[];
-    const name = calls.get(String(event.callId))?.name ?? 'inside';
-    yield* inOrder(
-      inside.map((inner) => ({ ...inner, at: event.at })),
-      calls,
-      name,
-    );
-  }
-}
-
-/** What belongs to the lane of the conversation; the one inside a call is told by the lanes of its calls. */
-const OF_THE_TALK: ReadonlySet<string> = new Set([
-  'user-spoke',
-  'model-replied',
-  'run-failed',
-  'run-went-on',
-  'run-ended',
-]);
-
-/** Undefined where nobody kept the time. */
+/** Undefined if no times were recorded. */
 export function timelineOf(events: readonly RunEvent[]): Timeline | undefined {
-  const timed = events.filter((event): event is Timed => typeof event.at === 'number');
+  const timed = events.filter((event) => typeof event.at === 'number') as unknown as readonly TimedEvent[];
   const [first] = timed;
   const last = timed.at(-1);
   if (!first || !last) return undefined;
-
-  const talk: Row = { id: '', name: 'Conversation', spans: [], marks: [] };
+  const conversation = newRow('', 'Conversation');
   const calls = new Map<string, Row>();
-  let turns = 0;
-  // A turn begins with what gave the model something to answer to; its own beginning is no event.
-  let thinksSince = first.at;
-  for (const { event, within } of inOrder(timed, calls)) {
-    const row = calls.get(String(event.callId));
-    if (within !== undefined && OF_THE_TALK.has(event.type)) {
-      for (const { id, name } of callsOf(event)) calls.set(id, newRow(id, `${within} › ${name}`));
-      continue;
+  for (const entry of entriesOf(timed)) {
+    if (entry.type === 'model-replied') {
+      const path = entry.path.map(({ name }) => `${name} › `).join('');
+      for (const { id, name } of entry.calls) calls.set(id, newRow(id, `${path}${name}`));
     }
-    switch (event.type) {
-      case 'user-spoke':
-        talk.marks.push({ is: 'said', title: 'The user spoke', at: event.at });
-        thinksSince = event.at;
-        break;
-      case 'model-replied':
-        turns += 1;
-        talk.spans.push({ is: 'turn', title: `Turn ${turns}`, from: thinksSince, to: event.at });
-        for (const { id, name } of callsOf(event)) calls.set(id, newRow(id, name));
-        thinksSince = event.at;
-        if (isLastWord(event)) talk.marks.push({ is: 'ended', title: 'The run came to its end', at: event.at });
-        break;
-      case 'call-started':
-        begin(row, { is: 'work', title: 'Runs', from: event.at, to: null });
-        break;
-      case 'call-interrupted':
-        begin(row, { is: 'wait', title: 'Waits for a person', from: event.at, to: null });
-        break;
-      case 'decision-made':
-        end(row, event.at);
-        row?.marks.push(decisionMark(event));
-        break;
-      case 'call-settled':
-        end(row, event.at);
-        thinksSince = event.at;
-        if (isRecord(event.result) && event.result.type === 'error')
-          row?.marks.push({ is: 'failed', title: 'The tool failed', at: event.at });
-        break;
-      case 'call-ended-late':
-        row?.marks.push({ is: 'failed', title: 'An earlier try ended late', at: event.at });
-        break;
-      case 'run-failed':
-        talk.marks.push({ is: 'failed', title: 'The run stopped for an error', at: event.at });
-        thinksSince = event.at;
-        break;
-      case 'run-went-on':
-        talk.marks.push({ is: 'said', title: 'The run was driven on', at: event.at });
-        thinksSince = event.at;
-        break;
-      case 'run-ended':
-        talk.marks.push({ is: 'ended', title: `The run ended: ${event.reason}`, at: event.at });
-        break;
-      // Steps and commit points are inside a call that is shown; a later version may know more types.
-    }
+    if ('call' in entry) draw(calls.get(entry.call.id), entry);
+    // The conversation of a sub-agent is shown by the lanes of its calls.
+    else if (entry.path.length === 0) draw(conversation, entry);
   }
-  return { lanes: [talk, ...calls.values()], from: first.at, to: last.at };
+  return { lanes: [conversation, ...calls.values()], from: first.at, to: last.at };
 }
 
-/** A reply that asks for nothing ends the run; what the user says then begins it anew. */
-function isLastWord({ calls, finishReason }: RunEvent): boolean {
-  return finishReason === 'stop' && Array.isArray(calls) && calls.length === 0;
+const newRow = (id: string, name: string): Row => ({ id, name, spans: [], marks: [] });
+
+function draw(row: Row | undefined, entry: TimelineEntry): void {
+  const { at } = entry;
+  const mark = (is: Mark['is'], title: string) => row?.marks.push({ is, title, at });
+  switch (entry.type) {
+    case 'user-spoke':
+      mark('said', 'The user spoke');
+      break;
+    case 'model-replied':
+      row?.spans.push({ is: 'turn', title: `Turn ${row.spans.length + 1}`, from: entry.startedAt, to: at });
+      // A reply without calls ends the run; the user's next message continues it.
+      if (entry.finishReason === 'stop' && entry.calls.length === 0) mark('ended', 'Completed');
+      break;
+    case 'call-started':
+      begin(row, { is: 'work', title: 'Runs', from: at, to: null });
+      break;
+    case 'wait-started':
+      begin(row, { is: 'wait', title: 'Waiting for approval', from: at, to: null });
+      break;
+    case 'wait-ended':
+      end(row, at);
+      if (entry.decision) row?.marks.push(decisionMark(entry.decision, at));
+      break;
+    case 'call-ended':
+      end(row, at);
+      if (entry.result?.type === 'error') mark('failed', 'The tool failed');
+      break;
+    case 'late-result':
+      mark('failed', 'An earlier try ended late');
+      break;
+    case 'run-failed':
+      mark('failed', 'The run stopped with an error');
+      break;
+    case 'run-continued':
+      mark('said', 'The run was resumed');
+      break;
+    case 'run-ended':
+      mark('ended', `The run ended: ${entry.reason}`);
+      break;
+    // These are part of a span that is shown.
+    case 'step-done':
+    case 'call-committed':
+    case 'call-held':
+  }
 }
+
+type Decision = NonNullable<Extract<TimelineEntry, { type: 'wait-ended' }>['decision']>;
 
 function begin(row: Row | undefined, span: Span): void {
   end(row, span.from);
@@ -149,19 +116,6 @@ function end(row: Row | undefined, at: number): void {
   if (row && span && span.to === null) row.spans[row.spans.length - 1] = { ...span, to: at };
 }
 
-/** The calls of a reply with our ids: the parts know them by their `ref`. */
-function callsOf(event: RunEvent): readonly { readonly id: string; readonly name: string }[] {
-  const content = (Array.isArray(event.content) ? event.content : []) as readonly Part[];
-  const names = new Map(
-    content.flatMap(({ toolRequest }) => (toolRequest ? [[toolRequest.ref, toolRequest.name]] : [])),
-  );
-  const calls = (Array.isArray(event.calls) ? event.calls : []) as readonly {
-    readonly id: string;
-    readonly ref: string;
-  }[];
-  return calls.map(({ id, ref }) => ({ id, name: names.get(ref) ?? id }));
-}
-
 const MARKS = {
   approve: ['approved', 'Approved'],
   restart: ['approved', 'Continued'],
@@ -171,15 +125,10 @@ const MARKS = {
   inside: ['approved', 'Decided inside'],
 } as const;
 
-function decisionMark(event: Timed): Mark {
-  const decision = isRecord(event.decision) ? event.decision : {};
-  const [is, word] = MARKS[decision.type as keyof typeof MARKS] ?? MARKS.cancel;
-  const by = typeof decision.by === 'string' ? ` by ${decision.by}` : '';
+function decisionMark(decision: Decision, at: number): Mark {
+  const [is, word] = MARKS[decision.type];
+  const by = decision.by === undefined ? '' : ` by ${decision.by}`;
   const how = decision.type === 'approve' && 'input' in decision ? ', with changes' : '';
-  const note = typeof decision.note === 'string' && decision.note !== '' ? { note: decision.note } : {};
-  return { is, title: `${word}${by}${how}`, at: event.at, ...note };
-}
-
-function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  const note = decision.note ? { note: decision.note } : {};
+  return { is, title: `${word}${by}${how}`, at, ...note };
 }

@@ -53,6 +53,7 @@ const CONFIG = {
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres/postgres.ts')],
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite/sqlite.ts')],
       'countersign/testing': [join(root, 'packages/countersign/src/testing/index.ts')],
+      'countersign/timeline': [join(root, 'packages/countersign/src/core/timeline.ts')],
       'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],
     },
   },

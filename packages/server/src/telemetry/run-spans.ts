@@ -1,10 +1,11 @@
-// What happened in a run as spans of time: replies of the model, calls of tools, waits for people, and the run itself.
+// A view of the timeline for traces: spans of replies, calls, waits for people, and the run itself.
 import type { RunStatus, StoredEvent } from 'countersign';
+import { createTimeline, type TimelineEntry } from 'countersign/timeline';
 
-/** A span of time in a run. A wait for a person is one of its own, and no error. */
+/** A span of time in a run. A wait for a person is a span of its own and not an error. */
 export type RunSpan = {
   readonly kind: 'run' | 'model' | 'tool' | 'wait';
-  /** The agent of a run, the tool of a call or a wait. */
+  /** The agent of a run or a reply, the tool of a call or a wait. */
   readonly name: string;
   readonly startAt: number;
   readonly endAt: number;
@@ -18,29 +19,21 @@ export type RunSpan = {
   readonly channel?: string;
 };
 
-type OpenCall = {
-  readonly tool: string;
-  startedAt?: number | undefined;
-  wait?: { readonly at: number; readonly kind: string } | undefined;
-  /** The conversation inside it. */
-  inside?: RunSpans;
-};
-
 const ENDED: ReadonlySet<RunStatus> = new Set(['done', 'failed', 'cancelled']);
 
-/** Fed with the events of one run, in order and each once. */
+/** Turns the events of one run, read in order and each once, into spans. */
 export class RunSpans {
   readonly #agent: string;
-  readonly #calls = new Map<string, OpenCall>();
+  readonly #entriesOf = createTimeline();
   #seq = 0;
-  #lastAt: number | undefined;
-  #begunAt: number | undefined;
+  #lastAt = 0;
+  #startedAt: number | undefined;
 
   constructor(agent: string) {
     this.#agent = agent;
   }
 
-  /** The number of events that were fed. */
+  /** The number of events read so far. */
   get seq(): number {
     return this.#seq;
   }
@@ -49,110 +42,49 @@ export class RunSpans {
   feed(events: readonly StoredEvent[], status: RunStatus): readonly RunSpan[] {
     const spans = events.flatMap((event) => {
       this.#seq += 1;
-      this.#begunAt ??= event.at;
-      const ended = this.#spansOf(event);
+      this.#startedAt ??= event.at;
       this.#lastAt = event.at;
-      return ended;
+      return this.#entriesOf(event).flatMap((entry) => this.#spanOf(entry) ?? []);
     });
-    const run = ENDED.has(status) && events.length > 0 ? this.#ofRun(status) : [];
-    return [...spans, ...run];
+    return ENDED.has(status) && events.length > 0 ? [...spans, ...this.#ofRun(status)] : spans;
   }
 
-  #spansOf(event: StoredEvent): readonly RunSpan[] {
-    const { at } = event;
-    const span = { endAt: at, endSeq: this.#seq };
-    switch (event.type) {
+  #spanOf(entry: TimelineEntry): RunSpan | undefined {
+    const span = { endAt: entry.at, endSeq: entry.seq };
+    switch (entry.type) {
       case 'model-replied': {
-        for (const { id, ref } of event.calls) this.#calls.set(id, { tool: toolOf(event.content, ref) });
-        const outcome = event.finishReason;
-        return [{ ...span, kind: 'model', name: this.#agent, startAt: this.#lastAt ?? at, outcome }];
+        const name = entry.path.at(-1)?.name ?? this.#agent;
+        return { ...span, kind: 'model', name, startAt: entry.startedAt, outcome: entry.finishReason };
       }
-      case 'call-started':
-        this.#call(event.callId).startedAt = at;
-        return [];
-      case 'call-went-on':
-        return this.#ofInside(event);
-      case 'call-interrupted': {
-        const ended = this.#ofTool(event.callId, 'interrupted', span);
-        this.#call(event.callId).wait = { at, kind: event.interrupt.kind };
-        return ended;
+      case 'call-ended': {
+        const { call, startedAt, result } = entry;
+        if (startedAt === null) return undefined;
+        const outcome = result?.type ?? 'interrupted';
+        return { ...span, kind: 'tool', name: call.name, startAt: startedAt, outcome, callId: call.id };
       }
-      case 'decision-made': {
-        const { type, by, channel } = event.decision;
-        return this.#ofWait(event.callId, type, span, { ...(by && { by }), ...(channel && { channel }) });
+      case 'wait-ended': {
+        const { call, startedAt, interrupt, decision, path } = entry;
+        // The call of a sub-agent waits as long as the call inside it, and has this span.
+        if (startedAt === null || path.length > 0) return undefined;
+        return {
+          ...span,
+          ...{ kind: 'wait', name: call.name, startAt: startedAt, outcome: decision?.type ?? 'withdrawn' },
+          callId: call.id,
+          ...(interrupt && { interruptKind: interrupt.kind }),
+          ...(decision?.by && { by: decision.by }),
+          ...(decision?.channel && { channel: decision.channel }),
+        };
       }
-      case 'call-settled': {
-        const { type } = event.result;
-        const waited = this.#ofWait(event.callId, 'withdrawn', span, {});
-        return [...waited, ...this.#ofTool(event.callId, type, span)];
-      }
-      case 'run-ended':
-        return [...this.#calls.keys()].flatMap((callId) => this.#ofWait(callId, 'withdrawn', span, {}));
-      case 'user-spoke':
-      case 'call-held':
-      case 'step-done':
-      case 'call-committed':
-      case 'call-ended-late':
-      case 'run-failed':
-      case 'run-went-on':
-        return [];
+      default:
+        return undefined;
     }
   }
 
-  /** A wait inside is a wait of the call itself, and is told as that. */
-  #ofInside({ callId, inside, at }: Extract<StoredEvent, { type: 'call-went-on' }>): readonly RunSpan[] {
-    const call = this.#call(callId);
-    call.inside ??= new RunSpans(call.tool);
-    return call.inside
-      .feed(
-        inside.map((event) => ({ ...event, at })),
-        'running',
-      )
-      .filter(({ kind }) => kind !== 'wait')
-      .map((span) => ({ ...span, endSeq: this.#seq }));
-  }
-
-  #ofTool(callId: string, outcome: string, span: Pick<RunSpan, 'endAt' | 'endSeq'>): readonly RunSpan[] {
-    const call = this.#call(callId);
-    const startAt = call.startedAt;
-    call.startedAt = undefined;
-    return startAt === undefined ? [] : [{ ...span, kind: 'tool', name: call.tool, startAt, outcome, callId }];
-  }
-
-  #ofWait(
-    callId: string,
-    outcome: string,
-    span: Pick<RunSpan, 'endAt' | 'endSeq'>,
-    who: Pick<RunSpan, 'by' | 'channel'>,
-  ): readonly RunSpan[] {
-    const call = this.#call(callId);
-    const { wait } = call;
-    call.wait = undefined;
-    if (!wait) return [];
-    return [
-      { ...span, ...who, kind: 'wait', name: call.tool, startAt: wait.at, outcome, callId, interruptKind: wait.kind },
-    ];
-  }
-
-  /** A run that goes on after its end, as a conversation does, has another one. */
+  /** A run that continues after its end, as a conversation does, has another span. */
   #ofRun(status: RunStatus): readonly RunSpan[] {
-    const startAt = this.#begunAt;
-    this.#begunAt = undefined;
+    const startAt = this.#startedAt;
+    this.#startedAt = undefined;
     if (startAt === undefined) return [];
-    const endAt = this.#lastAt ?? startAt;
-    return [{ kind: 'run', name: this.#agent, startAt, endAt, endSeq: this.#seq, outcome: status }];
+    return [{ kind: 'run', name: this.#agent, startAt, endAt: this.#lastAt, endSeq: this.#seq, outcome: status }];
   }
-
-  #call(callId: string): OpenCall {
-    const known = this.#calls.get(callId) ?? { tool: 'unknown' };
-    this.#calls.set(callId, known);
-    return known;
-  }
-}
-
-type Content = Extract<StoredEvent, { type: 'model-replied' }>['content'];
-
-function toolOf(content: Content, ref: string): string {
-  for (const part of content) if ('toolRequest' in part && part.toolRequest.ref === ref) return part.toolRequest.name;
-  return 'unknown';
 }

@@ -69,6 +69,7 @@ test('a run that failed shows its reason', async () => {
 });
 
 const replied = (id: string, name: string) => ({
+  v: 1,
   type: 'model-replied',
   content: [{ toolRequest: { name, ref: id, input: {} } }],
   calls: [{ id, ref: id }],
@@ -76,4 +77,4 @@ const replied = (id: string, name: string) => ({
 });
 
 const inside = (callId: string, ...events: readonly object[]) =>
-  ({ type: 'call-went-on', callId, inside: events }) as unknown as DeskEvent;
+  ({ v: 1, type: 'call-went-on', callId, inside: events.map((event) => ({ v: 1, ...event })) }) as unknown as DeskEvent;

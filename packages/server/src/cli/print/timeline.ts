@@ -1,5 +1,6 @@
-// The timeline of a run: what happened, who did it, and how long it took, read from its events.
+// A view of the timeline as lines of text: what happened, who did it, and how long it took.
 import type { Decision, Message, Part } from 'countersign';
+import { createTimeline as readTimeline, type TimelineEntry } from 'countersign/timeline';
 import type { DeskEvent } from '../desk/desk.ts';
 import { decisionText } from './decision-text.ts';
 import { durationText } from './moment.ts';
@@ -19,122 +20,90 @@ export type Entry = {
   readonly tookMs: number | null;
 };
 
-/** `inside`: the calls of the conversation inside it. */
-type Known = { readonly name: string; startedAt?: number; askedAt?: number; readonly inside: Map<string, Known> };
-
-const newCall = (name: string): Known => ({ name, inside: new Map() });
-
 /** Reads events one after the other, so that a run can also be followed. */
 export function createTimeline(): (event: DeskEvent) => readonly Entry[] {
-  const calls = new Map<string, Known>();
-  let beganAt: number | undefined;
+  const entriesOf = readTimeline();
+  let startedAt: number | undefined;
   return (event) => {
-    beganAt ??= event.at;
-    const common = { seq: event.seq, at: event.at, afterMs: event.at - beganAt };
-    return read(event, calls).map((entry) => ({ ...common, tookMs: null, ...entry }));
+    const { seq, at } = event;
+    startedAt ??= at;
+    const common = { seq, at, afterMs: at - startedAt };
+    return entriesOf(event).flatMap((entry) => {
+      const names = entry.path.map(({ name }) => `${visibleLine(name)} › `).join('');
+      return linesOf(entry).map((line) => ({ ...common, tookMs: null, ...line, who: `${names}${line.who}` }));
+    });
   };
 }
 
-type Read = Pick<Entry, 'who' | 'what' | 'tone'> & { readonly tookMs?: number | null };
+type Line = Pick<Entry, 'who' | 'what' | 'tone'> & { readonly tookMs?: number | null };
 
-function read(event: DeskEvent, calls: Map<string, Known>): readonly Read[] {
-  const callOf = (id: string): Known => calls.get(id) ?? newCall('a tool');
-  switch (event.type) {
+function linesOf(entry: TimelineEntry): readonly Line[] {
+  const who = 'call' in entry ? visibleLine(entry.call.name) : 'run';
+  const tookMs = 'startedAt' in entry && entry.startedAt !== null ? entry.at - entry.startedAt : null;
+  switch (entry.type) {
     case 'user-spoke':
-      return event.messages.filter(({ role }) => role === 'user').map(userSaid);
+      // The messages to a sub-agent are the input of its call, which is shown.
+      return entry.path.length > 0 ? [] : entry.messages.filter(({ role }) => role === 'user').map(userSaid);
     case 'model-replied':
-      return modelSaid(event.content, event.calls, calls);
-    case 'call-started': {
-      const call = callOf(event.callId);
-      call.startedAt = event.at;
-      return [{ who: call.name, what: 'starts', tone: 'quiet' }];
-    }
-    case 'call-went-on': {
-      const { name, inside } = callOf(event.callId);
-      const { seq, at } = event;
-      return event.inside
-        .filter(({ type }) => !TOLD_OUTSIDE.has(type))
-        .flatMap((inner) => read({ ...inner, seq, at }, inside))
-        .map((entry) => ({ ...entry, who: `${name} › ${entry.who}` }));
-    }
-    case 'call-interrupted': {
-      const call = callOf(event.callId);
-      call.askedAt = event.at;
-      return [{ who: call.name, what: asks(event.interrupt), tone: 'asked' }];
-    }
-    case 'decision-made': {
-      const { name, askedAt } = callOf(event.callId);
-      const tookMs = askedAt === undefined ? null : event.at - askedAt;
-      return decided(event.decision).map((entry) => ({ ...entry, what: `${name}: ${entry.what}`, tookMs }));
-    }
+      return modelSaid(entry.content);
+    case 'call-started':
+      return [{ who, what: 'starts', tone: 'quiet' }];
+    case 'wait-started':
+      return [{ who, what: asks(entry.interrupt), tone: 'asked' }];
+    case 'wait-ended':
+      // A decision for a sub-agent is also recorded at the call itself.
+      if (!entry.decision || entry.path.length > 0) return [];
+      return decided(entry.decision).map((line) => ({ ...line, what: `${who}: ${line.what}`, tookMs }));
     case 'step-done':
-      return [{ who: callOf(event.callId).name, what: `step ${visibleLine(event.step)} is done`, tone: 'quiet' }];
+      return [{ who, what: `step ${visibleLine(entry.step)} is done`, tone: 'quiet' }];
     case 'call-committed':
-      return [{ who: callOf(event.callId).name, what: 'is about to act', tone: 'quiet' }];
-    case 'call-ended-late': {
-      const names = nameOf([...(event.path ?? []), event.callId], calls);
-      return [
-        { who: names.join(' › '), what: `an earlier try ended late, and ${resultLine(event.result)}`, tone: 'bad' },
-      ];
-    }
+      return [{ who, what: 'is about to act', tone: 'quiet' }];
+    case 'late-result':
+      return [{ who, what: `an earlier try ended late, and ${resultLine(entry.result)}`, tone: 'bad' }];
     case 'call-held':
-      return [{ who: callOf(event.callId).name, what: 'stopped in the middle, and can go on', tone: 'quiet' }];
-    case 'call-settled': {
-      const { name, startedAt } = callOf(event.callId);
-      const { result } = event;
-      const tookMs = startedAt === undefined ? null : event.at - startedAt;
-      return [{ who: name, what: resultLine(result), tone: result.type === 'output' ? 'done' : 'bad', tookMs }];
+      return [{ who, what: 'stopped in the middle and can continue', tone: 'quiet' }];
+    case 'call-ended': {
+      const { result } = entry;
+      if (!result) return [];
+      return [{ who, what: resultLine(result), tone: result.type === 'output' ? 'done' : 'bad', tookMs }];
     }
-    case 'run-went-on':
-      return [{ who: 'run', what: 'goes on', tone: 'quiet' }];
-    case 'run-failed': {
-      const { error } = (event.error ?? {}) as { readonly error?: { readonly message?: unknown } };
-      const message = error?.message;
-      return [{ who: 'run', what: `failed: ${visibleLine(String(message ?? 'for an unknown reason'))}`, tone: 'bad' }];
-    }
+    case 'run-continued':
+      return [{ who, what: 'continues', tone: 'quiet' }];
+    case 'run-failed':
+      return [{ who, what: `failed: ${visibleLine(entry.message ?? 'unknown reason')}`, tone: 'bad' }];
     case 'run-ended': {
-      const because = event.message === undefined ? '' : `: ${visibleLine(event.message)}`;
-      return [{ who: 'run', what: `ended, ${event.reason}${because}`, tone: event.reason === 'stop' ? 'done' : 'bad' }];
+      const because = entry.message === undefined ? '' : `: ${visibleLine(entry.message)}`;
+      return [{ who, what: `ended, ${entry.reason}${because}`, tone: entry.reason === 'stop' ? 'done' : 'bad' }];
     }
   }
 }
 
-/** Of a call, and before it of those that it is inside of. */
-function nameOf([id = '', ...rest]: readonly string[], calls: ReadonlyMap<string, Known>): readonly string[] {
-  const { name, inside } = calls.get(id) ?? newCall('a tool');
-  return rest.length === 0 ? [name] : [name, ...nameOf(rest, inside)];
-}
+type Result = Extract<TimelineEntry, { type: 'late-result' }>['result'];
+type Asked = Extract<TimelineEntry, { type: 'wait-started' }>['interrupt'];
 
-function resultLine(result: Extract<DeskEvent, { type: 'call-settled' }>['result']): string {
+function resultLine(result: Result): string {
   return result.type === 'output' ? `gives ${valueLine(result.output)}` : `${result.type}: ${visibleLine(result.text)}`;
 }
 
-/** What the conversation inside was told, and what was decided in it, is in the events of the call itself. */
-const TOLD_OUTSIDE: ReadonlySet<string> = new Set(['user-spoke', 'decision-made']);
+const userSaid = ({ content }: Message): Line => ({ who: 'user', what: textOf(content) || '(no text)', tone: 'said' });
 
-const userSaid = ({ content }: Message): Read => ({ who: 'user', what: textOf(content) || '(no text)', tone: 'said' });
-
-function modelSaid(
-  content: readonly Part[],
-  ids: readonly { readonly id: string; readonly ref: string }[],
-  calls: Map<string, Known>,
-): readonly Read[] {
+function modelSaid(content: readonly Part[]): readonly Line[] {
   const text = textOf(content);
-  const said: Read[] = text === '' ? [] : [{ who: 'model', what: text, tone: 'said' }];
-  for (const part of content) {
-    if (!('toolRequest' in part)) continue;
-    const { name, ref, input } = part.toolRequest;
-    const id = ids.find((call) => call.ref === ref)?.id;
-    if (id !== undefined) calls.set(id, newCall(visibleLine(name)));
-    said.push({ who: 'model', what: `calls ${visibleLine(name)}  ${valueLine(input)}`.trimEnd(), tone: 'quiet' });
-  }
-  return said;
+  const calls = content.flatMap((part) => ('toolRequest' in part ? [part.toolRequest] : []));
+  return [
+    ...(text === '' ? [] : [{ who: 'model', what: text, tone: 'said' as const }]),
+    ...calls.map(({ name, input }) => ({
+      who: 'model',
+      what: `calls ${visibleLine(name)}  ${valueLine(input)}`.trimEnd(),
+      tone: 'quiet' as const,
+    })),
+  ];
 }
 
 const textOf = (content: readonly Part[]): string =>
   visibleText(content.map((part) => ('text' in part ? part.text : '')).join(''));
 
-function asks(interrupt: Extract<DeskEvent, { type: 'call-interrupted' }>['interrupt']): string {
+function asks(interrupt: Asked): string {
   const { kind, payload, risk, expiresAt } = interrupt;
   const message = (payload as { readonly message?: unknown } | null)?.message;
   const words = [
@@ -154,7 +123,7 @@ const KINDS = {
   inside: 'waits inside',
 } as const;
 
-function decided(decision: Decision): readonly Omit<Read, 'tookMs'>[] {
+function decided(decision: Decision): readonly Omit<Line, 'tookMs'>[] {
   if (decision.type === 'inside') {
     const notes = (Array.isArray(decision.decided) ? decision.decided : []) as readonly {
       readonly [key: string]: any;

@@ -1,0 +1,208 @@
+// The timeline of a run: what happened, from when to when, in one list. The CLI, traces and the inbox are views of it.
+import { type Decision, type FinishReason, type Interrupt, isKnown, type Result, type RunEvent } from './event.ts';
+import { isToolRequest, type Message, type Part } from './message.ts';
+
+/** An event with the time at which it was recorded, in milliseconds. */
+export type TimedEvent = RunEvent & { readonly at: number };
+
+/** A call of a tool, as the timeline names it. */
+export type TimelineCall = { readonly id: string; readonly name: string };
+
+/** One thing that happened. `startedAt` says since when; null if the start is not on record. */
+export type TimelineEntry = {
+  /** The place of the event in the run, starting at 1. */
+  readonly seq: number;
+  readonly at: number;
+  /** The calls of sub-agents that it happened inside of, the outermost first; empty in the run itself. */
+  readonly path: readonly TimelineCall[];
+} & (
+  | { readonly type: 'user-spoke'; readonly messages: readonly Message[] }
+  | {
+      readonly type: 'model-replied';
+      readonly startedAt: number;
+      readonly content: readonly Part[];
+      readonly calls: readonly TimelineCall[];
+      readonly finishReason: FinishReason;
+    }
+  | { readonly type: 'call-started'; readonly call: TimelineCall }
+  /** Without `result` the body stopped to ask. */
+  | {
+      readonly type: 'call-ended';
+      readonly call: TimelineCall;
+      readonly startedAt: number | null;
+      readonly result?: Result;
+    }
+  | { readonly type: 'wait-started'; readonly call: TimelineCall; readonly interrupt: Interrupt }
+  /** Without `decision` the question was withdrawn. */
+  | {
+      readonly type: 'wait-ended';
+      readonly call: TimelineCall;
+      readonly startedAt: number | null;
+      readonly interrupt?: Interrupt;
+      readonly decision?: Decision;
+    }
+  | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
+  | { readonly type: 'call-committed'; readonly call: TimelineCall }
+  | { readonly type: 'call-held'; readonly call: TimelineCall }
+  | { readonly type: 'late-result'; readonly call: TimelineCall; readonly result: Result }
+  | { readonly type: 'run-failed'; readonly message: string | null }
+  | { readonly type: 'run-continued' }
+  | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string }
+);
+
+type Distribute<T> = T extends unknown
+  ? Omit<T, 'seq' | 'at' | 'path'> & { readonly path?: TimelineEntry['path'] }
+  : never;
+type NewEntry = Distribute<TimelineEntry>;
+
+/** The list of a whole run. */
+export function timelineOf(events: readonly TimedEvent[]): readonly TimelineEntry[] {
+  return events.flatMap(createTimeline());
+}
+
+/**
+ * Reads the events of one run in order and gives the entries that each adds, so that a run can also be followed. Events of a
+ * later version add none.
+ */
+export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[] {
+  const run = new Conversation([]);
+  let seq = 0;
+  return (event) => {
+    seq += 1;
+    const common = { seq, at: event.at };
+    return run.read(event, event.at).map((entry) => ({ path: [], ...entry, ...common }) as TimelineEntry);
+  };
+}
+
+type OpenCall = TimelineCall & {
+  startedAt?: number | undefined;
+  wait?: { readonly at: number; readonly interrupt: Interrupt } | undefined;
+  /** The sub-agent's conversation. */
+  readonly conversation: Conversation;
+};
+
+/** A run, or the conversation of a sub-agent inside one of its calls. */
+class Conversation {
+  readonly #path: readonly TimelineCall[];
+  readonly #calls = new Map<string, OpenCall>();
+  /** When the model last received something to reply to. */
+  #modelSince: number | undefined;
+
+  constructor(path: readonly TimelineCall[]) {
+    this.#path = path;
+  }
+
+  read(event: RunEvent, at: number): readonly NewEntry[] {
+    if (!isKnown(event)) return [];
+    const entries = this.#read(event, at);
+    if (GIVES_THE_MODEL_A_TURN.has(event.type)) this.#modelSince = at;
+    return this.#path.length === 0 ? entries : entries.map((entry) => ({ path: this.#path, ...entry }));
+  }
+
+  #read(event: RunEvent, at: number): readonly NewEntry[] {
+    switch (event.type) {
+      case 'user-spoke':
+        return [{ type: 'user-spoke', messages: event.messages }];
+      case 'model-replied': {
+        const { content, finishReason } = event;
+        const names = new Map(
+          content.filter(isToolRequest).map(({ toolRequest: { ref, name } }) => [ref, name] as const),
+        );
+        const calls = event.calls.map(({ id, ref }) => named(this.#add(id, names.get(ref) ?? UNKNOWN)));
+        return [{ type: 'model-replied', startedAt: this.#modelSince ?? at, content, calls, finishReason }];
+      }
+      case 'call-started': {
+        const call = this.#call(event.callId);
+        call.startedAt = at;
+        return [{ type: 'call-started', call: named(call) }];
+      }
+      case 'call-went-on': {
+        const { conversation } = this.#call(event.callId);
+        return event.inside.flatMap((inner) => conversation.read(inner, at));
+      }
+      case 'call-interrupted': {
+        const call = this.#call(event.callId);
+        const { interrupt } = event;
+        const ended = call.startedAt === undefined ? [] : [endedBody(call)];
+        call.wait = { at, interrupt };
+        return [...ended, { type: 'wait-started', call: named(call), interrupt }];
+      }
+      case 'decision-made':
+        return [endedWait(this.#call(event.callId), event.decision)];
+      case 'call-settled': {
+        const call = this.#call(event.callId);
+        return [...withdrawn(call), endedBody(call, event.result)];
+      }
+      case 'run-ended':
+        return [
+          ...[...this.#calls.values()].flatMap(withdrawn),
+          { type: 'run-ended', reason: event.reason, ...(event.message !== undefined && { message: event.message }) },
+        ];
+      case 'step-done':
+        return [{ type: 'step-done', call: named(this.#call(event.callId)), step: event.step }];
+      case 'call-committed':
+        return [{ type: 'call-committed', call: named(this.#call(event.callId)) }];
+      case 'call-held':
+        return [{ type: 'call-held', call: named(this.#call(event.callId)) }];
+      case 'call-ended-late':
+        return [this.#lateResult(event.path ?? [], event.callId, event.result)];
+      case 'run-failed':
+        return [{ type: 'run-failed', message: messageIn(event.error) }];
+      case 'run-went-on':
+        return [{ type: 'run-continued' }];
+    }
+  }
+
+  /** A late result is recorded in the run itself; `path` leads to the call inside. */
+  #lateResult([outer, ...inner]: readonly string[], callId: string, result: Result): NewEntry {
+    if (outer !== undefined) return this.#call(outer).conversation.#lateResult(inner, callId, result);
+    return { type: 'late-result', path: this.#path, call: named(this.#call(callId)), result };
+  }
+
+  #call(id: string): OpenCall {
+    return this.#calls.get(id) ?? this.#add(id, UNKNOWN);
+  }
+
+  #add(id: string, name: string): OpenCall {
+    const call = { id, name, conversation: new Conversation([...this.#path, { id, name }]) };
+    this.#calls.set(id, call);
+    return call;
+  }
+}
+
+const UNKNOWN = 'unknown';
+
+const GIVES_THE_MODEL_A_TURN: ReadonlySet<RunEvent['type']> = new Set([
+  'user-spoke',
+  'model-replied',
+  'call-settled',
+  'run-failed',
+  'run-went-on',
+]);
+
+const named = ({ id, name }: OpenCall): TimelineCall => ({ id, name });
+
+function endedBody(call: OpenCall, result?: Result): NewEntry {
+  const { startedAt = null } = call;
+  call.startedAt = undefined;
+  return { type: 'call-ended', call: named(call), startedAt, ...(result && { result }) };
+}
+
+function endedWait(call: OpenCall, decision?: Decision): NewEntry {
+  const { wait } = call;
+  call.wait = undefined;
+  return {
+    type: 'wait-ended',
+    call: named(call),
+    startedAt: wait?.at ?? null,
+    ...(wait && { interrupt: wait.interrupt }),
+    ...(decision && { decision }),
+  };
+}
+
+const withdrawn = (call: OpenCall): readonly NewEntry[] => (call.wait ? [endedWait(call)] : []);
+
+function messageIn(error: unknown): string | null {
+  const { error: inner } = (error ?? {}) as { readonly error?: { readonly message?: unknown } };
+  return typeof inner?.message === 'string' ? inner.message : null;
+}
