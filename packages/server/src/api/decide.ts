@@ -61,6 +61,8 @@ export function decideEndpoints({ ai, access, claims }: Services) {
         const decided = await runs.decide(interruptId, decision as DecisionInput, {
           by: person.id,
           channel,
+          // An edit changes what would run, so the policy is asked about that too.
+          mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
           ...(digest !== undefined && { digest }),
           ...(note !== undefined && { note }),
           ...(context && { context }),

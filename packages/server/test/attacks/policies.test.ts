@@ -81,3 +81,19 @@ test('a policy may take its time to say yes', async () => {
   await ai.runs.settled();
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });
+
+test('a policy sees the input that would run, not only the one on the card', async () => {
+  const { paid, as, ai } = await waiting({
+    mayRead: () => true,
+    mayDecide: ({ input }) => (input as { amount: number }).amount <= 500,
+  });
+  const [card] = (await ai.runs.interrupts()).items;
+  const eve = await as('eve');
+  const approve = (edit: object) =>
+    eve('POST', `/api/v1/interrupts/${card?.id}/decide`, { decision: { type: 'approve', edit } });
+  expect(await approve({ to: 'eve', amount: 100_000 })).toMatchObject({ status: 403, body: { code: 'not-allowed' } });
+  expect((await ai.runs.interrupts()).items).toHaveLength(1);
+  expect((await approve({ to: 'bob', amount: 400 })).status).toBe(200);
+  await ai.runs.wait(card?.runId ?? '');
+  expect(paid).toEqual([{ to: 'bob', amount: 400 }]);
+});
