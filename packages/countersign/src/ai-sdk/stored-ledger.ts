@@ -98,9 +98,8 @@ export function storedLedger({ ai, agent, vouch, label }: OneCallAgent, options:
         drive: decision !== 'approve',
       });
     } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
-      // Somebody was first, and what is on record counts; or it is too late.
-      if ((await readRun(runId))?.standing.at === 'waiting') await lookAtTime(runId);
+      // Someone else or the deadline decided first, and the recorded decision counts.
+      if (!(error instanceof ConflictError && error.code === 'already-decided')) throw error;
     }
   }
 

@@ -1,5 +1,6 @@
-// Decisions of people, put on record once and for all; then the run is driven on.
+// The one path of a decision: read the run, check the decision against it, record it, drive the run on.
 import { type Decisions, type Matching, readResume } from '../core/decide.ts';
+import { InvariantError } from '../core/errors.ts';
 import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
@@ -20,28 +21,26 @@ import {
   signDecisions,
   withoutEntries,
 } from './questions/decision.ts';
-import { askIfOver, expireCards, type Settling } from './questions/expiry.ts';
+import { askIfOver, expireCards, isExpired, type Settling } from './questions/expiry.ts';
 import { askPolicy } from './questions/policy.ts';
-import { type Decided, endedRun, refuseExpired, refuseOutdated, settledAs } from './questions/settled.ts';
+import { type Decided, endedRun, refuseOutdated, settledAs } from './questions/settled.ts';
 import { trustedState } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 import type { DecideOptions } from './run-options.ts';
 
 type Desk = { readonly store: Store; readonly drives: Drives };
 
-/** The user says something, which withdraws none of the calls in `kept`. */
+/** Adds the user's message to the conversation. It withdraws none of the calls in `kept`. */
 export type Say = (run: Run, kept: ReadonlySet<string>) => void;
 
-/** The run that is decided on. */
-type Ground = { readonly run: RunRecord; readonly state: State };
+/** The run as it was read for this attempt. */
+type Loaded = { readonly run: RunRecord; readonly state: State };
 
-/** Decisions that fit what is asked. */
-type Fitting = {
-  readonly ground: Ground;
-  readonly decisions: Decisions;
-  readonly matched: Matching['matched'];
-  readonly decided: Resumption['decided'];
-};
+/** Decisions that fit the run as it was read. */
+type Checked = Pick<Matching, 'matched'> & Pick<Resumption, 'decided'> & { readonly metadata?: unknown };
+
+/** When it was recorded, or why the run must be read again. `claim-lost`: another worker drives the run. */
+type Attempt = { readonly at: number } | 'stale-version' | 'claim-lost' | 'expired';
 
 /** Decides one question. */
 export async function decideOne(
@@ -50,20 +49,28 @@ export async function decideOne(
   decision: DecisionInput,
   options: DecideOptions,
 ): Promise<Decided> {
+  const { by = null, channel = null, note = null } = options;
+  const settlement = checkDecider({ decision: decisionOf(decision), by, channel, note });
   const runId = runIdOf(interruptId);
   await desk.drives.tellTime();
   for (let mayBegin = true; ; ) {
-    const ground = await readGround(desk, runId, () => unknownInterrupt(interruptId));
-    const fitting = await fitOne(desk, ground, interruptId, decision, options);
-    const settlement = fitting?.decided.get(interruptId)?.settlement;
-    if (!fitting || !settlement) return settled(desk, interruptId, decision);
-    const recorded = await advance(desk, fitting, options, mayBegin);
-    if (typeof recorded === 'number') return { interruptId, runId, ...settlement, at: recorded };
-    mayBegin = recorded !== 'claim-lost';
+    const loaded = await load(desk, runId, () => unknownInterrupt(interruptId));
+    const card = pendingCards(runId, loaded.state).get(interruptId);
+    if (!card) return recorded(desk, interruptId, decision);
+    const decided = new Map([[interruptId, { card, settlement }]]);
+    if (await isOver(desk, loaded, decided)) mayBegin = await expire(desk, loaded, options, mayBegin);
+    else {
+      await refuseOutdated(desk.store, interruptId, card, options.digest);
+      const decisions = readResume([decisionPart(card.part, decision, options)]);
+      const checked = await checkFit(desk, loaded, decisions, decided, options);
+      const attempt = await recordChecked(desk, loaded, checked, options, mayBegin);
+      if (typeof attempt === 'object') return { interruptId, runId, ...settlement, ...attempt };
+      mayBegin = attempt !== 'claim-lost';
+    }
   }
 }
 
-/** Decides several questions of one run as a whole. True if what was to be said is said. */
+/** Decides several questions of one run as a whole. Returns true if `say` was recorded with them. */
 export async function decideSeveral(
   desk: Desk,
   runId: string,
@@ -73,101 +80,106 @@ export async function decideSeveral(
   await desk.drives.tellTime();
   const signed = signDecisions(decisions, options);
   for (let mayBegin = true; ; ) {
-    const fitting = await fitSeveral(desk, await readGround(desk, runId, () => unknownRun(runId)), signed, options);
-    if (!fitting) return false;
-    const words = say && { say, now: mayBegin && fitting.ground.run.status !== 'running' };
-    const recorded = await advance(desk, fitting, options, mayBegin, words);
-    if (typeof recorded === 'number') return words?.now === true;
-    mayBegin = recorded !== 'claim-lost';
+    const loaded = await load(desk, runId, () => unknownRun(runId));
+    const { decided, late } = resumptionOf(runId, loaded.state, signed);
+    const open = await withoutSame(desk.store, signed, late);
+    if (!open) return false;
+    if (loaded.state.ended) throw endedRun(runId);
+    if (await isOver(desk, loaded, decided)) mayBegin = await expire(desk, loaded, options, mayBegin);
+    else {
+      const checked = await checkFit(desk, loaded, open, decided, options);
+      const words = say && { say, now: mayBegin && loaded.run.status !== 'running' };
+      const attempt = await recordChecked(desk, loaded, checked, options, mayBegin, words);
+      if (typeof attempt === 'object') return words?.now === true;
+      mayBegin = attempt !== 'claim-lost';
+    }
   }
 }
 
-async function readGround({ store }: Desk, runId: string, unknown: () => Error): Promise<Ground> {
+async function load({ store }: Desk, runId: string, unknown: () => Error): Promise<Loaded> {
   const loaded = await store.read(runId);
   if (!loaded) throw unknown();
   return { run: loaded.run, state: trustedState(loaded) };
 }
 
-/** Undefined if the question does not wait. */
-async function fitOne(
-  { store, drives }: Desk,
-  ground: Ground,
-  interruptId: string,
-  decision: DecisionInput,
-  options: DecideOptions,
-): Promise<Fitting | undefined> {
-  const card = pendingCards(ground.run.id, ground.state).get(interruptId);
-  if (!card) return undefined;
-  await askIfOver(ground.run.id, ground.state, drives);
-  refuseExpired(interruptId, card, drives.clock());
-  await refuseOutdated(store, interruptId, card, options.digest);
-  const part = decisionPart(card.part, decision, options);
-  const settlement = checkDecider({
-    decision: decisionOf(decision),
-    by: options.by ?? null,
-    channel: options.channel ?? null,
-    note: options.note ?? null,
-  });
-  return fitted(drives, ground, readResume([part]), new Map([[interruptId, { card, settlement }]]), options);
-}
-
-/** Undefined if somebody else has decided everything the same. */
-async function fitSeveral(
-  { store, drives }: Desk,
-  ground: Ground,
-  decisions: Decisions,
-  options: DecideOptions,
-): Promise<Fitting | undefined> {
-  const { run, state } = ground;
-  const { decided, late } = resumptionOf(run.id, state, decisions);
-  const open = await stillOpen(store, decisions, late);
-  if (!open) return undefined;
-  if (state.ended) throw endedRun(run.id);
+/** A deadline passed before the decision, by the time of the store. */
+async function isOver({ drives }: Desk, { run, state }: Loaded, decided: Resumption['decided']): Promise<boolean> {
   await askIfOver(run.id, state, drives);
-  for (const [key, { card }] of decided) refuseExpired(key, card, drives.clock());
-  return fitted(drives, ground, open, decided, options);
+  return isAnyExpired(decided, drives.clock());
 }
 
-async function fitted(
-  drives: Drives,
-  ground: Ground,
+function isAnyExpired(decided: Resumption['decided'], now: number): boolean {
+  return [...decided.values()].some(({ card }) => isExpired(card, now));
+}
+
+/** Records what the deadlines that have passed decide. Returns false if another worker drives the run. */
+async function expire(desk: Desk, loaded: Loaded, options: DecideOptions, mayBegin: boolean): Promise<boolean> {
+  const at = desk.drives.clock();
+  const change: Change = (run, settling) => {
+    expireCards(run, settling, at);
+    if (run.state !== loaded.state) return;
+    throw new InvariantError('invariant', { runId: settling.runId }, 'A deadline that has passed decided nothing.');
+  };
+  const attempt = await record(desk, loaded, change, options, mayBegin && loaded.run.status === 'waiting', at);
+  return attempt !== 'claim-lost';
+}
+
+/** Checks the decisions against the tools and the caller's policy. */
+async function checkFit(
+  { drives }: Desk,
+  { run, state }: Loaded,
   decisions: Decisions,
   decided: Resumption['decided'],
   { mayDecide }: DecideOptions,
-): Promise<Fitting> {
-  const agent = drives.agent(ground.run.agent);
+): Promise<Checked> {
+  const agent = drives.agent(run.agent);
   const tools = { tools: agent.tools(), defined: agent.defined() };
-  const { matched, leaves } = await checkResume(ground.state, decisions, tools);
-  if (mayDecide) await askPolicy(mayDecide, ground.run, decided, leaves);
-  return { ground, decisions, decided, matched };
+  const { matched, leaves } = await checkResume(state, decisions, tools);
+  if (mayDecide) await askPolicy(mayDecide, run, decided, leaves);
+  return { matched, decided, metadata: decisions.metadata };
 }
 
-/**
- * The time of the record, or why everything must be looked at again: somebody was first, or drives the run already.
- * A run that nobody drives goes on at once, and the decision becomes durable together with the start of its call.
- */
-async function advance(
-  { drives }: Desk,
-  { ground, decisions, matched, decided }: Fitting,
+async function recordChecked(
+  desk: Desk,
+  loaded: Loaded,
+  { matched, decided, metadata }: Checked,
   options: DecideOptions,
   mayBegin: boolean,
   words?: { readonly say: Say; readonly now: boolean },
-): Promise<number | 'stale-version' | 'claim-lost'> {
-  const { run: record, state } = ground;
-  if (matched.length === 0 && !words?.now) return drives.clock();
-  // Looking at the decision may have taken until after the deadline.
-  const at = drives.clock();
-  const decideAndSay = (run: Run, settling: Settling, say: Say | undefined): void => {
-    // What is said to a deadline that has passed is said after it.
-    if (say) expireCards(run, settling, at);
-    applyDecisions(run, matched, decisions.metadata);
-    // Whoever decides and speaks at once has answered nothing of what is in doubt.
-    if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
-  };
-  for (const [key, { card }] of decided) refuseExpired(key, card, at);
-  // If it cannot be said, also where that comes later, nothing is decided either.
-  if (words) tryOut(record.id, state, (run, settling) => decideAndSay(run, settling, words.say));
-  const begins = mayBegin && options.drive !== false && (record.status === 'waiting' || words?.now === true);
+): Promise<Attempt> {
+  const at = desk.drives.clock();
+  const { run, state } = loaded;
+  if (matched.length === 0 && !words?.now) return { at };
+  // Checking the decision may have taken until after the deadline.
+  if (isAnyExpired(decided, at)) return 'expired';
+  const change =
+    (say: Say | undefined): Change =>
+    (run, settling) => {
+      // A message comes after every deadline that has passed.
+      if (say) expireCards(run, settling, at);
+      for (const [key, { settlement }] of decided) settling.settle(key, { ...settlement, at });
+      applyDecisions(run, matched, metadata);
+      // The message does not answer a doubt that the person has not seen.
+      if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
+    };
+  // If the message will be refused, even later, nothing is decided either.
+  if (words) tryOut(run.id, state, change(words.say));
+  const begins = mayBegin && (run.status === 'waiting' || words?.now === true);
+  return record(desk, loaded, change(words?.now ? words.say : undefined), options, begins, at);
+}
+
+type Change = (run: Run, settling: Settling) => void;
+
+/** With `mayBegin`, the run is driven on at once, and the change becomes durable together with the start of its call. */
+async function record(
+  { drives }: Desk,
+  { run: record, state }: Loaded,
+  change: Change,
+  options: DecideOptions,
+  mayBegin: boolean,
+  at: number,
+): Promise<Exclude<Attempt, 'expired'>> {
+  const begins = mayBegin && options.drive !== false;
   const chunks = options.onChunk && holdNews(options.onChunk);
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
   const agent = drives.agent(record.agent);
@@ -176,25 +188,29 @@ async function advance(
     emit: chunks?.hear,
     ...(begins && { claim: 'enter' }),
   });
-  for (const [key, { settlement }] of decided) journal.settle(key, { ...settlement, at });
-  decideAndSay(run, journal, words?.now ? words.say : undefined);
+  change(run, journal);
   const refusal = await refusalOf(begins ? drives.begin(agent, run, journal, driving) : journal.recorded());
   if (refusal) return refusal;
   chunks?.release();
-  if (begins) return at;
-  if (journal.holds && options.drive !== false) await drives.goOrLeave(agent, run, journal, driving);
-  else if (journal.holds) await journal.finish();
-  return at;
+  if (begins || !journal.holds) return { at };
+  if (options.drive === false) await journal.finish();
+  else await drives.goOrLeave(agent, run, journal, driving);
+  return { at };
 }
 
-async function settled({ store }: Desk, interruptId: string, decision: DecisionInput): Promise<Decided> {
+/** The recorded decision if it is the same one. Throws if the question was decided differently. */
+async function recorded({ store }: Desk, interruptId: string, decision: DecisionInput): Promise<Decided> {
   const record = await store.interrupt(interruptId);
   if (!record) throw unknownInterrupt(interruptId);
   return settledAs(record, decision);
 }
 
-/** Without what somebody else decided the same; undefined if that is everything. Throws if they decided otherwise. */
-async function stillOpen(store: Store, decisions: Decisions, late: Resumption['late']): Promise<Decisions | undefined> {
+/** The decisions that nobody recorded yet; undefined if there are none. Throws if one was decided differently. */
+async function withoutSame(
+  store: Store,
+  decisions: Decisions,
+  late: Resumption['late'],
+): Promise<Decisions | undefined> {
   const same = new Set<string>();
   for (const { where, key, decision } of late) {
     const record = await store.interrupt(key);

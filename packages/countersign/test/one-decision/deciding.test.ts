@@ -40,7 +40,7 @@ function bank({ store = memoryStore(), clock, expiresIn }: BankOptions = {}) {
 }
 
 describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadline, of the %s', (name) => {
-  test('is told so, and nothing runs', async () => {
+  test('is told so, the deadline is recorded, and nothing runs', async () => {
     let now = 1_000;
     const clock = () => now;
     const { runs, paid, ...agents } = bank({ store: memoryStore({ now: clock }), clock, expiresIn: 500 });
@@ -49,11 +49,12 @@ describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadlin
     now = 2_000;
     const deciding = chat.send({ resume: { approve: interrupts.map((part) => approve(part)) } });
     await expect(deciding).rejects.toMatchObject({ name: 'ConflictError', code: 'already-decided' });
-    // Who decided in time may be writing it at this moment.
-    await expect(deciding).rejects.toThrow(/expired at .*Reload the run: it tells what was decided\./);
+    await expect(deciding).rejects.toThrow(/expired at .*Its deadline decided: {"type":"reject"}/);
     await runs.settled();
     expect(paid).toEqual([]);
-    expect(await runs.get('talk')).toMatchObject({ status: 'waiting', pending: [expect.any(String)] });
+    expect(await runs.get('talk')).toMatchObject({ status: 'done', pending: [] });
+    const { items } = await runs.interrupts({ settled: true });
+    expect(items).toMatchObject([{ settlement: { decision: { type: 'reject' }, by: 'deadline', channel: null } }]);
   });
 });
 

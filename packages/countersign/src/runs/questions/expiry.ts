@@ -21,16 +21,20 @@ type Time = { readonly clock: () => number; askTime(): Promise<void> };
  */
 export async function askIfOver(runId: string, state: State, time: Time): Promise<void> {
   const now = time.clock();
-  const isOver = ({ interrupt: { expiresAt } }: PendingCard): boolean => expiresAt !== undefined && expiresAt <= now;
   const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
-  if (isStarted || [...pendingCards(runId, state).values()].some(isOver)) await time.askTime();
+  if (isStarted || [...pendingCards(runId, state).values()].some((card) => isExpired(card, now))) await time.askTime();
+}
+
+/** The deadline of the question has passed. */
+export function isExpired({ interrupt: { expiresAt } }: PendingCard, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
 }
 
 /** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
 export function expireCards(run: Run, settling: Settling, now: number): void {
   for (const [key, card] of pendingCards(settling.runId, run.state)) {
-    const { expiresAt, onExpiry = 'reject' } = card.interrupt;
-    if (expiresAt === undefined || expiresAt > now) continue;
+    if (!isExpired(card, now)) continue;
+    const { onExpiry = 'reject' } = card.interrupt;
     const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
     const note = 'Nobody decided in time.';
     const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {

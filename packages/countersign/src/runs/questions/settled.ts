@@ -1,5 +1,6 @@
 // What whoever decides too late is told: the recorded decision, or why theirs is not taken.
 import { ConflictError } from '../../core/errors.ts';
+import { DEADLINE } from '../../core/event.ts';
 import { type Json, sameJson } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { InterruptRecord, Store } from '../port/store.ts';
@@ -21,14 +22,17 @@ export function settledAs(
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
   // Whoever changes the store may write what is no time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
-  const what = recorded?.decision
-    ? `was decided by ${recorded.by ?? 'somebody'}${when}: ${JSON.stringify(recorded.decision)}.`
-    : withdrawnAs(recorded, when);
+  const what = recorded?.decision ? decidedAs(recorded, when) : withdrawnAs(recorded, when);
   const message = `Interrupt ${interruptId} ${what} Reload the run.`;
   throw new ConflictError('already-decided', { interruptId, runId, settlement }, message);
 }
 
-/** Nobody has decided it. */
+function decidedAs({ by, channel, decision }: Settlement, when: string): string {
+  const said = JSON.stringify(decision);
+  if (by === DEADLINE && channel === null) return `expired${when}. Its deadline decided: ${said}.`;
+  return `was decided by ${by ?? 'someone'}${when}: ${said}.`;
+}
+
 function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): string {
   const by = recorded?.by ? ` by ${recorded.by}` : '';
   const why = recorded?.note ? ` (${recorded.note})` : '';
@@ -37,19 +41,6 @@ function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): st
 
 export function endedRun(runId: string): ConflictError {
   return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
-}
-
-/**
- * Throws if nobody decided in time: then the deadline decides, also where no worker has been there yet. What somebody decided
- * right before it may still be on its way into the record.
- */
-export function refuseExpired(interruptId: string, { interrupt: { expiresAt } }: PendingCard, now: number): void {
-  if (expiresAt === undefined || expiresAt > now) return;
-  throw new ConflictError(
-    'already-decided',
-    { interruptId, expiresAt },
-    `Interrupt ${interruptId} expired at ${new Date(expiresAt).toISOString()}. Reload the run: it tells what was decided.`,
-  );
 }
 
 /** Throws if the decision was made on anything else than what is on record. */

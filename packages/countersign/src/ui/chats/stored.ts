@@ -185,12 +185,9 @@ export class StoredChat {
       });
       return undefined;
     } catch (error) {
-      if (error instanceof ConflictError && error.code === 'already-decided') {
-        // Too late, and nobody has said so yet: the deadline decides now.
-        if (error.details.expiresAt !== undefined) await this.#again();
-        // The card that the stream brings says by whom, and how.
+      // The card that the stream brings says by whom, and how.
+      if (error instanceof ConflictError && error.code === 'already-decided')
         return [{ path: [], message: 'This was decided before; your decision was not taken.' }];
-      }
       if (error instanceof ConflictError && error.code === 'outdated-card')
         return [{ path: [], message: 'This was decided on an older card. Look at it again.' }];
       if (error instanceof UsageError && MENDABLE.has(error.code)) return problemsOf(error);
