@@ -39,8 +39,7 @@ export async function finishTask(model: ModelInput, tickets: readonly Ticket[], 
   });
 
   // Nobody answers this interrupt: it is the end, and its input is the result.
-  const done = response.interrupts.find(({ toolRequest }) => toolRequest.name === finish.name);
-  const summary: string | undefined = done?.toolRequest.input.summary;
+  const summary = response.interrupts.find(finish.is)?.toolRequest.input.summary;
   print(summary === undefined ? `Stopped without finishing: ${response.finishReason}.` : `Finished: ${summary}`);
   return { finished: summary !== undefined, summary, finishReason: response.finishReason };
 }

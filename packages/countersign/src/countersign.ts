@@ -2,9 +2,10 @@
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
 import { checkType, keysOf, refuseUnknownKeys } from './core/known-keys.ts';
+import type { ToolRequestPart } from './core/message.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
-import { type GenerateStream, generate, generateStream, streamed } from './loop/generate.ts';
+import { type GenerateStream, generate, streamed } from './loop/generate.ts';
 import {
   checkContext,
   checkMaxTurns,
@@ -28,7 +29,7 @@ import {
   tool,
   type UnknownNames,
 } from './loop/tool/tool.ts';
-import { findTools } from './loop/tool/toolbox.ts';
+import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { makePrompt, type Prompt, type PromptConfig, promptDefinition } from './prompts/callable.ts';
@@ -45,7 +46,7 @@ import { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
 
 /** What an instance brings to everything that is defined on it. */
-export type CountersignOptions = {
+export type CountersignOptions<C extends Context = Context> = {
   /** An AI SDK provider model, or a name such as `'openai/gpt-5'` that is looked up in `providers`. */
   readonly model?: ModelInput;
   /** AI SDK providers by name. */
@@ -53,7 +54,7 @@ export type CountersignOptions = {
   /** The folder of `.prompt` files that `prompt(name)` reads. */
   readonly promptDir?: string;
   /** The context of calls that give none. */
-  readonly context?: Context;
+  readonly context?: C;
   /** 20 unless given. */
   readonly maxTurns?: number;
   /** How often and how patiently a failing model is asked again; `false` for never. */
@@ -63,7 +64,7 @@ export type CountersignOptions = {
   /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
   readonly store?: Store;
   /** The context of stored runs that a worker takes up, where no caller gives one. */
-  readonly contextFor?: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
+  readonly contextFor?: (run: StartedRun) => C | undefined | Promise<C | undefined>;
   /**
    * Called by whoever works on the store (`ai.runs.work()`, the server) when a question with `remindAfter` still waits
    * after that time: by one of them, at least once and usually exactly once.
@@ -78,17 +79,17 @@ export type CountersignOptions = {
 };
 
 /**
- * Makes an instance.
+ * Makes an instance. The type argument, if given, types `context` in everything that is defined on the instance.
  * @example
- * const ai = countersign({ model: openai('gpt-5') });
- * const response = await ai.generate('Plan a barbecue.');
+ * const ai = countersign<{ userId: string }>({ model: openai('gpt-5') });
+ * const response = await ai.generate({ prompt: 'Plan a barbecue.', context: { userId: 'ann' } });
  */
-export function countersign(options: CountersignOptions = {}): Countersign {
+export function countersign<C extends Context = Context>(options: CountersignOptions<C> = {}): Countersign<C> {
   return new Countersign(options);
 }
 
 /** An instance, made by `countersign()`: it generates, and knows by name what is defined on it. */
-export class Countersign {
+export class Countersign<C extends Context = Context> {
   readonly #settings: Settings;
   readonly #tools = new Map<string, ToolDefinition>();
   readonly #prompts = new Map<string, PromptDefinition>();
@@ -96,10 +97,10 @@ export class Countersign {
   readonly #agents = new Map<string, AgentPort>();
   readonly #defined = new Map<string, Agent>();
   readonly #appends = new Appends();
-  readonly #runs: Runs | undefined;
+  readonly #runs: Runs<C> | undefined;
   #folder: Promise<PromptFolder> | undefined;
 
-  constructor(options: CountersignOptions) {
+  constructor(options: CountersignOptions<C>) {
     refuseUnknownKeys('`countersign`', options, SETTINGS);
     const {
       model,
@@ -141,10 +142,10 @@ export class Countersign {
 
   /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
   defineTool<I extends SchemaInput, O extends SchemaInput>(
-    config: ToolConfig<I, O>,
-    body?: ToolBody<I, O>,
+    config: ToolConfig<I, O, C>,
+    body?: ToolBody<I, O, C>,
   ): Tool<InferInput<I>, InferInput<O>> {
-    return this.#define(tool(config, body));
+    return this.#define(tool(config as ToolConfig<I, O>, body as ToolBody<I, O>));
   }
 
   /** Defines a question: the model asks it by calling it, a person's answer is its result. */
@@ -155,32 +156,30 @@ export class Countersign {
   }
 
   /** Lets the model reply, and runs its tools, until it is done or waits for a person. */
-  async generate<O extends SchemaInput = any>(
-    options: string | GenerateOptions<O>,
-  ): Promise<GenerateResponse<InferOutput<O>>> {
-    if (typeof options === 'object' && options?.runId !== undefined)
-      throw new UsageError(
-        'invalid-options',
-        { runId: options.runId },
-        '`runId` is for agents: stored runs belong to one. Use agent.generate or agent.chat.',
-      );
-    return generate(this.#settings, options);
+  async generate<O extends SchemaInput = any, T extends readonly ToolInput[] = readonly ToolInput[]>(
+    options: string | GenerateOptions<O, T, C>,
+  ): Promise<GenerateResponse<InferOutput<O>, InterruptOf<T>>> {
+    return this.#generate(options);
   }
 
   /** The same, with everything that happens as a stream. */
-  generateStream<O extends SchemaInput = any>(options: string | GenerateOptions<O>): GenerateStream<InferOutput<O>> {
-    return generateStream(this.#settings, options);
+  generateStream<O extends SchemaInput = any, T extends readonly ToolInput[] = readonly ToolInput[]>(
+    options: string | GenerateOptions<O, T, C>,
+  ): GenerateStream<InferOutput<O>, InterruptOf<T>> {
+    return streamed(options, (streaming) => this.#generate(streaming));
   }
 
   /** A conversation that keeps its messages. */
-  chat(options?: ChatOptions): Chat {
-    return new Chat((given) => this.generate(given), options);
+  chat<T extends readonly ToolInput[] = readonly ToolInput[]>(options?: ChatOptions<C, T>): Chat<C, InterruptOf<T>> {
+    return new Chat((given) => this.#generate(given), options);
   }
 
   /** Names a configuration; in another agent's `tools` it is a sub-agent. */
-  defineAgent<I extends SchemaInput = any, O extends SchemaInput = any>(
-    config: AgentConfig<I, O>,
-  ): Agent<InferOutput<O>> {
+  defineAgent<
+    I extends SchemaInput = any,
+    O extends SchemaInput = any,
+    T extends readonly ToolInput[] = readonly ToolInput[],
+  >(config: AgentConfig<I, O, T, C>): Agent<InferOutput<O>, InterruptOf<T>, C> {
     checkAgentConfig(config);
     const starting = this.#makePort(config, 'refuse');
     const agent = this.#define(
@@ -204,7 +203,7 @@ export class Countersign {
   }
 
   /** Stored runs: look, decide, follow, work. Throws `no-store` without a store. */
-  get runs(): Runs {
+  get runs(): Runs<C> {
     if (this.#runs) return this.#runs;
     throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
   }
@@ -236,6 +235,18 @@ export class Countersign {
     return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
   }
 
+  async #generate<O extends SchemaInput, Interrupt extends ToolRequestPart>(
+    options: string | GenerateOptions<O>,
+  ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
+    if (typeof options === 'object' && options?.runId !== undefined)
+      throw new UsageError(
+        'invalid-options',
+        { runId: options.runId },
+        '`runId` belongs to agents. Use generate or chat of the agent whose run it is.',
+      );
+    return generate(this.#settings, options);
+  }
+
   #generateFor(
     agent: AgentPort,
     options: GenerateOptions,
@@ -250,7 +261,7 @@ export class Countersign {
     store: Store,
     options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock'>,
     onReminder: OnReminder | undefined,
-  ): Runs {
+  ): Runs<C> {
     const { tell } = this.#appends;
     // Runs and claims are told apart across processes, of which a `newId` that counts knows nothing.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
@@ -283,7 +294,7 @@ export class Countersign {
 
   #callable(id: string, load: () => Promise<PromptDefinition>): Prompt {
     return makePrompt(id, load, {
-      generate: (options) => this.generate(options),
+      generate: (options) => this.#generate(options),
       stream: (options, start) => streamed(options as GenerateOptions, start),
       asSchema,
       context: () => this.#settings.context,

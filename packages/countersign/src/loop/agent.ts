@@ -4,7 +4,7 @@ import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import { isToolRequest, type Message } from '../core/message.ts';
+import { isToolRequest, type Message, type ToolRequestPart } from '../core/message.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { checkValues, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
@@ -14,10 +14,16 @@ import type { Chunk } from './stream/chunk.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
 import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool/tool.ts';
+import type { ToolInput } from './tool/toolbox.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
-export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
-  GenerateOptions<O>,
+export type AgentConfig<
+  I extends SchemaInput = any,
+  O extends SchemaInput = any,
+  T extends readonly ToolInput[] = readonly ToolInput[],
+  C extends Context = Context,
+> = Omit<
+  GenerateOptions<O, T, C>,
   'prompt' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'runId' | 'onChunk' | 'returnToolRequests'
 > & {
   readonly name: string;
@@ -30,27 +36,29 @@ export type AgentConfig<I extends SchemaInput = any, O extends SchemaInput = any
 };
 
 /** A named configuration. In another agent's `tools` it is a sub-agent, whose interrupts surface at the root. */
-export interface Agent<Output = any> {
+export interface Agent<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart, C extends Context = Context> {
   readonly name: string;
   readonly definition: ToolDefinition;
   /** As `generate` of the instance, with the settings of the agent as defaults. */
-  generate(options: string | GenerateOptions): Promise<GenerateResponse<Output>>;
-  generateStream(options: string | GenerateOptions): GenerateStream<Output>;
+  generate(options: string | AgentCallOptions<C>): Promise<GenerateResponse<Output, Interrupt>>;
+  generateStream(options: string | AgentCallOptions<C>): GenerateStream<Output, Interrupt>;
   /** A conversation; with `runId`, the stored one. */
-  chat(options?: ChatOptions): Chat;
+  chat(options?: ChatOptions<C>): Chat<C, Interrupt>;
   /** Records a run in the store and drives it. Resolves once the start is durable. */
-  start(input: StartInput, options?: StartOptions): Promise<{ readonly id: string }>;
+  start(input: StartInput, options?: StartOptions<C>): Promise<{ readonly id: string }>;
 }
+
+type AgentCallOptions<C extends Context> = GenerateOptions<any, readonly ToolInput[], C>;
 
 /** What a stored run is started with. */
 export type StartInput =
   | string
   | { readonly prompt?: GenerateOptions['prompt']; readonly messages?: readonly Message[] };
 
-export type StartOptions = {
+export type StartOptions<C extends Context = Context> = {
   /** Chosen by the caller, so that a start that is repeated does not start twice; random unless given. */
   readonly runId?: string;
-  readonly context?: Context;
+  readonly context?: C;
   /** Who starts the run. */
   readonly by?: string;
 };
@@ -70,7 +78,7 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   generate: Generate,
   findTools: FindTools,
   start: Starter,
-): Agent<InferOutput<O>> {
+): Agent<InferOutput<O>, any, any> {
   const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
   const run: Generate = async (options, within) => {
     if (options?.runId !== undefined) refuseFixed(name, options);

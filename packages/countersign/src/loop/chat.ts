@@ -6,25 +6,32 @@ import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { type Content, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
+import type { Context } from './tool/tool.ts';
+import type { ToolInput } from './tool/toolbox.ts';
 
 /** What is fixed for the whole chat; `messages` are where it begins. */
-export type ChatOptions = Omit<GenerateOptions, 'prompt' | 'resume' | 'toolResponses' | 'onChunk' | 'abortSignal'>;
+export type ChatOptions<C extends Context = Context, T extends readonly ToolInput[] = readonly ToolInput[]> = Omit<
+  GenerateOptions<any, T, C>,
+  'prompt' | 'resume' | 'toolResponses' | 'onChunk' | 'abortSignal'
+>;
 
 /** What the user says or decides now; anything else overrides the chat's option for this once. */
-export type SendOptions = Partial<Omit<GenerateOptions, 'messages' | 'system'>> & {
+export type SendOptions<C extends Context = Context> = Partial<
+  Omit<GenerateOptions<any, readonly ToolInput[], C>, 'messages' | 'system'>
+> & {
   readonly prompt?: Content;
   readonly resume?: Resume;
 };
 
 /** A conversation that keeps its messages and resumes itself; made by `ai.chat()` or `agent.chat()`. */
-export class Chat {
+export class Chat<C extends Context = Context, Interrupt extends ToolRequestPart = ToolRequestPart> {
   #messages: Message[];
   readonly #options: ChatOptions;
-  readonly #generate: (options: GenerateOptions) => Promise<GenerateResponse>;
+  readonly #generate: (options: GenerateOptions) => Promise<GenerateResponse<any, any>>;
   /** One send at a time: the next begins when this has ended. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(generate: (options: GenerateOptions) => Promise<GenerateResponse>, options: ChatOptions = {}) {
+  constructor(generate: (options: GenerateOptions) => Promise<GenerateResponse<any, any>>, options: ChatOptions = {}) {
     refuseUnknownKeys('A chat', options, CHAT_KEYS);
     refuseMessages(options);
     const { messages = [], ...rest } = options;
@@ -42,23 +49,23 @@ export class Chat {
   }
 
   /** The questions in these messages that wait for a decision. */
-  get interrupts(): readonly ToolRequestPart[] {
-    return pendingParts(this.#messages);
+  get interrupts(): readonly Interrupt[] {
+    return pendingParts(this.#messages) as readonly Interrupt[];
   }
 
   /** Says something, or decides with `resume`. Sends are done one after the other. */
-  send(given: Content | SendOptions): Promise<GenerateResponse> {
+  send(given: Content | SendOptions<C>): Promise<GenerateResponse<any, Interrupt>> {
     const sending = this.#last.then(() => this.#send(sendOptions(given)));
     this.#last = sending.catch(() => undefined);
     return sending;
   }
 
   /** The same, with everything that happens as a stream. */
-  sendStream(given: Content | SendOptions): GenerateStream {
-    return streamed(sendOptions(given), (options) => this.send(options));
+  sendStream(given: Content | SendOptions<C>): GenerateStream<any, Interrupt> {
+    return streamed(sendOptions(given), (options) => this.send(options as SendOptions<C>));
   }
 
-  async #send(options: SendOptions): Promise<GenerateResponse> {
+  async #send(options: SendOptions): Promise<GenerateResponse<any, any>> {
     try {
       const asked = withDefaults(this.#options, options);
       // Those of a stored conversation are in the store.

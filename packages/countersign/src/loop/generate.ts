@@ -4,7 +4,7 @@ import type { State } from '../core/call.ts';
 import { CountersignError, messageOf, ProviderError, UsageError, withMessages } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { GrowList } from '../core/grow.ts';
-import type { Message } from '../core/message.ts';
+import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
 import { type Limits, next } from '../core/next.ts';
 import { guarded } from './call/guarded.ts';
@@ -32,11 +32,11 @@ import { LeftSignal, LostSignal } from './tool/signal.ts';
 import type { ToolDefinition } from './tool/tool.ts';
 
 /** With `within`, it is a conversation inside a call of a stored run, and goes on from what is on record of it. */
-export async function generate<O extends SchemaInput = any>(
+export async function generate<O extends SchemaInput = any, Interrupt extends ToolRequestPart = ToolRequestPart>(
   settings: Settings,
   given: string | GenerateOptions<O>,
   within?: SubAgentRecord,
-): Promise<GenerateResponse<InferOutput<O>>> {
+): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
   const options = checkOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const driver = driverWithin(prepareDriver(settings, options, schema, within ? 'leave-out' : 'refuse'), within);
@@ -105,24 +105,21 @@ function rests(state: State, limits: Limits): boolean {
 }
 
 /** A generation with its stream. */
-export type GenerateStream<Output = any> = {
+export type GenerateStream<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart> = {
   /** What happens, as it happens; for one reader. It need not be read. */
   readonly stream: AsyncIterableIterator<Chunk>;
-  readonly response: Promise<GenerateResponse<Output>>;
+  readonly response: Promise<GenerateResponse<Output, Interrupt>>;
 };
 
-export function generateStream<O extends SchemaInput = any>(
-  settings: Settings,
-  given: string | GenerateOptions<O>,
-): GenerateStream<InferOutput<O>> {
-  return streamed(given, (options) => generate(settings, options));
-}
-
 /** Any generation, with its chunks as a stream. */
-export function streamed<Options extends { readonly onChunk?: (chunk: Chunk) => void }, Output>(
+export function streamed<
+  Options extends { readonly onChunk?: (chunk: Chunk) => void },
+  Output,
+  Interrupt extends ToolRequestPart,
+>(
   given: string | Options,
-  start: (options: Options) => Promise<GenerateResponse<Output>>,
-): GenerateStream<Output> {
+  start: (options: Options) => Promise<GenerateResponse<Output, Interrupt>>,
+): GenerateStream<Output, Interrupt> {
   const options = (typeof given === 'string' ? { prompt: given } : given) as Options;
   const stream = new ChunkStream();
   // What is no object of options is refused where it is looked at.

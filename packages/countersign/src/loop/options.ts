@@ -20,7 +20,11 @@ import { findTools, refuseCircles, type ToolInput } from './tool/toolbox.ts';
 export type Content = string | Part | readonly Part[];
 
 /** The options of `generate`. */
-export type GenerateOptions<O extends SchemaInput = any> = {
+export type GenerateOptions<
+  O extends SchemaInput = any,
+  T extends readonly ToolInput[] = readonly ToolInput[],
+  C extends Context = Context,
+> = {
   /** In place of the model of the instance. */
   readonly model?: ModelInput;
   /** The system message of the conversation; it takes the place of one that `messages` begins with. */
@@ -30,7 +34,7 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   /** The conversation so far, such as the `messages` of an earlier response. Never changed. */
   readonly messages?: readonly Message[];
   /** What the model may call. Pass the same tools again to resume. */
-  readonly tools?: readonly ToolInput[];
+  readonly tools?: T;
   readonly toolChoice?: ToolChoice;
   /**
    * The decisions on what is pending in `messages`: `[pay.approve(a), ask.respond(b, 'x')]`, or lists by kind,
@@ -44,7 +48,7 @@ export type GenerateOptions<O extends SchemaInput = any> = {
   /** Settings of the model, such as `temperature`. */
   readonly config?: ModelConfig;
   /** Who is asking: reaches tools and gates, and is never stored in messages. */
-  readonly context?: Context;
+  readonly context?: C;
   /** Replies of the model since the user last spoke, pauses included; then the run ends with `max-turns`. */
   readonly maxTurns?: number;
   /** Stops the run: the response has `finishReason: 'aborted'` and the messages to go on from. */

@@ -7,7 +7,7 @@ import { type State, waitingCalls } from '../core/state.ts';
 import type { Usage } from '../models/model.ts';
 
 /** The outcome of one `generate`. */
-export class GenerateResponse<Output = any> {
+export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart> {
   /** The whole conversation. Save it as JSON, and pass it to a later `generate` to go on from here. */
   readonly messages: Message[];
   readonly finishReason: FinishReason;
@@ -43,8 +43,8 @@ export class GenerateResponse<Output = any> {
   }
 
   /** The questions that wait for a decision, those of sub-agents included. */
-  get interrupts(): readonly ToolRequestPart[] {
-    return this.finishReason === 'interrupted' ? pendingParts(this.messages) : [];
+  get interrupts(): readonly Interrupt[] {
+    return this.finishReason === 'interrupted' ? (pendingParts(this.messages) as readonly Interrupt[]) : [];
   }
 
   /** Every call that the last message asks for. */

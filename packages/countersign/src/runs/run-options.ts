@@ -6,7 +6,7 @@ import type { InterruptQuery, RunQuery } from './port/store.ts';
 import type { ProposedDecision } from './questions/policy.ts';
 
 /** Who decides, through what, and on which card. */
-export type DecideOptions = {
+export type DecideOptions<C extends Context = Context> = {
   /** Who decides. */
   readonly by?: string;
   /** Through what: an inbox, a chat, a terminal. */
@@ -22,7 +22,7 @@ export type DecideOptions = {
    */
   readonly mayDecide?: (proposed: ProposedDecision) => boolean | Promise<boolean>;
   /** What tools get while this process drives the run on. It is not stored. */
-  readonly context?: Context;
+  readonly context?: C;
   /** Hears of what happens while this process drives the run. One that throws is not called again. */
   readonly onChunk?: (chunk: Chunk) => void;
   /** False: somebody else drives the run on. */

@@ -2,12 +2,12 @@
 // first, then somebody drives.
 import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
-import { copyOf } from '../core/json.ts';
+import { copyOf, isObject } from '../core/json.ts';
 import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
-import type { Context } from '../loop/tool/tool.ts';
+import type { AskedBy, Context } from '../loop/tool/tool.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
 import {
@@ -55,7 +55,7 @@ import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 
 /** The runs of a store; `ai.runs`. */
-export class Runs {
+export class Runs<C extends Context = Context> {
   readonly #store: Store;
   readonly #drives: Drives;
   readonly #desk: { readonly store: Store; readonly drives: Drives };
@@ -119,14 +119,21 @@ export class Runs {
   }
 
   /**
-   * Records the decision on one question, once and for all, then drives the run on. Whoever decides the same again gets
-   * the recorded outcome; whoever decides otherwise gets a `ConflictError` that says who was first.
+   * Records the decision on one question, once and for all, then drives the run on. The same decision again returns the
+   * recorded outcome; a different one gets a `ConflictError` that says who decided first. Pass the question itself instead
+   * of its id to decide on exactly what it shows; if `tool.is(question)` holds, the edit or answer is typed.
    */
-  async decide(interruptId: string, decision: DecisionInput, options: DecideOptions = {}): Promise<Decided> {
+  async decide<Input = unknown, Output = unknown>(
+    question: string | (Pick<RunInterrupt, 'id' | 'digest'> & AskedBy<Input, Output>),
+    decision: DecisionInput<NoInfer<Input>, NoInfer<Output>>,
+    options: DecideOptions<C> = {},
+  ): Promise<Decided> {
     askedDecide('`decide`', options);
-    const id = askedId('interruptId', interruptId);
-    const [said, given] = [saidNow(decision), { ...options }];
-    return this.#turns.take(runIdOf(id), () => decideOne(this.#desk, id, said, given));
+    const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
+    const interruptId = askedId('interruptId', id);
+    const said = saidNow(decision);
+    const given = { ...(digest !== undefined && { digest }), ...options };
+    return this.#turns.take(runIdOf(interruptId), () => decideOne(this.#desk, interruptId, said, given));
   }
 
   /**
@@ -137,7 +144,7 @@ export class Runs {
   async resume(
     runId: string,
     resume: Resume,
-    options: DecideOptions & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
+    options: DecideOptions<C> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
   ): Promise<boolean> {
     const { say, toolResponses, ...decides } = options;
     askedDecide('`resume`', decides);
@@ -173,7 +180,7 @@ export class Runs {
   }
 
   /** Drives a run on that stopped with an error, or that nobody drives. */
-  async drive(runId: string, options: { readonly context?: Context } = {}): Promise<void> {
+  async drive(runId: string, options: { readonly context?: C } = {}): Promise<void> {
     askedDrive(options);
     if (await this.#drives.take(askedId('runId', runId), options.context)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);

@@ -178,7 +178,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
       ai.generate({
         tools: [act],
         messages: paused.messages,
-        resume: { restart: restart(part, true, { replaceInput: value }) },
+        resume: { restart: restart(part, true, { replaceInput: value as never }) },
       }),
     ).rejects.toMatchObject({ code: 'invalid-resume' });
     expect(log).toEqual([]);

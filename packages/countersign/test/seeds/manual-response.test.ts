@@ -35,7 +35,7 @@ const asks = (choices: readonly string[], allowOther?: boolean) => ({
   calls: [{ name: 'askQuestion', input: { choices, ...(allowOther !== undefined && { allowOther }) } }],
 });
 
-type Question = { choices: string[]; allowOther?: boolean };
+type Question = { choices: string[]; allowOther?: boolean | undefined };
 
 /** The answers in the last request, in their order. */
 const answersSeenBy = ({ requests }: ScriptedModel) =>

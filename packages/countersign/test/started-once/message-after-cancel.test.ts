@@ -14,8 +14,8 @@ function bank(where: 'root' | 'inside') {
     });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, paid);
   const helper = ai.defineAgent({ name: 'helper', tools: [pay], model: asks('pay') });
-  const of = where === 'root' ? { tools: [pay], model: asks('pay') } : { tools: [helper], model: asks('helper') };
-  return { runs: ai.runs, paid, clerk: ai.defineAgent({ name: 'clerk', ...of }) };
+  const calls = where === 'root' ? pay : helper;
+  return { runs: ai.runs, paid, clerk: ai.defineAgent({ name: 'clerk', tools: [calls], model: asks(calls.name) }) };
 }
 
 test.each(['root', 'inside'] as const)('what was approved and not begun does not run (%s)', async (where) => {

@@ -1,7 +1,7 @@
 // Tools: what the model may call, and the questions that pause its loop.
 
 import { messageOf, UsageError } from '../../core/errors.ts';
-import { copyOf } from '../../core/json.ts';
+import { copyOf, isObject } from '../../core/json.ts';
 import { keysOf } from '../../core/known-keys.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
@@ -9,88 +9,86 @@ import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
 import { askOptionsOf } from './ask-options.ts';
 import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
-import {
-  ANYTHING,
-  asSchema,
-  type InferInput,
-  type InferOutput,
-  type Schema,
-  type SchemaInput,
-  type Validation,
-} from './schema.ts';
-import { type Asked, type AskOptions, type InterruptFunction, InterruptSignal, rememberInterrupts } from './signal.ts';
+import { callDirectly } from './direct-call.ts';
+import { ANYTHING, asSchema, type InferInput, type InferOutput, type Schema, type SchemaInput } from './schema.ts';
+import type { Asked, AskOptions, InterruptFunction } from './signal.ts';
 import { checkToolConfig } from './tool-config.ts';
 
-/** Who is asking, which tenant: given per request and never stored in messages. */
+/** Who is asking, which tenant: passed with each request, never stored in messages. */
 export type Context = { readonly [key: string]: any };
 
-/** What a tool body is given beside its input. */
-export type ToolContext = {
-  readonly context: Context;
+/** What a tool body gets beside its input. */
+export type ToolContext<C extends Context = Context> = {
+  readonly context: C;
   readonly interrupt: InterruptFunction;
-  /** What the person gave to go on with; undefined when the body runs for the first time. */
+  /** The value the person resumed with; undefined when the body runs for the first time. */
   readonly resumed: any;
   /**
-   * Does `work` once: when the body runs again after an interrupt, a step that is done gives its recorded result.
-   * Steps of one name are told apart by their order.
+   * Runs `work` once: when the body runs again after an interrupt, a finished step returns its recorded result.
+   * Steps with the same name are told apart by their order.
    */
   readonly step: <T>(name: string, work: () => T | Promise<T>) => Promise<T>;
   /**
-   * Call it just before the irreversible request, in a tool that says `commits: true`: a crash before it is harmless, and
-   * the call is run again; after it, nobody knows, and a person is asked.
+   * Call it just before the irreversible request, in a tool with `commits: true`. A crash before it is harmless, and the
+   * call runs again; a crash after it leaves the outcome unknown, and a person is asked.
    */
   readonly commitPoint: () => Promise<void>;
   /** Fires when the run is aborted. */
   readonly signal: AbortSignal;
   /** Our id of the call, unique in the run. */
   readonly callId: string;
-  /** The same whenever this call runs; pass it to whoever can refuse a second execution. */
+  /** Stays the same whenever this call runs; pass it to services that refuse duplicates. */
   readonly idempotencyKey: string;
-  /** What stands beside the request: provider metadata, the interrupt, the decision. */
+  /** The metadata of the request: from the provider, of the interrupt, of the decision. */
   readonly metadata: Metadata;
 };
 
 /** What a person is shown before a gated call runs, and how long it waits. */
 export type Approval = AskOptions & { readonly message?: string; readonly [key: string]: unknown };
 
-/** What `needsApproval` is given beside the input. */
-export type ApprovalContext = Pick<ToolContext, 'context' | 'callId' | 'metadata' | 'signal'>;
+/** What `needsApproval` gets beside the input. */
+export type ApprovalContext<C extends Context = Context> = Pick<
+  ToolContext<C>,
+  'context' | 'callId' | 'metadata' | 'signal'
+>;
 
-/** What `verify` found out: `{ output }` when the call took effect, undefined when it found nothing. */
+/** What `verify` found: `{ output }` if the call took effect, undefined if it found nothing. */
 export type Verified = { readonly output: NonNullable<unknown> | null } | undefined;
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** How `defineTool` and `tool` are told of a tool. */
-export type ToolConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = AskOptions & {
+/** The options of `defineTool` and `tool`. */
+export type ToolConfig<
+  I extends SchemaInput = SchemaInput,
+  O extends SchemaInput = SchemaInput,
+  C extends Context = Context,
+> = AskOptions & {
   readonly name: string;
   readonly description: string;
   readonly inputSchema?: I;
   readonly outputSchema?: O;
-  /** What models are told of the input, for a schema that cannot give its JSON Schema; alone, it is the schema. */
+  /** The JSON Schema that models get, for an `inputSchema` that cannot produce its own; alone, it is the schema. */
   readonly inputJsonSchema?: JsonSchema;
   readonly outputJsonSchema?: JsonSchema;
-  /**
-   * Asks a person before the body runs. Only `false` lets a call run unasked; a predicate that throws means: ask.
-   */
+  /** Asks a person before the body runs. Only `false` lets a call run unasked; a function that throws means: ask. */
   readonly needsApproval?:
     | boolean
-    | ((input: InferOutput<I>, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
-  /** Running twice is harmless: a call whose outcome is unknown is run again without asking. */
+    | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval>);
+  /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
   readonly idempotent?: boolean;
-  /** The body does nothing that matters before it has called `ctx.commitPoint()`. */
+  /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
   readonly commits?: boolean;
-  /** Looks up whether the call took effect, when nobody knows. */
+  /** Looks up whether a call with an unknown outcome took effect. */
   readonly verify?: (
     input: InferOutput<I>,
-    ctx: { readonly idempotencyKey: string; readonly context: Context },
+    ctx: { readonly idempotencyKey: string; readonly context: C },
   ) => MaybePromise<Verified>;
-  /** After so many milliseconds a call that was started has no effect any more, if `verify` finds no trace of it. */
+  /** Milliseconds after its start in which a call takes effect or never does; then a `verify` that finds nothing is believed. */
   readonly settlesWithin?: number;
   readonly metadata?: Metadata;
 };
 
-/** How `defineInterrupt` and `interrupt` are told of a question; `outputSchema` is what a person answers. */
+/** The options of `defineInterrupt` and `interrupt`; `outputSchema` describes the person's answer. */
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
   'needsApproval' | 'idempotent' | 'commits' | 'verify' | 'settlesWithin'
@@ -99,10 +97,10 @@ export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends Schem
   readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
 };
 
-/** What a tool does. It may stop at `interrupt()` and is then run again from its top. */
-export type ToolBody<I extends SchemaInput, O extends SchemaInput> = (
+/** What a tool does. If it stops at `interrupt()`, it later runs again from its top. */
+export type ToolBody<I extends SchemaInput, O extends SchemaInput, C extends Context = Context> = (
   input: InferOutput<I>,
-  ctx: ToolContext,
+  ctx: ToolContext<C>,
 ) => MaybePromise<InferInput<O> | Asked | void>;
 
 /** Options of a direct call, as in a test. */
@@ -114,11 +112,21 @@ export type DirectCallOptions = {
   readonly signal?: AbortSignal;
 };
 
+/** A stored question, as `runs.interrupts()` lists them. */
+type StoredQuestion = { readonly id: string; readonly tool: string; readonly input: unknown };
+
+/** Carries the types of the tool that asks; exists for the compiler only. */
+declare const types: unique symbol;
+export type AskedBy<Input, Output> = { readonly [types]?: { readonly input: Input; readonly output: Output } };
+
 /** A tool. Called directly, it validates, asks its gate and runs its body. */
 export interface Tool<Input = any, Output = any> {
   (input: Input, options?: DirectCallOptions): Promise<Output>;
   readonly name: string;
   readonly definition: ToolDefinition;
+  /** Tells whether this tool asks, and types the input of the interrupt accordingly. */
+  is<Q extends StoredQuestion>(question: Q): question is Q & { readonly input: Input } & AskedBy<Input, Output>;
+  is(interrupt: ToolRequestPart): interrupt is ToolRequestPart<Input>;
   /** Answers this tool's interrupt; the output must fit the output schema. */
   respond(interrupt: ToolRequestPart, output: Output, options?: DecisionOptions): ToolResponsePart<Output>;
   /** Runs the tool (again) with `resumed`; a replaced input must fit the input schema. */
@@ -127,22 +135,22 @@ export interface Tool<Input = any, Output = any> {
     resumed?: unknown,
     options?: DecisionOptions & { readonly replaceInput?: Input },
   ): ToolRequestPart<Input>;
-  /** Lets the call run, as asked for or with an edited input. */
+  /** Lets the call run as proposed, or with an edited input. */
   approve(interrupt: ToolRequestPart, options?: DecisionOptions & { readonly edit?: Input }): ToolRequestPart<Input>;
-  /** Refuses the call; the model is told so, with the reason. */
+  /** Refuses the call and tells the model, with the reason. */
   reject(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
-  /** Withdraws the question; the model is told so. */
+  /** Withdraws the question and tells the model. */
   cancel(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
 }
 
-/** What the loop knows of a tool. */
+/** What the loop knows about a tool. */
 export type ToolDefinition = {
   readonly name: string;
   readonly input: Schema;
   readonly output: Schema;
-  /** As models are told of it. */
+  /** What models get. */
   readonly spec: () => ToolSpec;
-  /** Absent: the call is a question, and its answer is its result. */
+  /** Without a body the call is a question, and the answer is its result. */
   readonly body?: (input: any, ctx: ToolContext, inside: Inside) => unknown;
   readonly needsApproval: boolean | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   readonly idempotent: boolean;
@@ -156,14 +164,14 @@ export type ToolDefinition = {
   /** How its questions wait, unless the question itself says. */
   readonly asks: AskOptions;
   readonly metadata: Metadata;
-  /** The tools of the agent behind this tool, by name; unknown names are left out unless said otherwise. */
+  /** The tools of the agent behind this tool, by name; leaves unknown names out unless told otherwise. */
   readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 };
 
-/** What becomes of names among the tools that nothing is defined under. */
+/** What to do with tool names that are not defined. */
 export type UnknownNames = 'refuse' | 'leave-out';
 
-/** How a conversation inside a tool hears of an abort, reaches those who listen outside, and is kept. */
+/** How a conversation inside a tool is aborted, streamed and recorded. */
 export type Inside = {
   readonly ref: string;
   /** Absent where the run is not stored. */
@@ -172,7 +180,7 @@ export type Inside = {
   readonly emit?: (chunk: Chunk) => void;
 };
 
-/** A tool for use without an instance. Without `body` it is a question: its answer is its result. */
+/** Makes a tool without an instance. Without `body` it is a question: the answer is its result. */
 export function tool<I extends SchemaInput, O extends SchemaInput>(
   config: ToolConfig<I, O>,
   body?: ToolBody<I, O>,
@@ -180,7 +188,7 @@ export function tool<I extends SchemaInput, O extends SchemaInput>(
   return makeTool(define(config, body, TOOL_KEYS));
 }
 
-/** A question for use without an instance: the model asks, a person answers. */
+/** Makes a question without an instance: the model asks, a person answers. */
 export function interrupt<I extends SchemaInput, O extends SchemaInput>(
   config: InterruptConfig<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {
@@ -246,136 +254,73 @@ function schemaOf(schema: SchemaInput | undefined, json: JsonSchema | undefined,
   return json === undefined ? ANYTHING : asSchema(json, where);
 }
 
-/** Providers take objects only. */
+/** Providers accept only objects. */
 function objectSchema(schema: JsonSchema): JsonSchema {
   return Object.keys(schema).length === 0 ? { type: 'object' } : schema;
 }
 
-/** The public face of a definition. */
+/** Wraps a definition in what users call. */
 export function makeTool<Input, Output>(definition: ToolDefinition): Tool<Input, Output> {
   const { name } = definition;
   const call = (input: Input, options: DirectCallOptions = {}) =>
     callDirectly(definition, input, options) as Promise<Output>;
-  const face: Omit<Tool<Input, Output>, 'name' | 'definition'> & typeof call = Object.assign(call, {
+  const methods = Object.assign(call, {
+    is: (asked: unknown) =>
+      isObject(asked) && (isObject(asked.toolRequest) ? asked.toolRequest.name : asked.tool) === name,
     respond(part: ToolRequestPart, output: Output, options?: DecisionOptions) {
-      own(name, part);
-      fits(definition.output, output, `The answer to ${name}`, part);
+      checkOwn(name, part);
+      checkFits(definition.output, output, `The answer to ${name}`, part);
       return respond(part, output, options);
     },
     restart(part: ToolRequestPart, resumed?: unknown, options: DecisionOptions & { replaceInput?: Input } = {}) {
-      own(name, part);
+      checkOwn(name, part);
       if (options?.replaceInput !== undefined)
-        fits(definition.input, options.replaceInput, `The new input of ${name}`, part);
+        checkFits(definition.input, options.replaceInput, `The new input of ${name}`, part);
       return restart(part, resumed, options);
     },
     approve(part: ToolRequestPart, options: DecisionOptions & { edit?: Input } = {}) {
-      own(name, part);
-      if (options?.edit !== undefined) fits(definition.input, options.edit, `The edited input of ${name}`, part);
+      checkOwn(name, part);
+      if (options?.edit !== undefined) checkFits(definition.input, options.edit, `The edited input of ${name}`, part);
       return approve(part, options);
     },
     reject(part: ToolRequestPart, reason?: string, options?: DecisionOptions) {
-      own(name, part);
+      checkOwn(name, part);
       return reject(part, reason, options);
     },
     cancel(part: ToolRequestPart, reason?: string, options?: DecisionOptions) {
-      own(name, part);
+      checkOwn(name, part);
       return cancel(part, reason, options);
     },
   });
-  return Object.defineProperties(face, {
+  return Object.defineProperties(methods, {
     name: { value: name, enumerable: true },
     definition: { value: definition, enumerable: false },
   }) as unknown as Tool<Input, Output>;
 }
 
-function own(name: string, part: ToolRequestPart): void {
-  const asked = requestOf(part);
-  if (asked.name !== name)
-    throw new UsageError(
-      'invalid-decision',
-      { tool: name, asked: asked.name, ref: asked.ref },
-      `The interrupt ${asked.ref} is one of ${asked.name}; ${name} cannot decide it.`,
-    );
+function checkOwn(tool: string, part: ToolRequestPart): void {
+  const { name, ref } = requestOf(part);
+  if (name === tool) return;
+  const message = `Interrupt ${ref} belongs to ${name}; ${tool} cannot decide it.`;
+  throw new UsageError('invalid-decision', { tool, asked: name, ref }, message);
 }
 
-function fits(schema: Schema, value: unknown, what: string, part: ToolRequestPart): void {
+function checkFits(schema: Schema, value: unknown, what: string, part: ToolRequestPart): void {
   const { name, ref } = part.toolRequest;
   let checked: ReturnType<Schema['validate']>;
   try {
-    // A copy: what is decided is what the caller gave.
+    // A copy, so that the schema cannot change what the caller decided.
     checked = schema.validate(copyOf(value));
   } catch (cause) {
-    const message = `${what} (${ref}) could not be checked, as its schema threw: ${messageOf(cause)}.`;
+    const message = `${what} (${ref}) could not be checked because its schema threw: ${messageOf(cause)}.`;
     throw new UsageError('invalid-decision', { tool: name, ref }, message, { cause });
   }
-  // A schema that validates asynchronously is asked when the decision is passed to `resume`, and may throw then.
+  // An asynchronous schema is checked when the decision is passed to `resume`, and may throw then.
   if (checked instanceof Promise) return void checked.catch(() => undefined);
   if (checked.ok) return;
   throw new UsageError(
     'invalid-decision',
     { tool: name, ref, problems: checked.problems },
-    `${what} (${ref}) does not fit: ${checked.problems.join('; ')}.`,
+    `${what} (${ref}) does not fit its schema: ${checked.problems.join('; ')}.`,
   );
-}
-
-async function callDirectly(definition: ToolDefinition, input: unknown, options: DirectCallOptions): Promise<unknown> {
-  const { name } = definition;
-  const valid = await definition.input.validate(input);
-  if (!valid.ok) throw notFitting('input', name, valid);
-  const memory = rememberInterrupts(name);
-  const callId = `direct-${crypto.randomUUID()}`;
-  const ctx: ToolContext = {
-    context: options.context ?? {},
-    interrupt: memory.interrupt,
-    resumed: options.resumed,
-    step: async (_name, work) => work(),
-    commitPoint: async () => undefined,
-    signal: options.signal ?? new AbortController().signal,
-    callId,
-    idempotencyKey: callId,
-    metadata: {},
-  };
-  if (!definition.body) throw new InterruptSignal(await requestPayload(definition, valid.value), name);
-  const approval =
-    options.approved || options.resumed !== undefined ? false : await askGate(definition, valid.value, ctx);
-  if (approval !== false) throw new InterruptSignal(approval, name);
-  const output = await definition.body(valid.value, ctx, { ref: callId });
-  const asked = memory.first();
-  if (asked) throw new InterruptSignal(asked.payload, name);
-  const checked = await definition.output.validate(output);
-  if (!checked.ok) throw notFitting('output', name, checked);
-  return checked.value;
-}
-
-function notFitting(what: 'input' | 'output', tool: string, { problems }: Validation & { ok: false }): UsageError {
-  return new UsageError(
-    'invalid-options',
-    { tool, problems },
-    `The ${what} of tool ${tool} does not fit its schema: ${problems.join('; ')}.`,
-  );
-}
-
-/** What a question shows beside its input. */
-export async function requestPayload(definition: ToolDefinition, input: unknown): Promise<unknown> {
-  const given = definition.requestMetadata;
-  return typeof given === 'function' ? await given(input) : given;
-}
-
-/** `false` when the call may run; otherwise what the person is shown. Whatever is unclear means: ask. */
-export async function askGate(
-  definition: ToolDefinition,
-  input: unknown,
-  ctx: ApprovalContext,
-): Promise<false | Approval | true> {
-  const { needsApproval } = definition;
-  if (typeof needsApproval !== 'function') return needsApproval !== false;
-  try {
-    const verdict = await needsApproval(input, ctx);
-    if (verdict === false) return false;
-    return typeof verdict === 'object' && verdict !== null ? verdict : true;
-  } catch (error) {
-    return {
-      message: `Whether ${definition.name} needs approval could not be determined: ${messageOf(error)}`,
-    };
-  }
 }

@@ -1,9 +1,20 @@
 // The tools of one call: given as objects, agents or names, found once and told apart by name.
 import { UsageError } from '../../core/errors.ts';
+import type { ToolRequestPart } from '../../core/message.ts';
 import type { ToolDefinition, UnknownNames } from './tool.ts';
 
 /** Anything that stands for a tool: what `tool()` makes, an agent, or the name of one that is defined. */
 export type ToolInput = string | { readonly definition: ToolDefinition };
+
+/** The interrupts of these tools; their inputs are typed where every tool is given as an object. */
+export type InterruptOf<T extends readonly ToolInput[]> = [T[number]] extends [never]
+  ? ToolRequestPart
+  : RequestOf<T[number]>;
+
+/** Agents and names say nothing about inputs. */
+type RequestOf<T> = T extends (input: infer Input, ...rest: never) => unknown
+  ? ToolRequestPart<Input>
+  : ToolRequestPart;
 
 export type Registry = ReadonlyMap<string, ToolDefinition>;
 

@@ -20,15 +20,15 @@ import { approve, cancel, type DecisionOptions, reject, respond, restart } from 
 import { interruptKey, type PendingCard, pendingCards } from './card.ts';
 
 /** What a person decided. `edit` and `replaceInput` change the input that runs. */
-export type DecisionInput =
+export type DecisionInput<Input = unknown, Output = unknown> =
   | 'approve'
   | 'reject'
   | 'cancel'
-  | { readonly type: 'approve'; readonly edit?: unknown }
+  | { readonly type: 'approve'; readonly edit?: Input }
   | { readonly type: 'reject'; readonly reason?: string }
   | { readonly type: 'cancel'; readonly reason?: string }
-  | { readonly type: 'respond'; readonly output: unknown }
-  | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: unknown };
+  | { readonly type: 'respond'; readonly output: Output }
+  | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: Input };
 
 /** What is on record about a settled question. */
 export type Settlement = {

@@ -1,5 +1,6 @@
 // A run as callers see it: folded from its events.
 import { UsageError } from '../../core/errors.ts';
+import type { InterruptKind } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/message.ts';
 import { messagesOf, newState } from '../../core/messages/load-messages.ts';
@@ -17,7 +18,7 @@ export type RunInterrupt = {
   readonly startedBy: string | null;
   readonly agent: string;
   readonly tool: string;
-  readonly kind: string;
+  readonly kind: InterruptKind;
   /** What would run, defaults of the schema included. */
   readonly input: Json;
   /** What the asker wants shown. */
@@ -106,6 +107,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
     );
   return {
     ...rest,
+    kind: kindOn(part),
     // As this library wrote it; who changes the store changes what is read there.
     settlement: settlement as RunInterrupt['settlement'],
     part,
