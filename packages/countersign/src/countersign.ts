@@ -17,18 +17,17 @@ import {
 } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import type { SubAgentRecord } from './loop/sink.ts';
+import type {
+  Context,
+  InterruptConfig,
+  Tool,
+  ToolBody,
+  ToolConfig,
+  ToolDefinition,
+  UnknownNames,
+} from './loop/tool/definition.ts';
 import { asSchema, type InferInput, type InferOutput, type SchemaInput } from './loop/tool/schema.ts';
-import {
-  type Context,
-  type InterruptConfig,
-  interrupt,
-  type Tool,
-  type ToolBody,
-  type ToolConfig,
-  type ToolDefinition,
-  tool,
-  type UnknownNames,
-} from './loop/tool/tool.ts';
+import { interrupt, tool } from './loop/tool/tool.ts';
 import { findTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';

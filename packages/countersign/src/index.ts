@@ -41,22 +41,21 @@ export {
   restart,
   toolResponse,
 } from './loop/tool/decisions.ts';
+export type {
+  Approval,
+  ApprovalContext,
+  Context,
+  DirectCallOptions,
+  InterruptConfig,
+  Tool,
+  ToolBody,
+  ToolConfig,
+  ToolContext,
+  Verified,
+} from './loop/tool/definition.ts';
 export type { InferInput, InferOutput, SchemaInput, StandardSchema } from './loop/tool/schema.ts';
 export { type AskOptions, type InterruptFunction, InterruptSignal } from './loop/tool/signal.ts';
-export {
-  type Approval,
-  type ApprovalContext,
-  type Context,
-  type DirectCallOptions,
-  type InterruptConfig,
-  interrupt,
-  type Tool,
-  type ToolBody,
-  type ToolConfig,
-  type ToolContext,
-  tool,
-  type Verified,
-} from './loop/tool/tool.ts';
+export { interrupt, tool } from './loop/tool/tool.ts';
 export type { ToolInput } from './loop/tool/toolbox.ts';
 export type { AiSdkModel } from './models/ai-sdk.ts';
 export type {

@@ -11,9 +11,9 @@ import { checkValues, type GenerateOptions, optionsBut, refuseMessages, withDefa
 import type { GenerateResponse } from './response.ts';
 import type { SubAgentRecord } from './sink.ts';
 import type { Chunk } from './stream/chunk.ts';
+import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool/definition.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
-import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool/tool.ts';
 import type { ToolInput } from './tool/toolbox.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */

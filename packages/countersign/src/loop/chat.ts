@@ -6,7 +6,7 @@ import type { Message, ToolRequestPart } from '../core/message.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { type Content, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
-import type { Context } from './tool/tool.ts';
+import type { Context } from './tool/definition.ts';
 import type { ToolInput } from './tool/toolbox.ts';
 
 /** What is fixed for the whole chat; `messages` are where it begins. */

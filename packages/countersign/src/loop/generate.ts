@@ -27,9 +27,9 @@ import { StatelessRun } from './stateless-run.ts';
 import { StoredRun } from './stored-run.ts';
 import type { Chunk } from './stream/chunk.ts';
 import { ChunkStream } from './stream/chunk-stream.ts';
+import type { ToolDefinition } from './tool/definition.ts';
 import { asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { LeftSignal, LostSignal } from './tool/signal.ts';
-import type { ToolDefinition } from './tool/tool.ts';
 
 /** With `within`, it is a conversation inside a call of a stored run, and goes on from what is on record of it. */
 export async function generate<O extends SchemaInput = any, Interrupt extends ToolRequestPart = ToolRequestPart>(

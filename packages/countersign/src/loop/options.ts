@@ -12,8 +12,8 @@ import { type RetryPolicy, withRetries } from '../models/retry.ts';
 import { guarded } from './call/guarded.ts';
 import type { Driver } from './run.ts';
 import type { Chunk } from './stream/chunk.ts';
+import type { Context, ToolDefinition, UnknownNames } from './tool/definition.ts';
 import type { Schema, SchemaInput } from './tool/schema.ts';
-import type { Context, ToolDefinition, UnknownNames } from './tool/tool.ts';
 import { findTools, refuseCircles, type ToolInput } from './tool/toolbox.ts';
 
 /** What somebody says: a text, a part or several. */

@@ -16,7 +16,7 @@ import type { State } from '../core/state.ts';
 import { isConversation, isInDoubt, isInDoubtInside } from '../core/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
-import type { ToolDefinition } from './tool/tool.ts';
+import type { ToolDefinition } from './tool/definition.ts';
 
 export { DEADLINE } from '../core/event.ts';
 

@@ -8,7 +8,7 @@ import { fold, type State } from '../core/state.ts';
 import type { JsonSchema, Model, ModelConfig, ToolChoice, ToolSpec, Usage } from '../models/model.ts';
 import type { SubAgentRecord, Worker } from './sink.ts';
 import { type Chunk, eventChunks } from './stream/chunk.ts';
-import type { Context, ToolDefinition } from './tool/tool.ts';
+import type { Context, ToolDefinition } from './tool/definition.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 

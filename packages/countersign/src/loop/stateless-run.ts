@@ -3,7 +3,7 @@ import type { Call } from '../core/call.ts';
 import { event } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
 import { Run } from './run.ts';
-import type { ToolDefinition } from './tool/tool.ts';
+import type { ToolDefinition } from './tool/definition.ts';
 
 export class StatelessRun extends Run {
   override start({ commits }: ToolDefinition, call: Call): Call {

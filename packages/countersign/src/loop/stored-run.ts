@@ -5,8 +5,8 @@ import type { Message } from '../core/message.ts';
 import { askedAgain, decidedRefs, waitingInside } from '../core/sub-agents.ts';
 import { type Driver, Run } from './run.ts';
 import type { Sink, SubAgentRecord } from './sink.ts';
+import type { ToolDefinition } from './tool/definition.ts';
 import { LostSignal } from './tool/signal.ts';
-import type { ToolDefinition } from './tool/tool.ts';
 
 /** How long a start may take to become durable, and how often it is recorded again. */
 const START_MS = 1_000;

@@ -1,7 +1,7 @@
 // What callers say beside what they want of runs: who decides, which page, from where on.
 import type { InterruptKind } from '../core/event.ts';
 import type { Chunk } from '../loop/stream/chunk.ts';
-import type { Context } from '../loop/tool/tool.ts';
+import type { Context } from '../loop/tool/definition.ts';
 import type { InterruptQuery, RunQuery } from './port/store.ts';
 import type { ProposedDecision } from './questions/policy.ts';
 

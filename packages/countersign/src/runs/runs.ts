@@ -7,7 +7,7 @@ import type { Message } from '../core/message.ts';
 import { newState } from '../core/messages/load-messages.ts';
 import type { StartOptions } from '../loop/agent.ts';
 import { decisionsOf, type GenerateOptions } from '../loop/options.ts';
-import type { AskedBy, Context } from '../loop/tool/tool.ts';
+import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
 import {

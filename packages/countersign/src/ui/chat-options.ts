@@ -1,7 +1,7 @@
 // What a chat route is told: who asks, who may, and how to speak to the browser.
 import { UsageError } from '../core/errors.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import type { Context } from '../loop/tool/tool.ts';
+import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
 import type { SealKeys } from './chats/seal.ts';
 import type { InterruptCard } from './picture/card.ts';

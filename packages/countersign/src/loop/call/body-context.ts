@@ -4,8 +4,8 @@ import { event, type RunEvent } from '../../core/event.ts';
 import { copyOf, toJson } from '../../core/json.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
 import type { Driver, Run } from '../run.ts';
+import type { ApprovalContext, Inside, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';
-import type { ApprovalContext, Inside, ToolContext } from '../tool/tool.ts';
 
 /** `unbegun` has the steps whose work was not begun yet. */
 export function bodyContext(

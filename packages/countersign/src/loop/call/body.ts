@@ -5,8 +5,8 @@ import { CountersignError, messageOf, NotPerformed, readableError } from '../../
 import { copyOf } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
 import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from '../tool/signal.ts';
-import type { ToolDefinition } from '../tool/tool.ts';
 import { bodyContext, insideOf } from './body-context.ts';
 import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
 import { bodyResult, failed, failedInBody, settle } from './result.ts';

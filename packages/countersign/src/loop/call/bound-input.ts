@@ -1,7 +1,7 @@
 // What the schema of a tool makes of an input. A person lets run what was made of it when they were asked.
 import type { Call } from '../../core/call.ts';
 import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
-import type { ToolDefinition } from '../tool/tool.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
 
 export type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
 

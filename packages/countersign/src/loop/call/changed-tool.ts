@@ -1,6 +1,6 @@
 // What a new version of the program may have made of a tool since a call of it was decided on, or had begun.
 import type { Call } from '../../core/call.ts';
-import type { ToolDefinition } from '../tool/tool.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
 
 /** Says why what was decided on, or has begun, is not what has this name now; undefined if it is. */
 export function changedKind({ name, body, innerTools }: ToolDefinition, call: Call): string | undefined {

@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
-import type { ToolDefinition, Verified } from '../tool/tool.ts';
+import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
 import { type Bound, boundTo, validInput } from './bound-input.ts';
 import { changedKind } from './changed-tool.ts';

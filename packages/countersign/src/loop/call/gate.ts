@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts';
 import { isObject, type Json, toJson } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
 import { askGate, requestPayload } from '../tool/ask-gate.ts';
-import type { Approval, ToolDefinition } from '../tool/tool.ts';
+import type { Approval, ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { type Bound, runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { isUnasked } from './changed-tool.ts';

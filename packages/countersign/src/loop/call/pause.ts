@@ -6,8 +6,8 @@ import { isObject, type Json, type JsonCheck, sameJson, toJson } from '../../cor
 import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
 import { askOptionsOf, askProblem, unreadOption } from '../tool/ask-options.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
 import type { AskOptions } from '../tool/signal.ts';
-import type { ToolDefinition } from '../tool/tool.ts';
 import { type Bound, boundTo } from './bound-input.ts';
 import { failed, failedInBody, settle } from './result.ts';
 

@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.ts';
 import { event, type Result } from '../../core/event.ts';
 import { toJson } from '../../core/json.ts';
 import type { Run } from '../run.ts';
-import type { ToolDefinition } from '../tool/tool.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
 
 /** Records the result of a call; a result that comes too late is reported as late instead. */
 export function settle(run: Run, call: Call, result: Result): void {

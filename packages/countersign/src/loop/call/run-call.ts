@@ -2,7 +2,7 @@
 import { type Call, callOf } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Driver, Run } from '../run.ts';
-import type { ToolDefinition } from '../tool/tool.ts';
+import type { ToolDefinition } from '../tool/definition.ts';
 import { runBody } from './body.ts';
 import { changedKind } from './changed-tool.ts';
 import { isNew, passGate } from './gate.ts';

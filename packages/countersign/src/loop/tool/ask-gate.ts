@@ -1,6 +1,6 @@
 // What a tool asks before its body runs: its approval, or the question that it is.
 import { messageOf } from '../../core/errors.ts';
-import type { Approval, ApprovalContext, ToolDefinition } from './tool.ts';
+import type { Approval, ApprovalContext, ToolDefinition } from './definition.ts';
 
 /** Returns what a question shows beside its input. */
 export async function requestPayload({ requestMetadata }: ToolDefinition, input: unknown): Promise<unknown> {

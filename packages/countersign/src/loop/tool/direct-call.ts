@@ -1,9 +1,9 @@
 // Calls a tool outside a loop, as a test does.
 import { UsageError } from '../../core/errors.ts';
 import { askGate, requestPayload } from './ask-gate.ts';
+import type { DirectCallOptions, ToolContext, ToolDefinition } from './definition.ts';
 import type { Validation } from './schema.ts';
 import { InterruptSignal, rememberInterrupts } from './signal.ts';
-import type { DirectCallOptions, ToolContext, ToolDefinition } from './tool.ts';
 
 /** Validates, asks the gate and runs the body. Rejects with `InterruptSignal` where a loop would pause. */
 export async function callDirectly(

@@ -1,7 +1,7 @@
 // The tools of one call: given as objects, agents or names, found once and told apart by name.
 import { UsageError } from '../../core/errors.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
-import type { ToolDefinition, UnknownNames } from './tool.ts';
+import type { ToolDefinition, UnknownNames } from './definition.ts';
 
 /** Anything that stands for a tool: what `tool()` makes, an agent, or the name of one that is defined. */
 export type ToolInput = string | { readonly definition: ToolDefinition };

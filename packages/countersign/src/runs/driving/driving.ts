@@ -9,7 +9,7 @@ import { isThenable } from '../../loop/options.ts';
 import type { Driver, Run } from '../../loop/run.ts';
 import { StoredRun } from '../../loop/stored-run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
-import type { Context, ToolDefinition } from '../../loop/tool/tool.ts';
+import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { listening } from '../journal/buffer-until-durable.ts';
 import { Journal } from '../journal/journal.ts';
 import type { JournalOptions } from '../journal/journal-options.ts';

@@ -3,7 +3,7 @@ import { messageOf, UsageError } from '../../core/errors.ts';
 import type { State } from '../../core/state.ts';
 import { isThenable } from '../../loop/options.ts';
 import type { Run } from '../../loop/run.ts';
-import type { Context } from '../../loop/tool/tool.ts';
+import type { Context } from '../../loop/tool/definition.ts';
 import type { Journal } from '../journal/journal.ts';
 import { goOn } from '../journal/outcome.ts';
 import type { Renewals } from '../journal/renewals.ts';

@@ -1,7 +1,7 @@
 // How chats stand, for those who watch them: one watch of the store for all, and for each chat one look at each change and
 // one picture, however many watch it.
 import { newState } from '../../core/messages/load-messages.ts';
-import type { ToolDefinition } from '../../loop/tool/tool.ts';
+import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import { unknownRun } from '../../runs/port/run-id.ts';
 import type { RunRecord } from '../../runs/port/store.ts';
 import { pendingCards } from '../../runs/questions/card.ts';

@@ -6,7 +6,7 @@ import { isObject } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
 import type { Agent } from '../../loop/agent.ts';
-import type { ToolDefinition } from '../../loop/tool/tool.ts';
+import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import { type PendingCard, pendingCards } from '../../runs/questions/card.ts';
 import { decisionPart } from '../../runs/questions/decision.ts';
 import type { Person } from '../chat-options.ts';

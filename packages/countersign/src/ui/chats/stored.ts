@@ -7,7 +7,7 @@ import { newState } from '../../core/messages/load-messages.ts';
 import type { State } from '../../core/state.ts';
 import type { Agent } from '../../loop/agent.ts';
 import { hear } from '../../loop/generate.ts';
-import type { Context, ToolDefinition } from '../../loop/tool/tool.ts';
+import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { unlessAborted } from '../../models/abort.ts';
 import type { LiveChunk } from '../../runs/driving/live-chunks.ts';
 import type { LoadedRun, RunRecord } from '../../runs/port/store.ts';

@@ -2,7 +2,7 @@
 import type { Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { Agent } from '../../loop/agent.ts';
-import type { ToolDefinition } from '../../loop/tool/tool.ts';
+import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
 import { digestOf, type PendingCard, willRun } from '../../runs/questions/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';

@@ -1,6 +1,6 @@
 // The AI SDK's UI messages and stream chunks: the subset that the chat reads and writes.
 import { isObject } from '../../core/json.ts';
-import type { Tool } from '../../loop/tool/tool.ts';
+import type { Tool } from '../../loop/tool/definition.ts';
 import type { InterruptCard } from './card.ts';
 
 /** One message as `useChat` keeps it. */

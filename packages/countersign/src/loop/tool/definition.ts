@@ -1,0 +1,174 @@
+// What a tool is: its options, what its body gets, and what users and the loop see of it.
+import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/message.ts';
+import type { JsonSchema, ToolSpec } from '../../models/model.ts';
+import type { SubAgentRecord } from '../sink.ts';
+import type { Chunk } from '../stream/chunk.ts';
+import type { DecisionOptions } from './decisions.ts';
+import type { InferInput, InferOutput, Schema, SchemaInput } from './schema.ts';
+import type { Asked, AskOptions, InterruptFunction } from './signal.ts';
+
+/** Who is asking, which tenant: passed with each request, never stored in messages. */
+export type Context = { readonly [key: string]: any };
+
+/** What a tool body gets beside its input. */
+export type ToolContext<C extends Context = Context> = {
+  readonly context: C;
+  readonly interrupt: InterruptFunction;
+  /** The value the person resumed with; undefined when the body runs for the first time. */
+  readonly resumed: any;
+  /**
+   * Runs `work` once: when the body runs again after an interrupt, a finished step returns its recorded result.
+   * Steps with the same name are told apart by their order.
+   */
+  readonly step: <T>(name: string, work: () => T | Promise<T>) => Promise<T>;
+  /**
+   * Call it just before the irreversible request, in a tool with `commits: true`. A crash before it is harmless, and the
+   * call runs again; a crash after it leaves the outcome unknown, and a person is asked.
+   */
+  readonly commitPoint: () => Promise<void>;
+  /** Fires when the run is aborted. */
+  readonly signal: AbortSignal;
+  /** Our id of the call, unique in the run. */
+  readonly callId: string;
+  /** Stays the same whenever this call runs; pass it to services that refuse duplicates. */
+  readonly idempotencyKey: string;
+  /** The metadata of the request: from the provider, of the interrupt, of the decision. */
+  readonly metadata: Metadata;
+};
+
+/** What a person is shown before a gated call runs, and how long it waits. */
+export type Approval = AskOptions & { readonly message?: string; readonly [key: string]: unknown };
+
+/** What `needsApproval` gets beside the input. */
+export type ApprovalContext<C extends Context = Context> = Pick<
+  ToolContext<C>,
+  'context' | 'callId' | 'metadata' | 'signal'
+>;
+
+/** What `verify` found: `{ output }` if the call took effect, undefined if it found nothing. */
+export type Verified = { readonly output: NonNullable<unknown> | null } | undefined;
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** The options of `defineTool` and `tool`. */
+export type ToolConfig<
+  I extends SchemaInput = SchemaInput,
+  O extends SchemaInput = SchemaInput,
+  C extends Context = Context,
+> = AskOptions & {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema?: I;
+  readonly outputSchema?: O;
+  /** The JSON Schema that models get, for an `inputSchema` that cannot produce its own; alone, it is the schema. */
+  readonly inputJsonSchema?: JsonSchema;
+  readonly outputJsonSchema?: JsonSchema;
+  /** Asks a person before the body runs. Only `false` lets a call run unasked; a function that throws means: ask. */
+  readonly needsApproval?:
+    | boolean
+    | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval>);
+  /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
+  readonly idempotent?: boolean;
+  /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
+  readonly commits?: boolean;
+  /** Looks up whether a call with an unknown outcome took effect. */
+  readonly verify?: (
+    input: InferOutput<I>,
+    ctx: { readonly idempotencyKey: string; readonly context: C },
+  ) => MaybePromise<Verified>;
+  /** Milliseconds after its start in which a call takes effect or never does; then a `verify` that finds nothing is believed. */
+  readonly settlesWithin?: number;
+  readonly metadata?: Metadata;
+};
+
+/** The options of `defineInterrupt` and `interrupt`; `outputSchema` describes the person's answer. */
+export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
+  ToolConfig<I, O>,
+  'needsApproval' | 'idempotent' | 'commits' | 'verify' | 'settlesWithin'
+> & {
+  /** What the person is shown beside the input. */
+  readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
+};
+
+/** What a tool does. If it stops at `interrupt()`, it later runs again from its top. */
+export type ToolBody<I extends SchemaInput, O extends SchemaInput, C extends Context = Context> = (
+  input: InferOutput<I>,
+  ctx: ToolContext<C>,
+) => MaybePromise<InferInput<O> | Asked | void>;
+
+/** Options of a direct call, as in a test. */
+export type DirectCallOptions = {
+  readonly context?: Context;
+  readonly resumed?: unknown;
+  /** A person has approved: the gate lets the call through. */
+  readonly approved?: boolean;
+  readonly signal?: AbortSignal;
+};
+
+/** A stored question, as `runs.interrupts()` lists them. */
+type StoredQuestion = { readonly id: string; readonly tool: string; readonly input: unknown };
+
+/** Carries the types of the tool that asks; exists for the compiler only. */
+declare const types: unique symbol;
+export type AskedBy<Input, Output> = { readonly [types]?: { readonly input: Input; readonly output: Output } };
+
+/** A tool. Called directly, it validates, asks its gate and runs its body. */
+export interface Tool<Input = any, Output = any> {
+  (input: Input, options?: DirectCallOptions): Promise<Output>;
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  /** Tells whether this tool asks, and types the input of the interrupt accordingly. */
+  is<Q extends StoredQuestion>(question: Q): question is Q & { readonly input: Input } & AskedBy<Input, Output>;
+  is(interrupt: ToolRequestPart): interrupt is ToolRequestPart<Input>;
+  /** Answers this tool's interrupt; the output must fit the output schema. */
+  respond(interrupt: ToolRequestPart, output: Output, options?: DecisionOptions): ToolResponsePart<Output>;
+  /** Runs the tool (again) with `resumed`; a replaced input must fit the input schema. */
+  restart(
+    interrupt: ToolRequestPart,
+    resumed?: unknown,
+    options?: DecisionOptions & { readonly replaceInput?: Input },
+  ): ToolRequestPart<Input>;
+  /** Lets the call run as proposed, or with an edited input. */
+  approve(interrupt: ToolRequestPart, options?: DecisionOptions & { readonly edit?: Input }): ToolRequestPart<Input>;
+  /** Refuses the call and tells the model, with the reason. */
+  reject(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
+  /** Withdraws the question and tells the model. */
+  cancel(interrupt: ToolRequestPart, reason?: string, options?: DecisionOptions): ToolResponsePart;
+}
+
+/** What the loop knows about a tool. */
+export type ToolDefinition = {
+  readonly name: string;
+  readonly input: Schema;
+  readonly output: Schema;
+  /** What models get. */
+  readonly spec: () => ToolSpec;
+  /** Without a body the call is a question, and the answer is its result. */
+  readonly body?: (input: any, ctx: ToolContext, inside: Inside) => unknown;
+  readonly needsApproval: boolean | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
+  readonly idempotent: boolean;
+  readonly commits: boolean;
+  readonly verify?: (
+    input: any,
+    ctx: { readonly idempotencyKey: string; readonly context: Context },
+  ) => MaybePromise<Verified>;
+  readonly requestMetadata?: unknown;
+  readonly settlesWithin?: number;
+  /** How its questions wait, unless the question itself says. */
+  readonly asks: AskOptions;
+  readonly metadata: Metadata;
+  /** The tools of the agent behind this tool, by name; leaves unknown names out unless told otherwise. */
+  readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
+};
+
+/** What to do with tool names that are not defined. */
+export type UnknownNames = 'refuse' | 'leave-out';
+
+/** How a conversation inside a tool is aborted, streamed and recorded. */
+export type Inside = {
+  readonly ref: string;
+  /** Absent where the run is not stored. */
+  readonly within?: SubAgentRecord;
+  readonly signal?: AbortSignal;
+  readonly emit?: (chunk: Chunk) => void;
+};
