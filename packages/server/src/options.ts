@@ -1,41 +1,40 @@
-// What a server is told: who asks, who may, and how careful it is.
-import { UsageError } from 'countersign';
+// The options of a server.
 import type { Policies } from './access.ts';
+import { aBoolean, aFunction, aNumber, aString, isStrings, option, optionsOf } from './check-options.ts';
 import type { Identify } from './identity/identify.ts';
-import { keysOf, refuseUnknownKeys } from './known-keys.ts';
 import type { LogSink } from './telemetry/log.ts';
 
 /** The options of `createApp`. */
 export type AppOptions = Policies & {
-  /** Says who asks, beside API tokens: `headerIdentity`, `jwtIdentity`, or your own. */
+  /** Identifies the caller of a request without an API token: `headerIdentity`, `jwtIdentity`, or your own. */
   readonly identify?: Identify;
-  /** Where browsers reach this server, such as `https://approvals.example.com`. With https, cookies are secure only. */
+  /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
   readonly publicUrl?: string;
-  /** Under which path the app is mounted, such as `/approvals`; none unless given. */
+  /** The path that the app is mounted at, such as `/approvals`; the root by default. */
   readonly basePath?: string;
-  /** The names that this server answers to beside that of `publicUrl`; any unless given. */
+  /** The host names that this server answers to besides that of `publicUrl`; any by default. */
   readonly hosts?: readonly string[] | 'loopback';
-  /** Other origins whose pages may ask with the cookies of their users. */
+  /** Other origins whose pages may send requests with their users' cookies. */
   readonly allowedOrigins?: readonly string[];
-  /** The model in use, as `/me` tells it; see `modelFromEnvironment`. */
+  /** The model in use, which `/me` shows; see `modelFromEnvironment`. */
   readonly model?: { readonly name: string; readonly demo: boolean };
-  /** Who may read `/metrics`: those whose token reaches all runs, anybody, or nobody. `token` unless given. */
+  /** `/metrics` for tokens that reach all runs (`token`, the default), for everyone (`open`), or not at all (`off`). */
   readonly metrics?: 'token' | 'open' | 'off';
-  /** The folder of the built inbox; the one in this package unless given. False: there is none. */
+  /** The folder of the built inbox, by default the one in this package; false serves no inbox. */
   readonly inboxDir?: string | false;
-  /** Where lines of the log go; nowhere unless given. */
+  /** Receives log entries; nothing is logged by default. */
   readonly log?: LogSink;
-  /** Logs what tools are called with and what was answered as well. */
+  /** Also logs the inputs of tools and the answers of people. */
   readonly logInputs?: boolean;
-  /** 1 MB unless given. */
+  /** The largest request body; 1 MB by default. */
   readonly maxBodyBytes?: number;
-  /** How long a body may take to arrive; 30 seconds unless given. */
+  /** How long a body may take to arrive; 30 seconds by default. */
   readonly bodyTimeoutMs?: number;
-  /** How often an open stream gives a sign of life; 15 seconds unless given. */
+  /** How often an idle stream sends a comment; 15 seconds by default. */
   readonly keepAliveMs?: number;
-  /** How long a stream stays open before its client has to ask anew; an hour unless given. */
+  /** How long a stream stays open before its client must reconnect; one hour by default. */
   readonly streamLifetimeMs?: number;
-  /** How often it is looked whether those who follow are still known and may; 30 seconds unless given. */
+  /** How often the access of streaming clients is checked again; every 30 seconds by default. */
   readonly streamCheckMs?: number;
   /** How many streams may be open at once; 2,000 by default. */
   readonly maxStreams?: number;
@@ -43,44 +42,25 @@ export type AppOptions = Policies & {
   readonly maxStreamsPerPerson?: number;
 };
 
-export const APP_KEYS = keysOf<AppOptions>({
-  mayRead: true,
-  maySteer: true,
-  mayDecide: true,
-  identify: true,
-  publicUrl: true,
-  basePath: true,
-  hosts: true,
-  allowedOrigins: true,
-  model: true,
-  metrics: true,
-  inboxDir: true,
-  log: true,
-  logInputs: true,
-  maxBodyBytes: true,
-  bodyTimeoutMs: true,
-  keepAliveMs: true,
-  streamLifetimeMs: true,
-  streamCheckMs: true,
-  maxStreams: true,
-  maxStreamsPerPerson: true,
+export const AppOptionsShape = optionsOf<AppOptions>({
+  mayRead: aFunction,
+  maySteer: aFunction,
+  mayDecide: aFunction,
+  identify: aFunction,
+  publicUrl: aString,
+  basePath: option((value) => /^(\/[\w-]+)*$/.test(String(value)), 'must be a path such as /approvals'),
+  hosts: option((value) => value === 'loopback' || isStrings(value), 'must be "loopback" or an array of strings'),
+  allowedOrigins: option(isStrings, 'must be an array of strings'),
+  model: option((value) => typeof value === 'object' && value !== null, 'must be an object'),
+  metrics: option((value) => ['token', 'open', 'off'].includes(String(value)), 'must be token, open or off'),
+  inboxDir: option((value) => value === false || typeof value === 'string', 'must be a folder or false'),
+  log: aFunction,
+  logInputs: aBoolean,
+  maxBodyBytes: aNumber,
+  bodyTimeoutMs: aNumber,
+  keepAliveMs: aNumber,
+  streamLifetimeMs: aNumber,
+  streamCheckMs: aNumber,
+  maxStreams: aNumber,
+  maxStreamsPerPerson: aNumber,
 });
-
-/** Throws `invalid-options` for what protects and would protect otherwise than was meant. */
-export function checkAppOptions(what: string, options: AppOptions): void {
-  refuseUnknownKeys(what, options, APP_KEYS);
-  for (const name of ['identify', 'mayRead', 'maySteer', 'mayDecide'] as const)
-    if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(name, 'a function');
-  const { allowedOrigins = [], hosts = 'loopback', metrics = 'off' } = options;
-  if (!isTexts(allowedOrigins)) throw invalid('allowedOrigins', 'a list of texts');
-  if (hosts !== 'loopback' && !isTexts(hosts)) throw invalid('hosts', '"loopback" or a list of texts');
-  if (!['token', 'open', 'off'].includes(metrics)) throw invalid('metrics', 'token, open or off');
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function invalid(option: string, what: string): UsageError {
-  return new UsageError('invalid-options', { option }, `\`${option}\` must be ${what}.`);
-}

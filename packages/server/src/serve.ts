@@ -1,66 +1,67 @@
-// The app on a socket of Node: bound to this machine unless told otherwise, stopped without losing anything.
+// Serves the app on a Node socket, on this machine only by default, and stops without losing anything.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { type Countersign, type Stopped, UsageError, type Worker, type WorkerOptions } from 'countersign';
 import { type App, createApp } from './app.ts';
+import { aBoolean, aNumber, checkOptions, option } from './check-options.ts';
 import { Connections } from './http/connections.ts';
 import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
-import { keysOf, refuseUnknownKeys } from './known-keys.ts';
-import { APP_KEYS, type AppOptions } from './options.ts';
+import { type AppOptions, AppOptionsShape } from './options.ts';
 import { prepareSearch } from './prepare-search.ts';
 import { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';
 import { unrecordedText } from './unrecorded.ts';
 
 /** The options of `serve`. */
 export type ServeOptions = AppOptions & {
-  /** 3000 unless given; 0 for any that is free. */
+  /** 3000 by default; 0 for any free port. */
   readonly port?: number;
-  /** `127.0.0.1` unless given: only this machine reaches it. */
+  /** `127.0.0.1` by default, which only this machine reaches. */
   readonly hostname?: string;
   /**
-   * For one person on their own machine: `loginUrl` signs them in once, as `dev`, who sees and decides everything, and
-   * anybody on this machine may read the metrics.
+   * For one developer on their own machine: `loginUrl` signs them in once as `dev`, who sees and decides everything, and
+   * the metrics are open to everyone on this machine.
    */
   readonly dev?: boolean;
-  /** Takes up runs that nobody drives, and deadlines, in this process; how, or false. It does unless given. */
+  /** Options of the worker that takes over abandoned runs and handles deadlines in this process; false for no worker. */
   readonly worker?: WorkerOptions | false;
-  /** Tells OpenTelemetry of the runs; with the global providers if true. Not unless given. See `traceRuns`. */
+  /** Exports runs to OpenTelemetry; true uses the global providers. Off by default. See `traceRuns`. */
   readonly trace?: TraceOptions | true;
-  /** A connection on which nothing moves for so long is cut, as when a client does not read; a minute unless given. */
+  /** Cuts a connection without traffic after so long, as when a client does not read; one minute by default. */
   readonly patienceMs?: number;
-  /** SIGTERM and SIGINT stop the server and end the process; not unless given. */
+  /** SIGTERM and SIGINT stop the server and end the process; off by default. */
   readonly handleSignals?: boolean;
-  /** How long open requests may take to end when the server is stopped; 10 seconds unless given. */
+  /** How long a stop waits for open requests before it cuts them; 10 seconds by default. */
   readonly graceMs?: number;
 };
 
-/** A server that runs. */
+/** A running server. */
 export type RunningServer = {
   readonly app: App;
   readonly port: number;
-  /** Where it is reached: `publicUrl` if that was given. */
+  /** The address of the server: `publicUrl` if given. */
   readonly url: string;
-  /** Signs the developer in, once and within ten minutes; null unless `dev`. */
+  /** A link that signs the developer in, valid once and for ten minutes; null unless `dev`. */
   readonly loginUrl: string | null;
-  /** Takes nothing more, lets what runs come to its next rest, hands the rest over, and closes. */
+  /** Refuses new work, lets running tools finish, leaves other work to the next worker, and closes. */
   close(): Promise<Stopped>;
 };
 
-const SERVE_KEYS = keysOf<Omit<ServeOptions, keyof AppOptions>>({
-  port: true,
-  hostname: true,
-  dev: true,
-  worker: true,
-  trace: true,
-  patienceMs: true,
-  handleSignals: true,
-  graceMs: true,
-});
+const ServeOptionsShape = AppOptionsShape.extend({
+  port: aNumber,
+  // Node would listen on every address for an empty name.
+  hostname: option((value) => typeof value === 'string' && value !== '', 'must be a name or an address'),
+  dev: aBoolean,
+  worker: option((value) => value === false || typeof value === 'object', 'must be an object of options or false'),
+  trace: option((value) => value === true || typeof value === 'object', 'must be an object of options or true'),
+  patienceMs: aNumber,
+  handleSignals: aBoolean,
+  graceMs: aNumber,
+} satisfies Record<Exclude<keyof ServeOptions, keyof AppOptions>, unknown>);
 
-/** A slow client may not hold a connection for longer, in milliseconds. */
+/** Limits for slow clients, in milliseconds. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
 
@@ -71,13 +72,11 @@ const REQUEST_MS = 60_000;
  * console.log(server.loginUrl);
  */
 export async function serve(ai: Countersign, options: ServeOptions = {}): Promise<RunningServer> {
-  refuseUnknownKeys('serve', options, [...APP_KEYS, ...SERVE_KEYS]);
+  checkOptions('serve', ServeOptionsShape, options);
   const { hostname = '127.0.0.1', dev = false } = options;
-  // Node would take it for every address that this machine has.
-  if (typeof hostname !== 'string' || hostname === '')
-    throw new UsageError('invalid-options', { option: 'hostname' }, '`hostname` must be a name or an address.');
-  // What is undefined is not given, and takes the place of nothing that protects.
-  const given = Object.entries(options).filter(([key, value]) => APP_KEYS.includes(key) && value !== undefined);
+  // An option that is undefined must not replace a default that protects.
+  const isOfApp = (name: string) => name in AppOptionsShape.shape;
+  const given = Object.entries(options).filter(([name, value]) => isOfApp(name) && value !== undefined);
   const ofApp: AppOptions = Object.fromEntries(given);
   const isLocal = isLoopback(hostname);
   const app = createApp(ai, {
@@ -89,13 +88,13 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
   try {
     return await begin(ai, app, { ...options, hostname, dev }, begun);
   } catch (error) {
-    // Whoever tries again finds the port free, and nothing that runs on.
+    // A second try must find the port free and nothing still running.
     for (const end of begun.reverse()) await end();
     throw error;
   }
 }
 
-/** `begun`: how to end what was begun, should the rest fail. */
+/** Adds to `begun` how to end each part, in case a later part fails. */
 async function begin(
   ai: Countersign,
   app: App,
@@ -120,7 +119,7 @@ async function begin(
       errorHandler: unreadable,
     }),
   );
-  // Streams give signs of life more often than this; only who does not read them falls silent.
+  // Streams send comments more often than this, so only a client that does not read is silent.
   server.timeout = options.patienceMs ?? 60_000;
   const connections = new Connections(server);
   await listening(server, port, hostname);
@@ -149,14 +148,14 @@ async function begin(
   return { app, port: bound, url, loginUrl, close };
 }
 
-/** Of several, Node takes the first, and whoever stands in front may have taken another. */
+/** Of several `Host` headers Node uses the first, and a proxy may have used another. */
 function hasOneHost({ incoming }: HttpBindings | Http2Bindings): boolean {
   return !('headersDistinct' in incoming) || (incoming.headersDistinct.host?.length ?? 1) === 1;
 }
 
-/** What is no request that can be read never reaches the app. */
+/** Answers a request that is invalid before it reaches the app. */
 function unreadable(): Response {
-  const error = new UsageError('invalid-request', { status: 400 }, 'The address or the host cannot be read.');
+  const error = new UsageError('invalid-request', { status: 400 }, 'The URL or the host of the request is invalid.');
   const answer = problemResponse(error);
   addSecurityHeaders(answer.headers, false);
   return answer;
@@ -189,7 +188,7 @@ type Stopping = {
   readonly graceMs: number;
 };
 
-/** Refuses new work, ends streams, lets runs pause, and cuts what is still open after the grace period. */
+/** Refuses new work, ends streams, lets runs pause, and cuts open connections after the grace period. */
 async function stop(ai: Countersign, app: App, { server, connections, worker, graceMs }: Stopping): Promise<Stopped> {
   app.log('info', 'stopping');
   app.retire();

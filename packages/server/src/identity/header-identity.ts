@@ -1,42 +1,45 @@
 // Identity from a header that a reverse proxy sets after its own login.
 import { BlockList, isIP } from 'node:net';
+import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
-import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
+import { aFunction, checkOptions, optionsOf } from '../check-options.ts';
 import type { Identify } from './identify.ts';
 import type { Identified } from './person.ts';
 
 export type HeaderIdentityOptions = {
   /** The header that names the person, such as `x-forwarded-user`. */
   readonly header: string;
-  /** Whose requests are believed: addresses and networks such as `10.0.0.0/8`. Everybody else is nobody. */
+  /** The addresses and networks, such as `10.0.0.0/8`, whose header is trusted. */
   readonly trustedProxies: readonly string[];
-  /** What else is known of the person; all scopes and the own runs unless given. */
+  /** Adds details of the person; all scopes and their own runs by default. */
   readonly person?: (id: string, request: Request) => Identified | null;
 };
 
 /**
- * Believes a header, but only from the proxies that are named: anybody else could write it themselves.
+ * Trusts a header from the named proxies only, because any other client could set it.
  * @example
  * createApp(ai, { identify: headerIdentity({ header: 'x-forwarded-user', trustedProxies: ['127.0.0.1'] }) });
  */
 export function headerIdentity(options: HeaderIdentityOptions): Identify {
-  refuseUnknownKeys('headerIdentity', options, KEYS);
+  checkOptions('headerIdentity', HeaderIdentityShape, options);
   const { header, trustedProxies, person } = options;
-  // Of a name that is undefined a text would be made, and a header that is called so can be sent by anybody.
-  if (typeof header !== 'string' || !HEADER.test(header))
-    throw new UsageError('invalid-options', {}, '`header` of headerIdentity must be the name of a header.');
   const trusted = blockList(trustedProxies);
   return (request, { address }) => {
     if (address === undefined || !isTrusted(trusted, address)) return null;
     const id = request.headers.get(header);
-    // Several values mean that a client wrote one of them and the proxy did not take it away.
+    // Several values mean that the client sent one too and the proxy did not remove it.
     if (id === null || id === '' || id.includes(',')) return null;
     return person ? person(id, request) : { id };
   };
 }
 
 const HEADER = /^[\w!#$%&'*+.^`|~-]+$/;
-const KEYS = keysOf<HeaderIdentityOptions>({ header: true, trustedProxies: true, person: true });
+const HeaderIdentityShape = optionsOf<HeaderIdentityOptions>({
+  // `undefined` would become a header name that any client could send.
+  header: z.custom((value) => typeof value === 'string' && HEADER.test(value), 'must be the name of a header'),
+  trustedProxies: z.any().optional(),
+  person: aFunction,
+});
 
 function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
@@ -46,7 +49,7 @@ function blockList(networks: readonly string[]): BlockList {
     const family = familyOf(address);
     const most = family === 'ipv4' ? 32 : 128;
     const length = bits === undefined ? most : Number(bits);
-    if (!family || length > most) throw invalid(`has ${JSON.stringify(network)}, which is no address`);
+    if (!family || length > most) throw invalid(`has ${JSON.stringify(network)}, which is not an address`);
     list.addSubnet(address, length, family);
   }
   return list;

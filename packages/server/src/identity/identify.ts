@@ -1,22 +1,22 @@
-// Who asks a request: by an API token, by the hook of the user, or by the session of a browser.
+// Identifies the caller of a request: by an API token, the `identify` hook, or a browser session.
 import { type Notes, UsageError } from 'countersign';
 import { checkIdentified, type Identified, isPersonId, type Person, type Proof, personOf } from './person.ts';
 import { personOfSession, readCookie, type SessionCookie } from './sessions.ts';
 import { looksLikeToken, personOfToken } from './tokens.ts';
 
-/** Where a request comes from, as far as the server knows. */
+/** The origin of a request, as far as the server knows it. */
 export type Origin = {
   /** The address of the other end of the connection; behind a proxy, the proxy's. */
   readonly address: string | undefined;
 };
 
-/** Says who asks, from what a reverse proxy or a login of your own adds to the request; null if nobody is known. */
+/** Identifies the caller from what a reverse proxy or your own login adds to the request; null if not signed in. */
 export type Identify = (
   request: Request,
   origin: Origin,
 ) => Identified | null | undefined | Promise<Identified | null | undefined>;
 
-/** Who asks, and how we know. */
+/** The caller, and how they were identified. */
 export type Caller = { readonly person: Person; readonly proof: Proof };
 
 export type Identification = {
@@ -25,7 +25,7 @@ export type Identification = {
   readonly identify: Identify | undefined;
 };
 
-/** Undefined if nobody is known. A token that is wrong is an error, whatever else the request carries. */
+/** Undefined if the caller is not signed in. An invalid token is an error, whatever else the request carries. */
 export async function callerOf(
   { notes, cookie, identify }: Identification,
   request: Request,
@@ -39,18 +39,18 @@ export async function callerOf(
   }
   const found = await asked(() => identify?.(request, origin));
   if (found && isPersonId(found.id)) return { person: identified(found), proof: 'hook' };
-  // Nobody has no id. Any other is one that was meant to be known.
+  // A missing or empty id means not signed in; any other type is a mistake of the hook.
   if (found && typeof (found.id ?? '') !== 'string')
-    throw new UsageError('invalid-options', { status: 500 }, 'The id that `identify` gives must be a text.');
+    throw new UsageError('invalid-options', { status: 500 }, 'The id that `identify` returns must be a string.');
   const secret = readCookie(cookie, request.headers.get('cookie'));
   const person = secret === undefined ? undefined : await personOfSession(notes, secret);
   return person && { person, proof: 'session' };
 }
 
-/** A mistake of the hook is the server's, and not told to whoever asks. */
+/** A mistake of the hook is an internal error that the caller does not see. */
 function identified(found: Identified): Person {
   try {
-    checkIdentified('What `identify` gives', found);
+    checkIdentified('The result of `identify`', found);
   } catch (error) {
     throw error instanceof UsageError
       ? new UsageError(error.code, { ...error.details, status: 500 }, error.message)
@@ -59,11 +59,13 @@ function identified(found: Identified): Person {
   return personOf(found);
 }
 
-/** What is thrown and is no error would be answered as if the request were at fault. */
+/** A thrown value that is not an Error would look like a fault of the request. */
 async function asked<T>(ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof Error ? error : new Error('`identify` threw what is no error.', { cause: error });
+    throw error instanceof Error
+      ? error
+      : new Error('`identify` threw a value that is not an Error.', { cause: error });
   }
 }

@@ -1,4 +1,5 @@
-// Identity from a JSON Web Token that somebody else has issued.
+// Identity from a JSON Web Token of another issuer.
+import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import {
   createLocalJWKSet,
@@ -8,18 +9,18 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import { refuseUnknownKeys } from '../known-keys.ts';
+import { aFunction, aString, checkOptions, isStrings } from '../check-options.ts';
 import type { Identify } from './identify.ts';
 import type { Identified } from './person.ts';
 
 export type JwtIdentityOptions = {
-  /** Who must have issued the token: one, or one of several. */
+  /** The accepted issuer or issuers. */
   readonly issuer: string | readonly string[];
-  /** Whom it must be for: one, or one of several. */
+  /** The accepted audience or audiences. */
   readonly audience: string | readonly string[];
-  /** Where the token stands; `authorization` (as a bearer token) unless given. */
+  /** The header with the token; `authorization` (as a bearer token) by default. */
   readonly header?: string;
-  /** What is known of the person; the claims `sub` and `name` unless given. */
+  /** Makes the person from the claims; from `sub` and `name` by default. */
   readonly person?: (claims: JWTPayload) => Identified | null;
 } & (
   | {
@@ -32,20 +33,20 @@ export type JwtIdentityOptions = {
     }
 );
 
-/** Never both kinds for one key: a public key must not be taken for a shared secret. */
+/** Never both kinds for one key: a public key must not be used as a shared secret. */
 const PUBLIC_KEYS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const SHARED_SECRETS = ['HS256', 'HS384', 'HS512'];
 
 /**
- * Believes a signed token of your login. It must be for this audience, from this issuer, and must expire.
+ * Trusts a signed token of your login. It must have this audience and issuer, and must expire.
  * @example
  * const identify = jwtIdentity({ jwks: 'https://login.example.com/jwks.json', issuer: 'https://login.example.com', audience: 'approvals' });
  */
 export function jwtIdentity(options: JwtIdentityOptions): Identify {
-  refuseUnknownKeys('jwtIdentity', options, KEYS);
+  checkOptions('jwtIdentity', JwtIdentityShape, options);
   const { header = 'authorization', person = ofClaims } = options;
-  const issuer = textsOf('issuer', options.issuer);
-  const audience = textsOf('audience', options.audience);
+  const issuer = [options.issuer].flat();
+  const audience = [options.audience].flat();
   const { key, algorithms } = keyOf(options);
   return async (request) => {
     const token = (request.headers.get(header) ?? '').replace(/^bearer +/i, '').trim();
@@ -60,21 +61,25 @@ export function jwtIdentity(options: JwtIdentityOptions): Identify {
       });
       return person(payload);
     } catch {
-      // Whatever is wrong with it, nobody is known by it.
+      // An invalid token identifies no one.
       return null;
     }
   };
 }
 
-const KEYS = ['issuer', 'audience', 'header', 'person', 'jwks', 'secret'];
-
-/** Without them, tokens that were made for others would count, since nothing would be compared. */
-function textsOf(option: string, given: unknown): string[] {
-  const texts: readonly unknown[] = Array.isArray(given) ? given : [given];
-  if (texts.length > 0 && texts.every((text) => typeof text === 'string' && text !== '')) return texts as string[];
-  const message = `\`${option}\` of jwtIdentity must be a text that is not empty, or a list of such.`;
-  throw new UsageError('invalid-options', { option }, message);
-}
+/** Without an issuer and an audience, tokens made for other services would be accepted. */
+const names = z.custom((value) => {
+  const list: unknown = [value].flat();
+  return isStrings(list) && list.length > 0 && !list.includes('');
+}, 'must be a string that is not empty, or an array of such strings');
+const JwtIdentityShape = z.strictObject({
+  issuer: names,
+  audience: names,
+  header: aString,
+  person: aFunction,
+  jwks: z.any().optional(),
+  secret: z.any().optional(),
+});
 
 function keyOf(options: JwtIdentityOptions): { readonly key: JWTVerifyGetKey; readonly algorithms: string[] } {
   if ('secret' in options) {

@@ -1,28 +1,29 @@
-// Who asks: a person or a program, what they may do, and how far they see.
-import { type Context, type Json, UsageError } from 'countersign';
-import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
+// The caller, a person or a program: their scopes and their reach.
+import { z } from '@hono/zod-openapi';
+import type { Context, Json } from 'countersign';
+import { checkOptions, optionsOf } from '../check-options.ts';
 
-/** What somebody may do: start and steer runs, read, decide. */
+/** The scopes of a caller: start and steer runs, read, decide. */
 export const SCOPES = ['start', 'read', 'decide'] as const;
-/** What somebody may do. */
+/** A right of a caller. */
 export type Scope = (typeof SCOPES)[number];
 
 export const REACHES = ['own', 'all'] as const;
-/** Whose runs somebody sees when no policy says otherwise: their own, or everybody's. */
+/** The runs that a caller sees by default: their own, or all. */
 export type Reach = (typeof REACHES)[number];
 
-/** Who asks, as the server knows them. */
+/** An identified caller. */
 export type Person = {
-  /** What is recorded as `startedBy` and `by`. */
+  /** Recorded as `startedBy` and `by`. */
   readonly id: string;
   readonly name: string | null;
   readonly scopes: readonly Scope[];
   readonly reach: Reach;
-  /** What tools get while a run of this person is driven for them; it is not stored. */
+  /** Passed to tools while this person's own run is driven; it is not stored. */
   readonly context?: Context;
 };
 
-/** What an `identify` hook says of who asks: all scopes and the own runs, unless given. */
+/** The result of an `identify` hook; all scopes and their own runs by default. */
 export type Identified = {
   readonly id: string;
   readonly name?: string | null;
@@ -31,37 +32,47 @@ export type Identified = {
   readonly context?: Context;
 };
 
-const IDENTIFIED = keysOf<Identified>({ id: true, name: true, scopes: true, reach: true, context: true });
+/** Schemas of the rights that an identity or a token gives. */
+export const RIGHTS = {
+  scopes: z
+    .custom((value) => unknownScopes(value).length === 0, {
+      error: ({ input }) => `must be some of ${SCOPES.join(', ')}, not ${JSON.stringify(unknownScopes(input)[0])}`,
+    })
+    .optional(),
+  reach: z
+    .custom((value) => REACHES.includes(value as Reach), {
+      error: ({ input }) => `must be own or all, not ${JSON.stringify(input)}`,
+    })
+    .optional(),
+};
 
-/** Throws `invalid-options` for what would give more than was meant, such as misspelt scopes. `what` begins the message. */
-export function checkIdentified(what: string, given: Omit<Identified, 'context'>): void {
-  refuseUnknownKeys(what, given, IDENTIFIED);
-  checkRights(given);
+function unknownScopes(scopes: unknown): readonly unknown[] {
+  return Array.isArray(scopes) ? scopes.filter((scope) => !SCOPES.includes(scope)) : [scopes];
 }
 
-export function checkRights({ scopes = SCOPES, reach = 'own' }: Pick<Identified, 'scopes' | 'reach'>): void {
-  const unknown = Array.isArray(scopes) ? scopes.filter((scope) => !SCOPES.includes(scope)) : [scopes];
-  if (unknown.length > 0)
-    throw new UsageError(
-      'invalid-options',
-      { unknown },
-      `\`scopes\` must be some of ${SCOPES.join(', ')}, not ${JSON.stringify(unknown[0])}.`,
-    );
-  if (!REACHES.includes(reach))
-    throw new UsageError('invalid-options', {}, `\`reach\` must be own or all, not ${JSON.stringify(reach)}.`);
+const IdentifiedShape = optionsOf<Identified>({
+  id: z.any().optional(),
+  name: z.any().optional(),
+  context: z.any().optional(),
+  ...RIGHTS,
+});
+
+/** Throws `invalid-options` for what would give more rights than intended, such as misspelt scopes. */
+export function checkIdentified(caller: string, given: Omit<Identified, 'context'>): void {
+  checkOptions(caller, IdentifiedShape, given);
 }
 
-/** How somebody is known. It decides what a page of another site could make their browser do. */
+/** How a caller was identified. Browsers send sessions on their own, so those need an origin check. */
 export type Proof = 'token' | 'session' | 'hook';
 
-/** An id is written to records, logs and headers: no control characters, no end. */
+/** Ids are written to records, logs and headers: no control characters, limited length. */
 const ID = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 export function isPersonId(id: unknown): id is string {
   return typeof id === 'string' && ID.test(id);
 }
 
-/** Who was written down; undefined if that is nobody, as where somebody changed the store. */
+/** Reads a stored identity; undefined if it is invalid, as after an edit in the database. */
 export function identifiedIn(kept: Json | undefined): Identified | undefined {
   if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return undefined;
   const { id, name = null, scopes, reach } = kept as { readonly [key: string]: Json };

@@ -1,4 +1,4 @@
-// Sessions of browsers: a one-time link signs somebody in, a cookie keeps them signed in. Only hashes are kept.
+// Browser sessions: a one-time link signs a person in, and a cookie keeps them signed in. Only hashes are stored.
 import { createHash, randomBytes } from 'node:crypto';
 import { type Json, type Notes, UsageError } from 'countersign';
 import { checkIdentified, type Identified, identifiedIn, isPersonId, type Person, personOf } from './person.ts';
@@ -9,22 +9,22 @@ const LINK_MS = 10 * 60_000;
 const SESSION_MS = 7 * 24 * 3_600_000;
 const SECRET = /^[\w-]{43}$/;
 
-/** The token of a link that signs this person in, once and within ten minutes. */
+/** Makes the token of a sign-in link, valid once and for ten minutes. */
 export async function createLoginToken(notes: Notes, person: Omit<Identified, 'context'>): Promise<string> {
   checkIdentified('loginPath', person);
   if (!isPersonId(person.id))
-    throw new UsageError('invalid-options', {}, '`id` of loginPath must be a text of 1 to 200 characters.');
+    throw new UsageError('invalid-options', {}, '`id` of loginPath must be a string of 1 to 200 characters.');
   const token = randomBytes(32).toString('base64url');
   await notes.put(LINKS, hashOf(token), keptOf(person), { version: 0, expiresAt: Date.now() + LINK_MS });
   return token;
 }
 
-/** The secret of a new session for whom the link was made; undefined if it was used, has expired or never was. */
+/** Uses up a sign-in token and returns the secret of a new session; undefined if the token is invalid or expired. */
 export async function takeLogin(notes: Notes, token: string): Promise<string | undefined> {
   if (!SECRET.test(token)) return undefined;
   const key = hashOf(token);
   const note = await notes.get(LINKS, key);
-  // Of several who come with one link, the one who removes it is signed in.
+  // Of several requests with one link, only the one that removes it signs in.
   if (!note || !(await notes.remove(LINKS, key))) return undefined;
   const secret = randomBytes(32).toString('base64url');
   await notes.put(SESSIONS, hashOf(secret), note.value, { version: 0, expiresAt: Date.now() + SESSION_MS });
@@ -42,7 +42,7 @@ export async function endSession(notes: Notes, secret: string): Promise<void> {
   if (SECRET.test(secret)) await notes.remove(SESSIONS, hashOf(secret));
 }
 
-/** How the browser keeps the session. Two servers on one machine share their cookies, so the port is in the name. */
+/** The session cookie. Servers on one machine share their cookies, so the port is in the name. */
 export type SessionCookie = { readonly name: string; readonly secure: boolean };
 
 export function sessionCookie(publicUrl: URL): SessionCookie {
@@ -50,7 +50,7 @@ export function sessionCookie(publicUrl: URL): SessionCookie {
   return { name: secure ? '__Host-countersign' : `countersign-${publicUrl.port || '80'}`, secure };
 }
 
-/** What `Set-Cookie` says; without a secret, the browser forgets the session. */
+/** The `Set-Cookie` header; without a secret it deletes the cookie. */
 export function setCookie({ name, secure }: SessionCookie, secret: string | undefined): string {
   const kept = secret === undefined ? `${name}=; Max-Age=0` : `${name}=${secret}; Max-Age=${SESSION_MS / 1000}`;
   return `${kept}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
@@ -64,7 +64,7 @@ export function readCookie({ name }: SessionCookie, header: string | null): stri
   return undefined;
 }
 
-/** 256 random bits are not guessed: a plain hash keeps what reads the store from signing in. */
+/** 256 random bits cannot be guessed, so a plain hash protects against readers of the store. */
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
 function keptOf({ id, name = null, scopes, reach }: Omit<Identified, 'context'>): Json {

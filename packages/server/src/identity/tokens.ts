@@ -1,17 +1,18 @@
-// API tokens: made once and shown once; only their hashes are kept.
+// API tokens: shown once when made; only their hashes are stored.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from '@hono/zod-openapi';
 import { type Json, type Notes, UsageError } from 'countersign';
-import { keysOf, refuseUnknownKeys } from '../known-keys.ts';
+import { checkOptions, option, optionsOf } from '../check-options.ts';
 import { isMoment } from '../moment.ts';
-import { checkRights, isPersonId, type Person, personOf, type Reach, SCOPES, type Scope } from './person.ts';
+import { isPersonId, type Person, personOf, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
 
-/** What is known of a token; the token itself is not. */
+/** The stored record of a token, without the token itself. */
 export type TokenRecord = {
-  /** Names the token where it is listed and revoked. */
+  /** Names the token in lists and when it is revoked. */
   readonly id: string;
-  /** What it is for. */
+  /** Its purpose. */
   readonly label: string;
-  /** Who acts with it. */
+  /** The person or program that uses it. */
   readonly person: string;
   readonly scopes: readonly Scope[];
   readonly reach: Reach;
@@ -19,27 +20,38 @@ export type TokenRecord = {
   readonly expiresAt: number | null;
 };
 
-/** What a new token may do. */
+/** The options of a new token. */
 export type NewToken = {
-  /** Who acts with it: recorded as `startedBy` and `by`. */
+  /** The person or program that uses it: recorded as `startedBy` and `by`. */
   readonly person: string;
-  /** What it is for; the person unless given. */
+  /** Its purpose; the person by default. */
   readonly label?: string;
-  /** All unless given. */
+  /** All by default. */
   readonly scopes?: readonly Scope[];
-  /** Whose runs it sees: the own ones unless given. */
+  /** The runs that it sees; the person's own by default. */
   readonly reach?: Reach;
-  /** It never expires unless given. */
+  /** It never expires by default. */
   readonly expiresInMs?: number;
 };
 
-const KEYS = keysOf<NewToken>({ person: true, label: true, scopes: true, reach: true, expiresInMs: true });
+const NewTokenShape = optionsOf<NewToken>({
+  person: z.custom(isPersonId, 'must be a string of 1 to 200 characters'),
+  label: option(
+    (value) => typeof value === 'string' && value.length <= 200,
+    'must be a string of at most 200 characters',
+  ),
+  ...RIGHTS,
+  expiresInMs: option(
+    (value) => Number.isFinite(value) && Number(value) > 0,
+    'must be a number of milliseconds above 0',
+  ),
+});
 const COLLECTION = 'tokens';
-/** The id is no secret; 256 random bits are. */
+/** The id is public; the 256 random bits after it are the secret. */
 const TOKEN = /^cs_([0-9a-f]{16})_([\w-]{43})$/;
 
 /**
- * Makes a token. It is returned here and never again.
+ * Makes a token. It is returned once and cannot be read again.
  * @example
  * const { token } = await createToken(ai.runs.notes, { person: 'alice', scopes: ['read', 'decide'] });
  */
@@ -47,15 +59,10 @@ export async function createToken(
   notes: Notes,
   options: NewToken,
 ): Promise<{ readonly token: string; readonly record: TokenRecord }> {
-  refuseUnknownKeys('createToken', options, KEYS);
+  checkOptions('createToken', NewTokenShape, options);
   const { person, label = person, scopes = SCOPES, reach = 'own', expiresInMs } = options;
-  if (!isPersonId(person)) throw invalid('`person` must be a text of 1 to 200 characters');
-  if (typeof label !== 'string' || label.length > 200)
-    throw invalid('`label` must be a text of at most 200 characters');
-  checkRights({ scopes, reach });
-  if (scopes.length === 0) throw invalid(`\`scopes\` must be some of ${SCOPES.join(', ')}, not none`);
-  if (expiresInMs !== undefined && !(Number.isFinite(expiresInMs) && expiresInMs > 0))
-    throw invalid('`expiresInMs` must be a number of milliseconds above 0');
+  if (scopes.length === 0)
+    throw new UsageError('invalid-options', {}, `\`scopes\` must be some of ${SCOPES.join(', ')}, not none.`);
   const createdAt = Date.now();
   const id = randomBytes(8).toString('hex');
   const token = `cs_${id}_${randomBytes(32).toString('base64url')}`;
@@ -74,7 +81,7 @@ export async function createToken(
   return { token, record };
 }
 
-/** Every token that has not expired, in the order of their ids. */
+/** Lists every token that has not expired, ordered by id. */
 export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> {
   const found: TokenRecord[] = [];
   let after: string | null | undefined;
@@ -86,21 +93,21 @@ export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> 
   return found;
 }
 
-/** From now on the token is refused. False if there is none with this id. */
+/** Revokes the token with this id. Returns false if it does not exist. */
 export async function revokeToken(notes: Notes, id: string): Promise<boolean> {
   return notes.remove(COLLECTION, id);
 }
 
 export const looksLikeToken = (text: string): boolean => text.startsWith('cs_');
 
-/** Whose token this is; undefined if it is nobody's. */
+/** Finds the owner of a token; undefined if the token is invalid. */
 export async function personOfToken(notes: Notes, token: string): Promise<Person | undefined> {
   const given = hashOf(token);
   const [, id] = TOKEN.exec(token) ?? [];
   const note = id === undefined ? undefined : await notes.get(COLLECTION, id);
   const stored = note && storedIn(note.value);
-  // Hashes of a fixed length, compared in a time that says nothing of where they differ; unknown ids take as long.
-  const expected = stored ? Buffer.from(stored.hash, 'hex') : NOBODY;
+  // Compared in constant time, also for unknown ids.
+  const expected = stored ? Buffer.from(stored.hash, 'hex') : NO_HASH;
   const fits = timingSafeEqual(given, expected);
   if (!fits || !stored) return undefined;
   const { person, scopes, reach } = stored.record;
@@ -108,11 +115,11 @@ export async function personOfToken(notes: Notes, token: string): Promise<Person
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
-const NOBODY = Buffer.alloc(32);
+const NO_HASH = Buffer.alloc(32);
 
 type Stored = { readonly hash: string; readonly record: TokenRecord };
 
-/** Undefined for what is no token, as where somebody changed the store: nobody gets in by it. */
+/** Reads a stored token; undefined if it is invalid, as after an edit in the database. */
 function storedIn(value: Json): Stored | undefined {
   const { hash, ...record } = (value ?? {}) as unknown as TokenRecord & { readonly hash: unknown };
   const { id, label, person, scopes, createdAt, expiresAt } = record;
@@ -122,7 +129,3 @@ function storedIn(value: Json): Stored | undefined {
 }
 
 const HASH = /^[0-9a-f]{64}$/;
-
-function invalid(problem: string): UsageError {
-  return new UsageError('invalid-options', {}, `${problem}.`);
-}

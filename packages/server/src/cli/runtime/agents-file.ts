@@ -3,7 +3,8 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers, Store } from 'countersign';
-import { type AppOptions, checkAppOptions } from '../../options.ts';
+import { checkOptions } from '../../check-options.ts';
+import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { loadModulesAsSuch } from './module-files.ts';
 
@@ -95,7 +96,7 @@ function serverOptions(path: string, server: unknown): AppOptions {
   if (typeof server !== 'object' || server === null)
     throw useless(path, 'exports a `server` that is no object of options');
   try {
-    checkAppOptions('`server`', server);
+    checkOptions('`server`', AppOptionsShape, server);
     return server;
   } catch (cause) {
     const message = `${shownPath(path)} cannot be served: ${(cause as Error).message}`;
