@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { keptPage } from './access.ts';
 
-test('a page of which policies hide much lets the rest of the process go on', async () => {
+test('a page that policies mostly hide does not block the process', async () => {
   let turns = 0;
   let next = setImmediate(function turn() {
     turns += 1;
     next = setImmediate(turn);
   });
-  // A store that has every answer at hand.
+  // A store that answers at once.
   const load = async ({ limit }: { readonly limit: number }) => ({
     items: Array.from({ length: limit }),
     cursor: 'on',

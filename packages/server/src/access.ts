@@ -1,40 +1,37 @@
-// Who may read, steer and decide what. Whoever may not read a thing is told that there is no such thing.
+// Access: who can read, steer and decide what. To a person without access, a run does not exist.
 import { type Countersign, type RunInterrupt, type RunRecord, UsageError } from 'countersign';
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
-import type { Claim, Interrupt } from './schemas/interrupt.ts';
+import type { Hold, Interrupt } from './schemas/interrupt.ts';
 import type { Log } from './telemetry/log.ts';
 
-/** Whose run it is; known without reading the run. */
+/** Identifies a run and its owner without reading the run. */
 export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
-/**
- * Who may do what; each has a default that looks at who started the run. Only `true` is a yes, and one that throws has said
- * no.
- */
+/** Decides access; each policy defaults to the person who started the run. Anything but `true`, also an error, is a no. */
 export type Policies = {
-  /** Who may read a run, its questions and its conversation: the one who started it, and those who may decide in it. */
+  /** Allows reading a run with its requests and messages. Default: its starter, and everyone who can decide in it. */
   readonly mayRead?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
-  /** Who may speak in a run, cancel it and drive it on: the one who started it. */
+  /** Allows sending messages to a run, cancelling and resuming it. Default: its starter. */
   readonly maySteer?: (run: RunReference, person: Person) => boolean | Promise<boolean>;
-  /** Who may decide a question: the one who started the run, unless `mayRead` keeps it from them. */
+  /** Allows deciding a request. It also sees an edited input. Default: the run's starter, if `mayRead` allows it. */
   readonly mayDecide?: (interrupt: Interrupt, person: Person) => boolean | Promise<boolean>;
 };
 
-/** How many a policy looks at in one go. */
+/** How many items a policy checks per page. */
 const LOOK = 200;
-/** How long such a look is kept for others who follow. */
+/** How long a read is shared with other streams. */
 const LOOK_MS = 100;
-/** How many are looked at for one page; after that a shorter page is given, with its cursor. */
+/** How many items are checked for one page; after that a shorter page is returned, with its cursor. */
 const MOST = 2_000;
-/** Beyond every event: only the record of the run is read. */
+/** Greater than any event's number, so that only the record of the run is read. */
 const NO_EVENTS = 2_147_483_647;
 
 export class Access {
   readonly #ai: Countersign;
   readonly #policies: Policies;
   readonly #log: Log;
-  /** Whose run it is never changes, so it is asked for once; the oldest are forgotten. */
+  /** The owner of a run never changes, so it is cached; the oldest entries are dropped. */
   readonly #references = new Map<string, RunReference>();
   readonly #looks: Looks<readonly RunInterrupt[]> = new Map();
   readonly #finds: Looks<RunReference | undefined> = new Map();
@@ -45,7 +42,7 @@ export class Access {
     this.#log = log;
   }
 
-  /** The only runs that this person may see, if that can be said to the store. */
+  /** The `startedBy` filter for this person, if the store can filter by it. */
   ownOnly(person: Person, what: 'runs' | 'interrupts'): string | undefined {
     const { mayRead, mayDecide } = this.#policies;
     if (person.reach === 'all' || mayRead) return undefined;
@@ -66,11 +63,10 @@ export class Access {
     const { mayDecide } = this.#policies;
     if (mayDecide) return this.#says('mayDecide', () => mayDecide(interrupt, person));
     const { runId: id, agent, startedBy } = interrupt;
-    // Nobody decides what a policy keeps from them.
+    // A request that `mayRead` hides cannot be decided.
     return isOwn(interrupt, person) && this.mayRead({ id, agent, startedBy }, person);
   }
 
-  /** Only a plain yes is one, and a policy that throws has not said yes. */
   async #says(policy: keyof Policies, ask: () => boolean | Promise<boolean>): Promise<boolean> {
     try {
       return (await ask()) === true;
@@ -80,21 +76,25 @@ export class Access {
     }
   }
 
-  /** Throws `unknown-run` if there is none that this person may read. */
+  /** Throws `unknown-run` if it does not exist or this person cannot read it. */
   async readable(runId: string, person: Person): Promise<RunReference> {
     const run = await this.reference(runId);
     if (run && (await this.sees(run, person))) return run;
-    throw new UsageError('unknown-run', { runId }, `There is no run ${runId}.`);
+    throw new UsageError('unknown-run', { runId }, `Run ${runId} not found.`);
   }
 
-  /** Throws `unknown-run` as well if the person may not even read it. */
+  /** Throws `not-allowed` if this person can read but not steer it, `unknown-run` if they cannot read it. */
   async steerable(runId: string, person: Person): Promise<RunReference> {
     const run = await this.readable(runId, person);
     if (await this.maySteer(run, person)) return run;
-    throw new UsageError('not-allowed', { status: 403, runId }, `${person.id} may read ${runId}, but not steer it.`);
+    throw new UsageError(
+      'not-allowed',
+      { status: 403, runId },
+      `${person.id} can read run ${runId} but not change it.`,
+    );
   }
 
-  /** Whoever may decide a question of a run may read the run. `news`: of the hub, for those who follow. */
+  /** People who can decide a request of a run can read the run. `news`: the hub's number, for streams. */
   async sees(run: RunReference, person: Person, news?: number): Promise<boolean> {
     if (await this.mayRead(run, person)) return true;
     if (!this.#policies.mayDecide) return false;
@@ -108,26 +108,37 @@ export class Access {
     return (await Promise.all(both)).flatMap(({ items }) => items);
   }
 
-  /** The question as this person sees it, or undefined if they may not. */
-  async seen(interrupt: RunInterrupt, person: Person, claim: Claim | null): Promise<Interrupt | undefined> {
-    const card = await this.card(interrupt, person, claim);
+  /** Reads a request for this person. Throws `unknown-interrupt` if it does not exist or they cannot see it. */
+  async interrupt(id: string, person: Person, hold: Hold | null = null): Promise<Interrupt> {
+    const found = await this.#ai.runs.interrupt(id).catch((error: unknown) => {
+      if (error instanceof UsageError && error.code === 'unknown-interrupt') return undefined;
+      throw error;
+    });
+    const seen = found && (await this.seen(found, person, hold));
+    if (seen) return seen;
+    throw new UsageError('unknown-interrupt', { interruptId: id }, `Interrupt ${id} not found.`);
+  }
+
+  /** The request as this person sees it; undefined if they cannot. */
+  async seen(interrupt: RunInterrupt, person: Person, hold: Hold | null): Promise<Interrupt | undefined> {
+    const card = await this.card(interrupt, person, hold);
     const { runId: id, agent, startedBy } = interrupt;
     const sees = (await this.mayRead({ id, agent, startedBy }, person)) || (await this.mayDecide(card, person));
     return sees ? card : undefined;
   }
 
-  async card(interrupt: RunInterrupt, person: Person, claim: Claim | null): Promise<Interrupt> {
-    const card = this.#whole(interrupt, claim);
+  async card(interrupt: RunInterrupt, person: Person, hold: Hold | null): Promise<Interrupt> {
+    const card = this.#whole(interrupt, hold);
     return { ...card, mayDecide: card.status === 'pending' && (await this.mayDecide(card, person)) };
   }
 
-  #whole(interrupt: RunInterrupt, claim: Claim | null): Interrupt {
+  #whole(interrupt: RunInterrupt, hold: Hold | null): Interrupt {
     const { runId, agent, startedBy } = interrupt;
     const card = interruptCard(interrupt, this.#ai.agents.get(agent), false);
-    return { ...card, runId, agent, startedBy, claim };
+    return { ...card, runId, agent, startedBy, hold };
   }
 
-  /** Undefined if there is no such run. `news`: of the hub, for those who follow. */
+  /** Undefined if the run does not exist. `news`: the hub's number, for streams. */
   async reference(runId: string, news?: number): Promise<RunReference | undefined> {
     return this.#references.get(runId) ?? shared(this.#finds, runId, news, () => this.#find(runId));
   }
@@ -148,7 +159,7 @@ export class Access {
 
 type Looks<T> = Map<string, Promise<T>>;
 
-/** Everybody who follows asks this at once when a run has changed: they share one look that began after the change. */
+/** All streams ask this at once when a run has changed: they share one read that began after the change. */
 function shared<T>(looks: Looks<T>, runId: string, news: number | undefined, look: () => Promise<T>): Promise<T> {
   if (news === undefined) return look();
   const key = `${news}:${runId}`;
@@ -164,7 +175,7 @@ const isOwn = (run: Pick<RunReference, 'startedBy'>, person: Person): boolean =>
 
 type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
 
-/** A page of those that `keep` lets through. It may be short, even empty, and still have a cursor. */
+/** A page of the items that `keep` lets through. It may be short, even empty, and still have a cursor. */
 export async function keptPage<T, Kept>(
   load: (options: { readonly cursor?: string; readonly limit: number }) => Promise<Page<T>>,
   { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
@@ -176,15 +187,15 @@ export async function keptPage<T, Kept>(
   for (let looked = 0; looked < MOST; ) {
     const room = limit - kept.length;
     let [page, found] = await look(Math.max(size, room), from);
-    // The cursor belongs to the last of a page: of one that has too many, only so many are taken as there is room for.
+    // A cursor belongs to the last item of a page, so a page with too many items is read again at the right size.
     if (found.length > room) [page, found] = await look(room, from);
-    // Where little is let through, more is looked at in one go.
+    // If few items pass, larger pages are read.
     size = Math.min(LOOK, size * 2);
     looked += Math.max(1, page.items.length);
     kept.push(...found);
     if (page.cursor === null || kept.length >= limit) return { items: kept, cursor: page.cursor };
     from = page.cursor;
-    // SQLite answers at once: without a turn in between, nothing else would happen until thousands were looked at.
+    // SQLite answers synchronously: this lets other requests run in between.
     await new Promise(setImmediate);
   }
   return { items: kept, cursor: from ?? null };

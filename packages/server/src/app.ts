@@ -1,4 +1,4 @@
-// The app: every route of the server behind one `fetch`, which mounts anywhere.
+// The app: every route of the server behind one `fetch`, which can be mounted anywhere.
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { type Countersign, UsageError } from 'countersign';
 import type { Context } from 'hono';
@@ -6,6 +6,7 @@ import { Access } from './access.ts';
 import { documentOf } from './api/document.ts';
 import { apiEndpoints } from './api/endpoints.ts';
 import type { Services } from './api/services.ts';
+import { checkOptions } from './check-options.ts';
 import { mountEndpoint } from './http/endpoint.ts';
 import { type HostNames, refuseOtherHosts } from './http/host-check.ts';
 import { allowedMethods } from './http/methods.ts';
@@ -15,10 +16,10 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { type Caller, callerOf, type Origin } from './identity/identify.ts';
 import type { Identified } from './identity/person.ts';
 import { createLoginToken, type SessionCookie, sessionCookie } from './identity/sessions.ts';
-import { ClaimWatch } from './live/hold-watch.ts';
+import { HoldWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
 import { RunEvents } from './live/run-events.ts';
-import { type AppOptions, checkAppOptions } from './options.ts';
+import { type AppOptions, AppOptionsShape } from './options.ts';
 import { DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
@@ -33,34 +34,32 @@ import { watchRequests } from './telemetry/requests.ts';
 
 /** A server without a socket. */
 export type App = {
-  /** Answers a request. `env` may carry Node's `incoming`, from which the address of the client is read. */
+  /** Answers a request. The client's address is read from Node's `incoming` in `env`, if present. */
   fetch(request: Request, env?: unknown): Promise<Response>;
   /** The Hono app, to mount in another: `host.route('/approvals', app.hono)`, with `basePath: '/approvals'`. */
   readonly hono: OpenAPIHono;
   readonly log: Log;
-  /** The path of a link that signs this person in, once and within ten minutes. */
+  /** The path of a link that signs this person in, valid once and for ten minutes. */
   loginPath(person: Omit<Identified, 'context'>): Promise<string>;
   /** Makes `/readyz` answer 503, so that a load balancer sends new work elsewhere. */
   retire(): void;
   /** Ends every open stream and answers 503 to every request that would change something. */
   close(): void;
-  /** What runs of `ai` record is neither counted nor logged from now on: the last thing to call. */
+  /** Stops counting and logging the runs of `ai`. Call it last. */
   end(): void;
 };
 
 const BASE = '/api/v1';
 
 /**
- * The HTTP API and the inbox for the agents of `ai`, which needs a store.
+ * Makes the HTTP API and the inbox for the agents of `ai`, which needs a store.
  * @example
  * const app = createApp(ai, { identify: headerIdentity({ header: 'x-user', trustedProxies: ['127.0.0.1'] }) });
  * export default { fetch: app.fetch };
  */
 export function createApp(ai: Countersign, options: AppOptions = {}): App {
-  checkAppOptions('createApp', options);
+  checkOptions('createApp', AppOptionsShape, options);
   const { basePath = '', publicUrl } = options;
-  if (!/^(\/[\w-]+)*$/.test(basePath))
-    throw new UsageError('invalid-options', { basePath }, '`basePath` must be a path such as /approvals.');
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl);
   const hub = new Hub(ai.runs);
   const measures = new Measures();
@@ -70,8 +69,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     ai,
     access: new Access(ai, options, log),
     hub,
-    // The id of a question begins with that of its run.
-    claims: new ClaimWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
+    // An interrupt id starts with the id of its run.
+    holds: new HoldWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
     runEvents: new RunEvents(ai.runs, hub),
     log,
     streams: { keepAliveMs: options.keepAliveMs ?? 15_000, lifetimeMs: options.streamLifetimeMs ?? 3_600_000 },
@@ -98,7 +97,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   async function caller(context: Context): Promise<Caller> {
     const found = await findCaller(context);
     if (found) return found;
-    throw new UsageError('not-authorized', { status: 401 }, 'Sign in first: nobody is known who asks this.');
+    throw new UsageError('not-authorized', { status: 401 }, 'Not signed in. Sign in, or send an API token.');
   }
 
   const hono = new OpenAPIHono({ getPath: (request) => pathBelow(basePath, new URL(request.url).pathname) });
@@ -121,7 +120,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
   });
 
   const api = new OpenAPIHono();
-  // A HEAD would open streams that nobody reads.
+  // A HEAD request would open a stream that is never read.
   api.use('*', async (context, next) => {
     if (context.req.method === 'HEAD') throw methodNotAllowed('HEAD', ['GET']);
     await next();
@@ -139,7 +138,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   mountHealth(hono, { ai, hub, measures, metrics, caller, isRetired: () => state.retired });
   hono.get('/login', async (context) => {
-    // Nor may it use up a link.
+    // A HEAD request must not use up a sign-in link.
     if (context.req.method === 'HEAD' && context.req.query('token') !== undefined)
       throw methodNotAllowed('HEAD', ['GET']);
     const answer = await login(notes, cookieFor(context), new URL(context.req.url), basePath);
@@ -152,13 +151,13 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 
   const inbox = createInbox(options.inboxDir, basePath);
   const nothing = ({ req }: Context): never => {
-    // The app may be mounted below another path, of which its own routes do not know.
+    // The app may be mounted below a path that its own routes do not include.
     const path = req.path.slice(Math.max(0, req.path.lastIndexOf(`${BASE}/`)));
     throw notFound(req.method, req.path, allowedMethods(hono.routes, path));
   };
   hono.all('/api', nothing);
   hono.all('/api/*', nothing);
-  // Mounted in another Hono app, the path is still that of the whole.
+  // Mounted in another Hono app, the request still has the whole path.
   const isBelow = (path: string): boolean => basePath !== '' && path.startsWith(`${basePath}/`);
   hono.all('*', ({ req }) => inbox(isBelow(req.path) ? req.path.slice(basePath.length) : req.path, req.raw));
 
@@ -185,18 +184,18 @@ function stopping(): UsageError {
 
 function notFound(method: string, path: string, allowed: readonly string[]): UsageError {
   if (allowed.length > 0) return methodNotAllowed(method, allowed);
-  return new UsageError('not-found', { status: 404 }, `There is nothing at ${path.slice(0, 200)}.`);
+  return new UsageError('not-found', { status: 404 }, `${path.slice(0, 200)} not found.`);
 }
 
 function methodNotAllowed(method: string, allow: readonly string[]): UsageError {
   return new UsageError(
     'method-not-allowed',
     { status: 405, headers: { allow: allow.join(', ') } },
-    `${method.slice(0, 20)} is not for this address.`,
+    `${method.slice(0, 20)} is not allowed here.`,
   );
 }
 
-/** What is not below the place where the app is mounted is nothing of ours. */
+/** The path below `basePath`; any other path leads to a 404. */
 function pathBelow(basePath: string, path: string): string {
   if (basePath === '') return path;
   if (path === basePath) return '/';
@@ -209,7 +208,7 @@ function hostNames({ hosts }: AppOptions, publicAddress: URL | undefined): HostN
   return new Set([...names, ...(publicAddress ? [publicAddress.hostname] : [])]);
 }
 
-/** Whether the same is found again, and may do and see no less. Throws where that cannot be known. */
+/** Whether the same person is still signed in with no fewer rights. Throws if that cannot be checked now. */
 async function isStill({ person }: Caller, ask: () => Promise<Caller | undefined>): Promise<boolean> {
   try {
     const now = (await ask())?.person;
@@ -221,7 +220,6 @@ async function isStill({ person }: Caller, ask: () => Promise<Caller | undefined
   }
 }
 
-/** Only Node tells where a connection comes from. */
 function originOf(context: Context): Origin {
   const { incoming } = (context.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
   return { address: incoming?.socket?.remoteAddress };

@@ -13,7 +13,7 @@ export { type JwtIdentityOptions, jwtIdentity } from './identity/jwt-identity.ts
 export type { Identified, Person, Reach, Scope } from './identity/person.ts';
 export { createToken, listTokens, type NewToken, revokeToken, type TokenRecord } from './identity/tokens.ts';
 export type { AppOptions } from './options.ts';
-export type { Claim, Interrupt } from './schemas/interrupt.ts';
+export type { Hold, Interrupt } from './schemas/interrupt.ts';
 export { type RunningServer, type ServeOptions, serve } from './serve.ts';
 export { jsonLines, type LogEntry, type LogLevel, type LogSink } from './telemetry/log.ts';
 export { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';

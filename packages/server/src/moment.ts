@@ -1,4 +1,4 @@
-/** A time that a date can have. Whoever changed the store may have left another, which no answer could tell. */
+/** Whether a stored time is within the range of a date. */
 export function isMoment(at: unknown): boolean {
   return typeof at === 'number' && !Number.isNaN(new Date(at).getTime());
 }

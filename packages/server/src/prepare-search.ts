@@ -1,16 +1,16 @@
-// Has the store make what lists and searches need to be fast, beside the server if that takes long or fails at first.
+// Makes the store's indexes for fast lists and searches, in the background if that takes long or fails at first.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProviderError, type Store } from 'countersign';
 import type { Log } from './telemetry/log.ts';
 
-/** How long it may take before the server begins without. */
+/** How long the server waits for it before it starts. */
 const PATIENCE_MS = 5_000;
-/** When it is tried again, after a store that was away. */
+/** The pause before the next try when the store is unavailable. */
 const AGAIN_MS = 30_000;
 
 /**
- * Resolves when the server may begin. Lists work without it as well. Where transactions of others are open, such as that of a
- * backup, PostgreSQL makes no index before they end: it goes on beside the server then, until `stop`.
+ * Resolves when the server may start. Lists also work without the indexes. PostgreSQL makes no index while transactions such
+ * as a backup are open: then this continues in the background until `stop`.
  */
 export async function prepareSearch(store: Store, log: Log, stop: AbortSignal, againMs = AGAIN_MS): Promise<void> {
   const trying = Promise.withResolvers<void>();
@@ -18,7 +18,7 @@ export async function prepareSearch(store: Store, log: Log, stop: AbortSignal, a
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
-      const reason = 'It takes long. Until it is done, lists and searches look at every question.';
+      const reason = 'Making the indexes takes long. Until then, lists and searches scan every request.';
       log('warn', 'search-not-prepared', { reason });
       resolve();
     }, PATIENCE_MS);
@@ -27,7 +27,7 @@ export async function prepareSearch(store: Store, log: Log, stop: AbortSignal, a
   clearTimeout(timer);
 }
 
-/** Tried again while the store may come back; `tried` is called after each time. */
+/** Retries while the store may come back; calls `tried` after each try. */
 async function prepared(store: Store, log: Log, stop: AbortSignal, againMs: number, tried: () => void): Promise<void> {
   for (let isTold = false; !stop.aborted; ) {
     try {

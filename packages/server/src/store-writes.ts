@@ -1,9 +1,9 @@
-// Whether a store takes writes, found out without writing anything.
+// Checks that a store takes writes, without writing anything.
 import type { Store } from 'countersign';
 
 /**
- * Gives up a claim that nobody has: that changes nothing, and fails where nothing can be written, as on a standby or in a file
- * that was replaced.
+ * Releases a claim that does not exist. That changes nothing, and fails if the store is read-only, such as a standby or a
+ * replaced file.
  */
 export function checkWrites(store: Store): Promise<void> {
   return store.release('nothing', 'nobody');

@@ -9,6 +9,6 @@ test.each([
   ['SERVE', undefined],
   ['banana', undefined],
   ['', undefined],
-])('%s may mean %s', (given, meant) => {
+])('%s suggests %s', (given, meant) => {
   expect(nearest(given, ['inbox', 'runs', 'decide', 'doctor', 'serve'])).toBe(meant);
 });

@@ -1,6 +1,6 @@
-// What somebody may have meant who wrote a name that is not known.
+// Suggests a known name for a misspelt one.
 
-/** The known name nearest to the given one, if it is near. */
+/** The known name nearest to the given one, if it is close enough. */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   const limit = given.length <= 4 ? 1 : 2;
   const found = known
@@ -10,7 +10,7 @@ export function nearest(given: string, known: readonly string[]): string | undef
   return found[0]?.name;
 }
 
-/** How many letters have to be added, removed, changed or swapped with their neighbour. */
+/** How many letters have to be added, removed, changed, or swapped with a neighbour. */
 function editDistance(one: string, other: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);

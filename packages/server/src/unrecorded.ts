@@ -1,6 +1,6 @@
-// What whoever stopped a process has to know of a call whose result could not be recorded.
+// The message about a call whose result could not be recorded at a stop.
 import type { UnrecordedCall } from 'countersign';
 
 export function unrecordedText({ runId, path }: UnrecordedCall): string {
-  return `The result of call ${path.join(', ')} of run ${runId} could not be recorded. Look at what it did before anybody says that it did not happen.`;
+  return `Could not record the result of call ${path.join(', ')} of run ${runId}. Check whether it happened before you decide its request.`;
 }

@@ -1,4 +1,4 @@
-// Requests that break off in the middle of a decision: it is recorded or it is not, and who asks again is told which.
+// Requests that break off in the middle of a decision: it is recorded or not, and a repeated request shows which.
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { eventually } from '../../countersign/test/eventually.ts';
@@ -20,7 +20,7 @@ async function breakOff(port: number, token: string, id: string, body: string): 
   socket.destroy();
 }
 
-test('a decision that was sent to its end is recorded once, though nobody waits for the answer', async () => {
+test('a decision that was sent to its end is recorded once, although the client left before the response', async () => {
   const server = await startServer();
   const [ask, token] = [await server.as('ann'), await server.tokenFor('ann')];
   const run = await begin(ask, server.ai, 'pay bob 500');
@@ -34,7 +34,7 @@ test('a decision that was sent to its end is recorded once, though nobody waits 
   expect(server.paid).toHaveLength(1);
 });
 
-test('a decision that breaks off before its end is none', async () => {
+test('a decision that breaks off before its end is not recorded', async () => {
   const server = await startServer();
   const [ask, token] = [await server.as('ann'), await server.tokenFor('ann')];
   const run = await begin(ask, server.ai, 'pay bob 500');

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { changedStore } from '../../countersign/test/changed-store.ts';
 import { begin, startServer } from './server.ts';
 
-test('nobody is let in without a token', async () => {
+test('requests without a token are refused', async () => {
   const { url } = await startServer();
   const response = await fetch(`${url}/api/v1/me`);
   expect(response.status).toBe(401);
@@ -14,7 +14,7 @@ test('nobody is let in without a token', async () => {
   expect(await response.json()).toMatchObject({ code: 'not-authorized', status: 401 });
 });
 
-test('a token says who asks', async () => {
+test('a token identifies the caller', async () => {
   const { as } = await startServer({ model: { name: 'demo', demo: true } });
   const ask = await as('ann', { scopes: ['read'] });
   const { status, body } = await ask('GET', '/api/v1/me');
@@ -22,7 +22,7 @@ test('a token says who asks', async () => {
   expect(body).toEqual({ id: 'ann', name: null, scopes: ['read'], reach: 'own', demo: true, model: 'demo' });
 });
 
-test('agents are told with their tools and when they ask', async () => {
+test('agents are listed with their tools and when they need approval', async () => {
   const { as } = await startServer();
   const { body } = await (await as('ann'))('GET', '/api/v1/agents');
   expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['teller', 'parrot']);
@@ -33,13 +33,13 @@ test('agents are told with their tools and when they ask', async () => {
   ]);
 });
 
-test('a run waits, is approved, and goes on', async () => {
+test('a run waits, is approved, and continues', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
   expect(run).toMatchObject({ status: 'waiting', startedBy: 'ann', agent: 'teller' });
   const [card] = run.interrupts;
-  expect(card).toMatchObject({ tool: 'pay', kind: 'approval', mayDecide: true, claim: null, risk: 'high' });
+  expect(card).toMatchObject({ tool: 'pay', kind: 'approval', mayDecide: true, hold: null, risk: 'high' });
   expect(paid).toEqual([]);
   const decided = await ask(
     'POST',
@@ -56,7 +56,7 @@ test('a run waits, is approved, and goes on', async () => {
   expect(after.body.interrupts[0]).toMatchObject({ status: 'decided', mayDecide: false, decision: { by: 'ann' } });
 });
 
-test('the same decision again gives the recorded one, another one is a conflict that says who was first', async () => {
+test('a repeated decision returns the recorded one; a different one is a conflict that names the first', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
@@ -74,7 +74,7 @@ test('the same decision again gives the recorded one, another one is a conflict 
   expect(paid).toHaveLength(1);
 });
 
-test('an edit that does not fit says where, and nothing runs', async () => {
+test('an invalid edit says where it is invalid, and nothing runs', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
@@ -89,7 +89,7 @@ test('an edit that does not fit says where, and nothing runs', async () => {
   expect(paid).toEqual([{ to: 'bob', amount: 7 }]);
 });
 
-test('a decision on another card than the one that waits is refused', async () => {
+test('a decision on a different card than the pending one is refused', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
@@ -98,7 +98,7 @@ test('a decision on another card than the one that waits is refused', async () =
   expect([status, body.code]).toEqual([409, 'outdated-card']);
 });
 
-test('a question is answered; a missing answer is no answer, null is one', async () => {
+test('a question is answered; null is an answer, a missing answer is not', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'ask Which day?');
@@ -123,13 +123,13 @@ test('a decision that the card does not allow is refused, but rejecting and canc
       expect([status, body.code]).toEqual([422, 'invalid-decision']);
     }
     expect((await decide({ type: last })).status).toBe(200);
-    // What was decided already is a conflict, whatever is said now.
+    // Deciding again is a conflict, whatever the decision.
     expect((await decide({ type: 'restart' })).status).toBe(409);
   }
   expect(paid).toEqual([]);
 });
 
-test('a start that is repeated with its key starts once, also at the same moment', async () => {
+test('a start repeated with its key starts once, also concurrently', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const start = (prompt: string) =>
@@ -140,7 +140,7 @@ test('a start that is repeated with its key starts once, also at the same moment
   expect((await ai.runs.list()).items).toHaveLength(1);
   const other = await start('something else');
   expect([other.status, other.body.code]).toEqual([422, 'key-reused']);
-  // The key is one person's: with another it is another key.
+  // Keys of different people are different keys.
   const bob = await as('bob');
   const his = await bob('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'hi' }, { 'idempotency-key': 'k-1' });
   expect(his.status).toBe(201);
@@ -171,18 +171,21 @@ async function slowServer() {
   };
 }
 
-test.each([{}, { runId: 'mine' }])('a start that its own repetition overtakes is not refused (%j)', async (chosen) => {
-  const { ai, start, hold } = await slowServer();
-  const { held, release } = hold();
-  const slow = start('k', chosen);
-  await held;
-  const quick = await start('k', chosen);
-  release();
-  const answers = [quick, await slow, await start('k', chosen)];
-  expect(answers.map(({ status }) => status)).toEqual([201, 200, 200]);
-  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
-  expect((await ai.runs.list()).items).toHaveLength(1);
-});
+test.each([{}, { runId: 'mine' }])(
+  'a start that is overtaken by its own repetition is not refused (%j)',
+  async (chosen) => {
+    const { ai, start, hold } = await slowServer();
+    const { held, release } = hold();
+    const slow = start('k', chosen);
+    await held;
+    const quick = await start('k', chosen);
+    release();
+    const answers = [quick, await slow, await start('k', chosen)];
+    expect(answers.map(({ status }) => status)).toEqual([201, 200, 200]);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    expect((await ai.runs.list()).items).toHaveLength(1);
+  },
+);
 
 test('a key that came with one decision is refused with another, and decides nothing', async () => {
   const { as, ai, paid } = await startServer();
@@ -217,7 +220,7 @@ test('a run that was started with another key is not taken for one of this key',
   expect((await start('one', mine)).status).toBe(200);
 });
 
-test('a run id that is taken is refused, whoever has it and whatever key comes with it', async () => {
+test('a run id in use is refused, with any key and for any owner', async () => {
   const { as } = await startServer();
   const [ann, bob] = [await as('ann'), await as('bob')];
   const start = { agent: 'parrot', prompt: 'hi', runId: 'mine' };
@@ -228,7 +231,7 @@ test('a run id that is taken is refused, whoever has it and whatever key comes w
   }
 });
 
-test('a run that has asked more than is shown shows what waits', async () => {
+test('a run with more requests than are shown shows the pending ones', async () => {
   const model = scriptedModel(() => ({
     calls: Array.from({ length: 201 }, (_, index) => ({ name: 'ask', input: { question: `${index}?` } })),
   }));
@@ -246,36 +249,36 @@ test('a run that has asked more than is shown shows what waits', async () => {
 });
 
 test.each([5, 'bob', {}, { by: 5, until: 'soon' }, { by: 'bob' }, { by: 'bob', until: 1e300 }])(
-  'what is no claim, such as %j, keeps nobody off',
+  'an invalid hold, such as %j, is ignored',
   async (value) => {
     const { as, ai } = await startServer();
     const ann = await as('ann');
     const run = await begin(ann, ai, 'pay bob 500');
     const { id } = run.interrupts[0];
-    await ai.runs.notes.put('claims', id, value);
+    await ai.runs.notes.put('holds', id, value);
     const list = await ann('GET', '/api/v1/interrupts');
-    expect(list.body.items).toMatchObject([{ id, claim: null }]);
-    expect((await ann('POST', `/api/v1/interrupts/${id}/claim`)).body.claim.by).toBe('ann');
+    expect(list.body.items).toMatchObject([{ id, hold: null }]);
+    expect((await ann('POST', `/api/v1/interrupts/${id}/hold`)).body.hold.by).toBe('ann');
   },
 );
 
-test('a claim keeps others off, lapses, and is given up', async () => {
+test('a hold refuses other holders, expires, and is released', async () => {
   const { as, ai } = await startServer({ mayDecide: () => true });
   const [ann, bob] = [await as('ann'), await as('bob')];
   const run = await begin(ann, ai, 'pay bob 500');
-  const path = `/api/v1/interrupts/${run.interrupts[0].id}/claim`;
-  const claimed = await ann('POST', path, { forMs: 60_000 });
-  expect(claimed.body.claim).toEqual({ by: 'ann', until: expect.any(Number) });
+  const path = `/api/v1/interrupts/${run.interrupts[0].id}/hold`;
+  const held = await ann('POST', path, { forMs: 60_000 });
+  expect(held.body.hold).toEqual({ by: 'ann', until: expect.any(Number) });
   const refused = await bob('POST', path);
-  expect([refused.status, refused.body.code, refused.body.claim.by]).toEqual([409, 'claimed', 'ann']);
+  expect([refused.status, refused.body.code, refused.body.hold.by]).toEqual([409, 'claimed', 'ann']);
   expect((await bob('DELETE', path)).status).toBe(409);
   const list = await bob('GET', '/api/v1/interrupts');
-  expect(list.body.items[0].claim.by).toBe('ann');
-  expect((await ann('DELETE', path)).body).toEqual({ claim: null });
-  expect((await bob('POST', path)).body.claim.by).toBe('bob');
+  expect(list.body.items[0].hold.by).toBe('ann');
+  expect((await ann('DELETE', path)).body).toEqual({ hold: null });
+  expect((await bob('POST', path)).body.hold.by).toBe('bob');
 });
 
-test('a run is cancelled, and a failed one is tried again', async () => {
+test('a run is cancelled, and a failed one is resumed', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, 'pay bob 500');
@@ -287,7 +290,7 @@ test('a run is cancelled, and a failed one is tried again', async () => {
   expect((await ask('GET', `/api/v1/runs/${failed.id}/verify`)).body).toMatchObject({ ok: true, problem: null });
 });
 
-test('lists come in pages and take filters; a filter that is misspelt is refused', async () => {
+test('lists have pages and filters; unknown filters are refused', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   for (const amount of [200, 300, 400]) await begin(ask, ai, `pay bob ${amount}`);
@@ -333,7 +336,7 @@ test('lists come in pages and take filters; a filter that is misspelt is refused
   expect(runs.body.items[0].title).toBe('pay bob 200');
 });
 
-test('a run is called by its first words, on one line and not too long', async () => {
+test('the title of a run is its first words, on one line and not too long', async () => {
   const { as, ai } = await startServer();
   const ask = await as('ann');
   const long = `pay bob 500\n\t because ${'\u{1f4b6}'.repeat(300)}`;
@@ -341,7 +344,7 @@ test('a run is called by its first words, on one line and not too long', async (
   const title = `pay bob 500 because ${'\u{1f4b6}'.repeat(100)}…`;
   for (const path of ['/api/v1/runs', '/api/v1/runs']) expect((await ask('GET', path)).body.items[0].title).toBe(title);
   expect(run.title).toBe(title);
-  // It stays the first words, whatever is said later.
+  // Later messages do not change it.
   const [{ id }] = run.interrupts;
   await ask('POST', `/api/v1/interrupts/${id}/decide`, { decision: { type: 'reject' } });
   await ai.runs.wait(run.id, { until: 'end' });
@@ -398,13 +401,13 @@ const measured = (text: string, line: string): number | undefined =>
     .filter((each) => each.startsWith(`${line} `))
     .map((each) => Number(each.slice(line.length)))[0];
 
-test('every decision and every start in this process is counted and logged, however it was made', async () => {
+test('every decision and every start in this process is counted and logged', async () => {
   const entries: LogEntry[] = [];
   const { as, ai } = await startServer({ log: (entry) => entries.push(entry) });
   const ask = await as('root', { reach: 'all' });
   const byApi = await begin(ask, ai, 'pay bob 500');
   await ask('POST', `/api/v1/interrupts/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
-  // The same again is no other decision.
+  // A repeated decision is not counted again.
   await ask('POST', `/api/v1/interrupts/${byApi.pending[0]}/decide`, { decision: { type: 'approve' } });
   const said = { id: 'chat-1', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'pay bob 500' }] }] };
   await ask('POST', '/api/v1/chat/teller', said);
@@ -431,7 +434,7 @@ test('every decision and every start in this process is counted and logged, howe
   ]);
 });
 
-test('a deadline that decides is counted as one', async () => {
+test('a decision by deadline is counted as such', async () => {
   const { as, ai } = await startServer({ worker: { pollMs: 20 } });
   const ask = await as('root', { reach: 'all' });
   const hurry = ai.defineTool(
@@ -465,7 +468,7 @@ test('runs are counted by their status, as the store has them', async () => {
   ]);
 });
 
-test('statistics are of the own runs, and of all for those who see all', async () => {
+test('statistics cover the own runs, or all runs for callers with the reach all', async () => {
   const { as, ai } = await startServer();
   const [ann, bob, root] = [await as('ann'), await as('bob'), await as('root', { reach: 'all' })];
   await begin(ann, ai, 'pay bob 500');

@@ -17,7 +17,7 @@ test('a run is started, followed, decided and read through the client', async ()
     const { items } = await client.interrupts.list({ runId: id });
     const [card] = items;
     if (!card) throw new Error('There is no card.');
-    expect((await client.interrupts.claim(card.id, { forMs: 5_000 })).by).toBe('ann');
+    expect((await client.interrupts.hold(card.id, { forMs: 5_000 })).by).toBe('ann');
     await client.interrupts.release(card.id);
     expect((await client.interrupts.get(card.id)).messages.length).toBeGreaterThan(0);
     const decided = await client.interrupts.decide(card.id, { decision: { type: 'approve' }, digest: card.digest });
@@ -64,7 +64,7 @@ test.each([
   expect((await client.interrupts.get(card.id)).status).toBe('pending');
 });
 
-test('what the server refuses is an error with its code; a server that is away is one too', async () => {
+test('a refusal is an error with its code, and so is an unreachable server', async () => {
   const server = await startServer();
   const client = await clientOf(server, 'ann');
   await expect(client.runs.get('nothing')).rejects.toMatchObject({ status: 404, code: 'unknown-run' });
@@ -73,7 +73,7 @@ test('what the server refuses is an error with its code; a server that is away i
   await expect(nowhere.me()).rejects.toMatchObject({ status: 0, code: 'unreachable' });
 });
 
-test('changes are told once per run, and only of runs that the person may see', async () => {
+test('changes are reported once per run, and only for runs that the person can see', async () => {
   const server = await startServer();
   const [ann, bob] = [await clientOf(server, 'ann'), await clientOf(server, 'bob')];
   const stop = new AbortController();
@@ -88,7 +88,7 @@ test('changes are told once per run, and only of runs that the person may see', 
   await changes.return(undefined);
 });
 
-test('a follower that is cut off goes on after the last event it has seen', async () => {
+test('a client whose connection drops continues after the last event it received', async () => {
   const server = await startServer();
   const client = await clientOf(server, 'ann');
   const { id } = await client.runs.start({ agent: 'teller', prompt: 'ask when?' });

@@ -29,7 +29,7 @@ test('a payment waits with everything on its card, and is paid once', async () =
   expect(effects.map(({ tool }) => tool)).toEqual(['payInvoice']);
 });
 
-test('a rejection is told in words, with its reason', async () => {
+test('a rejection is explained with its reason', async () => {
   const { ai, say, effects } = demo();
   const { id, pending } = await say('pay the open invoices');
   expect(pending).toHaveLength(2);
@@ -78,7 +78,7 @@ test('the model of the environment is the one named, or the one with a key, or t
   await expect(missing).rejects.toThrow('npm install @ai-sdk/openai');
 });
 
-test('the providers of the environment are really there, without asking anybody', async () => {
+test('the providers of the environment load without a network request', async () => {
   for (const name of ['openai/gpt-5', 'anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash']) {
     const { model, providers, demo } = await modelFromEnvironment({ COUNTERSIGN_MODEL: name });
     expect([model, demo]).toEqual([name, false]);
@@ -86,7 +86,7 @@ test('the providers of the environment are really there, without asking anybody'
   }
 });
 
-test('the demo says that it is one', async () => {
+test('the demo model identifies itself', async () => {
   const { model, providers, name, demo } = await modelFromEnvironment({});
   const ai = countersign({ model, providers, store: memoryStore() });
   demoAgents(ai);

@@ -46,7 +46,7 @@ test('it is mounted below a path, by itself or in another app', async () => {
   const mounted = new Hono().route('/inner', innerApp.hono);
   expect((await mounted.fetch(new Request('http://host.test/inner/healthz'))).status).toBe(200);
   expect((await mounted.fetch(new Request('http://host.test/inner/api/v1/me'))).status).toBe(401);
-  // What is wrong is told as below any other path.
+  // Errors are the same as below any other path.
   const answer = async (method: string, path: string) => {
     const headers = { authorization: `Bearer ${innerToken}` };
     const response = await mounted.fetch(new Request(`http://host.test/inner/api${path}`, { method, headers }));
@@ -75,7 +75,7 @@ test('its pages and their files are found wherever it is mounted, in either way'
   }
 });
 
-test('without a store there is no server', () => {
+test('a server without a store is refused', () => {
   expect(() => createApp(countersign({ model: obedientModel() }))).toThrow(/store/);
   const ai = countersign({ model: obedientModel(), store: memoryStore() });
   expect(() => createApp(ai, { basePath: 'no/slash' })).toThrow(/basePath/);

@@ -1,4 +1,4 @@
-// Many who follow, and some who do not read.
+// Many streams, and clients that do not read.
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createToken, type Identified, revokeToken } from '@countersign/server';
@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { changedStore } from '../../countersign/test/changed-store.ts';
 import { begin, startServer, type TestServer } from './server.ts';
 
-/** The store, and how often it was asked for what. */
+/** The store, with counts of its reads. */
 function countingStore() {
   const counts = { read: 0, watch: 0, list: 0 };
   const counting = <T extends object>(real: T): T =>
@@ -31,7 +31,7 @@ function countingStore() {
   return { store, reads: () => counts.read, watches: () => counts.watch, noteLists: () => counts.list };
 }
 
-/** Follows, and tells how many events have come. */
+/** Opens a stream and waits for parts of it. */
 async function follow(server: TestServer, token: string, path: string) {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
@@ -66,7 +66,7 @@ async function follow(server: TestServer, token: string, path: string) {
   };
 }
 
-test('200 who follow cost one watch, and one look at what has changed', async () => {
+test('200 streams share one watch and one read per change', async () => {
   const counted = countingStore();
   const server = await startServer({ store: counted.store, worker: false });
   const ask = await server.as('ann');
@@ -91,7 +91,7 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   await Promise.all(everything.map((one) => one.hears(run.id)));
   // The request itself and the drive read a few times; the followers share theirs.
   expect(counted.reads() - before).toBeLessThan(15);
-  // Who works on what is looked at once a second, and when it was changed here.
+  // Holds are read once a second, and when this process changes one.
   expect(counted.noteLists()).toBeGreaterThan(0);
   expect(counted.noteLists()).toBeLessThan((performance.now() - startedAt) / 1_000 + 3);
   expect(elsewhere.text).not.toContain(run.id);
@@ -101,7 +101,7 @@ test('200 who follow cost one watch, and one look at what has changed', async ()
   }
 });
 
-test('100 who follow look once at a run that is new to them, and once at one that is gone', async () => {
+test('100 streams share one read of a new run, and one of a deleted run', async () => {
   const counted = countingStore();
   const server = await startServer({ store: counted.store, worker: false });
   const [teller, token] = [server.ai.agents.get('teller'), await server.tokenFor('ann')];
@@ -115,7 +115,7 @@ test('100 who follow look once at a run that is new to them, and once at one tha
   expect(counted.reads() - before).toBeLessThan(15);
 });
 
-test('those who ask for the numbers meanwhile share one look that begins after they asked', async () => {
+test('callers of /stats share one computation that begins after they asked', async () => {
   const real = memoryStore();
   const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let looks = 0;
@@ -132,7 +132,7 @@ test('those who ask for the numbers meanwhile share one look that begins after t
   await begun.promise;
   await begin(ann, server.ai, 'ask when?');
   const others = Array.from({ length: 20 }, () => root('GET', '/api/v1/stats'));
-  // Whose numbers are others does not wait for them.
+  // Other numbers do not wait for it.
   expect((await ann('GET', '/api/v1/stats')).body.waiting).toBe(1);
   expect(looks).toBe(2);
   release.resolve();
@@ -141,9 +141,9 @@ test('those who ask for the numbers meanwhile share one look that begins after t
   expect(looks).toBe(3);
 });
 
-test('200 who watch a chat cost one watch, one look at what has changed, and nothing while it rests', async () => {
+test('200 watchers of a chat share one watch and one read per change, and read nothing while it is idle', async () => {
   const counted = countingStore();
-  // Signs of life that come later than a look once a second would.
+  // Comments that are further apart than a read once a second.
   const server = await startServer({ store: counted.store, worker: false, keepAliveMs: 1_200 });
   const ask = await server.as('ann');
   const token = await server.tokenFor('ann');
@@ -154,7 +154,7 @@ test('200 who watch a chat cost one watch, one look at what has changed, and not
   );
   await Promise.all(watching.map((one) => one.hears('"status":"waiting"')));
   expect(counted.watches() - watchesBefore).toBe(1);
-  // Whether they may is asked for each, of the record alone; what happened is read once.
+  // Access is checked for each from the run's record; events are read once.
   expect(counted.reads() - readsBefore).toBeLessThan(215);
   const atRest = counted.reads();
   await Promise.all(watching.map((one) => one.hears(': keep-alive')));
@@ -166,7 +166,7 @@ test('200 who watch a chat cost one watch, one look at what has changed, and not
   expect(counted.reads() - atRest).toBeLessThan(15);
 });
 
-test('whoever comes back with the last id misses nothing and gets nothing twice', async () => {
+test('a client that reconnects with the last id misses nothing and gets nothing twice', async () => {
   const server = await startServer();
   const ask = await server.as('ann');
   const token = await server.tokenFor('ann');
@@ -183,7 +183,7 @@ test('whoever comes back with the last id misses nothing and gets nothing twice'
   expect(text.trimEnd().endsWith('event: end\ndata: {}')).toBe(true);
 });
 
-test('whoever comes back while another look is under way is not given what that one saw', async () => {
+test('a client that reconnects during a read does not get the result of that read', async () => {
   const real = memoryStore();
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let holdsAt: number | undefined;
@@ -205,7 +205,7 @@ test('whoever comes back while another look is under way is not given what that 
   await held.promise;
   await server.ai.runs.decide(run.interrupts[0].id, { type: 'respond', output: 'now' });
   await server.ai.runs.wait(run.id, { until: 'end' });
-  // From here on nobody is told of it any more.
+  // From here on no change is reported.
   await everything.hears(run.id);
   const late = await follow(server, token, path);
   await late.hears('event: end');
@@ -213,7 +213,7 @@ test('whoever comes back while another look is under way is not given what that 
   await early.hears('event: end');
 });
 
-test('whoever may decide hears of a question, also of one that comes right after its run', async () => {
+test('approvers receive a request, also one made right after its run started', async () => {
   const asks = Promise.withResolvers<void>();
   const model = scriptedModel(async () => {
     await asks.promise;
@@ -232,7 +232,7 @@ test('whoever may decide hears of a question, also of one that comes right after
   await his.hears('soon');
 });
 
-test('a client that does not read is cut off, and what it held is let go', async () => {
+test('a client that does not read is cut off, and its buffers are freed', async () => {
   const server = await startServer({ keepAliveMs: 50, patienceMs: 2_000, metrics: 'open' });
   const token = await server.tokenFor('ann');
   // More than the buffers of a connection hold.
@@ -254,7 +254,7 @@ test('a client that does not read is cut off, and what it held is let go', async
   socket.destroy();
 });
 
-test('a client that leaves is forgotten at once', async () => {
+test('a client that leaves is removed at once', async () => {
   const server = await startServer({ metrics: 'open' });
   const token = await server.tokenFor('ann');
   const stop = new AbortController();
@@ -300,7 +300,7 @@ test('one person cannot open all streams', async () => {
   await expect.poll(async () => (await ann('POST', '/api/v1/chat/parrot', chat)).status).toBe(200);
 });
 
-test('whoever is revoked, signed out or no longer known to the login follows nothing any more', async () => {
+test('a stream ends when its token is revoked, its session ends, or the login no longer knows the person', async () => {
   const known = new Set(['eve']);
   const server = await startServer({
     dev: true,
@@ -329,14 +329,14 @@ test('whoever is revoked, signed out or no longer known to the login follows not
   await revokeToken(server.ai.runs.notes, record.id);
   await fetch(`${server.url}/logout`, { method: 'POST', headers: { cookie, origin: server.url } });
   known.clear();
-  // Each ends by itself.
+  // The server ends each.
   await Promise.all(streams.map((stream) => stream.text()));
-  // Who is still known still follows.
+  // Streams of people who are still signed in stay open.
   const more = await begin(ask, server.ai, 'hello');
   await stays.hears(more.id);
 });
 
-test('whoever may do or see less than when it was opened does not follow on', async () => {
+test('a stream ends when the person has fewer rights than when it was opened', async () => {
   const rights: Record<string, Pick<Identified, 'scopes' | 'reach'>> = {
     'may do less': { scopes: ['read', 'decide'] },
     'sees less': { reach: 'all' },
@@ -356,12 +356,12 @@ test('whoever may do or see less than when it was opened does not follow on', as
   rights['may do less'] = { scopes: ['read'] };
   rights['sees less'] = { reach: 'own' };
   rights['sees more'] = { reach: 'all' };
-  // Each ends by itself.
+  // The server ends each.
   await Promise.all([less, own]);
   expect(await Promise.race([all?.then(() => 'ended'), delay(200, 'open')])).toBe('open');
 });
 
-test('a token that is revoked ends what it follows, at the latest when the stream is asked for anew', async () => {
+test('revoking a token ends its streams, at the latest when they reconnect', async () => {
   const server = await startServer({ streamLifetimeMs: 200 });
   const ask = await server.as('ann');
   const run = await begin(ask, server.ai, 'ask when?');
@@ -373,7 +373,7 @@ test('a token that is revoked ends what it follows, at the latest when the strea
   ]) {
     const response = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
     expect(response.status, path).toBe(200);
-    // It ends by itself.
+    // The server ends it.
     await response.text();
   }
   const client = createClient(server.url, { token });
@@ -384,6 +384,6 @@ test('a token that is revoked ends what it follows, at the latest when the strea
       if (heard.length === 2) await revokeToken(server.ai.runs.notes, record.id);
     }
   }).rejects.toMatchObject({ status: 401 });
-  // Once connected, and again after the cut, everything is to be looked at.
+  // After each connect, anything may have changed.
   expect(heard.slice(0, 2)).toEqual([null, null]);
 });

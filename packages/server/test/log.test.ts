@@ -19,7 +19,7 @@ async function logged(logInputs: boolean): Promise<{ readonly entries: readonly 
   return { entries, token };
 }
 
-test('every request is a line that says who did what and how long it took, not what was said', async () => {
+test('every request is logged with its person, route and duration, without its content', async () => {
   const { entries, token } = await logged(false);
   const decided = entries.find(({ event }) => event === 'decided');
   expect(decided).toMatchObject({ level: 'info', tool: 'pay', outcome: 'approve', by: 'ann', channel: 'api' });
@@ -37,7 +37,7 @@ test('every request is a line that says who did what and how long it took, not w
   for (const secret of ['SECRETIVE', 'a note', token, 'token=']) expect(text).not.toContain(secret);
 });
 
-test('what goes wrong here is in the log with its reason, in the chat and in streams as well', async () => {
+test('errors of the server are logged with their reason, also in the chat and in streams', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   onTestFinished(() => printed.mockRestore());
   const real = memoryStore();
@@ -60,11 +60,11 @@ test('what goes wrong here is in the log with its reason, in the chat and in str
   const open = (path: string) =>
     fetch(`${server.url}/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
   const streams = await Promise.all([open(`/runs/${id}/events?follow=1`), open(`/chat/teller/${id}/watch`)]);
-  // Both have told what there is.
+  // Both streams have sent the current state.
   const readers = streams.flatMap(({ body }) => (body ? [body.getReader()] : []));
   for (const reader of readers) expect((await reader.read()).done).toBe(false);
   broken.now = true;
-  // Somebody elsewhere decides: those who follow look, and cannot.
+  // Another process decides: the streams read the store, and fail.
   const [interruptId = ''] = (await real.listInterrupts({ limit: 1 })).items.map((item) => item.id);
   const elsewhere = countersign({ model: obedientModel(), store: real });
   defineTeller(elsewhere);
@@ -81,12 +81,12 @@ test('what goes wrong here is in the log with its reason, in the chat and in str
     'stream /api/v1/runs/:runId/events',
   ]);
   expect(failures().every(({ requestId }) => typeof requestId === 'string')).toBe(true);
-  // Who follows notices that this was not the end, and nobody prints it beside the log.
+  // The client notices that the stream broke off, and nothing is printed beside the log.
   for (const reader of readers) await expect(readToEnd(reader)).rejects.toThrow('terminated');
   expect(printed).not.toHaveBeenCalled();
 });
 
-test('who decides on a store that will not take it is told what to do, and where the reason is', async () => {
+test('a decision that the store refuses gets an error that says what to do and where to find the reason', async () => {
   const store = memoryStore();
   const entries: LogEntry[] = [];
   const server = await startServer({ store, worker: false, log: (entry) => entries.push(entry) });
@@ -99,7 +99,7 @@ test('who decides on a store that will not take it is told what to do, and where
   const told = entries.find(({ error }) => (error as Error | undefined)?.message === moved.message);
   expect(refused).toMatchObject({ status: 500, body: { code: 'store-failed' } });
   expect(refused.body.detail).toBe(
-    `The store of the server failed, and trying again does not help. What was sent is not known to be recorded: whoever runs the server has to look. The log of the server says why, under the request id ${told?.requestId}.`,
+    `The store of the server failed, and trying again does not help. What was sent is not known to be recorded: whoever runs the server has to look. See the server log for request id ${told?.requestId}.`,
   );
   expect(told).toMatchObject({ event: 'request', route: '/api/v1/interrupts/:interruptId/decide' });
   refusing.mockRestore();
@@ -110,7 +110,7 @@ async function readToEnd(reader: ReadableStreamDefaultReader): Promise<void> {
   while (!(await reader.read()).done);
 }
 
-test('a log that is asynchronous and cannot be written ends no process', async () => {
+test('an asynchronous log that fails does not end the process', async () => {
   const unhandled = vi.fn();
   process.on('unhandledRejection', unhandled);
   onTestFinished(() => void process.off('unhandledRejection', unhandled));
@@ -121,13 +121,13 @@ test('a log that is asynchronous and cannot be written ends no process', async (
   expect(unhandled).not.toHaveBeenCalled();
 });
 
-test('inputs are logged when asked for, and secrets still are not', async () => {
+test('inputs are logged with logInputs, but secrets are not', async () => {
   const { entries, token } = await logged(true);
   expect(JSON.stringify(entries)).toContain('SECRETIVE-BOB');
   expect(JSON.stringify(entries)).not.toContain(token);
 });
 
-test('what looks like a secret is left out, by its name or by its form', () => {
+test('values that look like secrets are removed, by their names or their form', () => {
   const token = `cs_${'0'.repeat(16)}_${'A'.repeat(43)}`;
   expect(
     redacted({

@@ -1,4 +1,4 @@
-// 100,000 questions, that wait or were decided: the first page, a search and the numbers come as from a few.
+// 100,000 requests, pending or decided: the first page, a search and the statistics are as fast as with a few.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '../../countersign/src/runs/questions/card.ts';
 import { type Ask, startServer } from './server.ts';
 
-/** Questions as the engine writes them, without the engine. `settlement` says what became of each. */
+/** Requests as the engine writes them, without the engine. `settlement` gives the outcome of each. */
 function fill(path: string, count: number, settlement?: (index: number) => object): void {
   const database = new DatabaseSync(path);
   const run = database.prepare(
@@ -84,7 +84,7 @@ async function measured(
   return { all: await fastest(root), own: await fastest(ann) };
 }
 
-test('pages of 100,000 come in about the time of pages of 200', async () => {
+test('pages of 100,000 requests take about as long as pages of 200', async () => {
   const few = await measured(200);
   const many = await measured(100_000);
   for (const who of ['all', 'own'] as const)
@@ -113,7 +113,7 @@ function settlementOf(index: number): object {
   return { decision, ...by, note: null, at: index };
 }
 
-test('of 100,000 that were decided, those with a common outcome come like those of 200', async () => {
+test('of 100,000 decided requests, pages by outcome take about as long as of 200', async () => {
   const times = [];
   for (const count of [200, 100_000]) {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-many-'));

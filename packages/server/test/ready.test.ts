@@ -1,4 +1,4 @@
-// When a server is ready: also while its search is still being prepared, and not on a store that takes no writes.
+// Readiness: also while the search indexes are being made, and not on a read-only store.
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ test('a server whose store takes no writes is not ready until it does', async ()
   expect(await readiness(url)).toEqual([200, { status: 'ok' }]);
 });
 
-test('a server does not wait for ever until its search is prepared', async () => {
+test('a server starts before its search indexes are ready', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const store = memoryStore();

@@ -1,4 +1,4 @@
-// A server that is stopped, and one that is killed: what was taken on is finished or handed over.
+// Servers that are stopped or killed: accepted work is finished or handed over.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { startServer } from './server.ts';
 
-test('a clean stop lets the tool that runs finish, and leaves the rest to whoever works next', async () => {
+test('a clean stop lets the running tool finish and leaves the rest to the next worker', async () => {
   const store = memoryStore();
   const paid: string[] = [];
   const started = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ test('a clean stop lets the tool that runs finish, and leaves the rest to whoeve
   mayGoOn.resolve();
   await closing;
   expect(paid).toEqual(['once']);
-  // Nothing was lost, and nothing runs twice: the next server goes on from the record.
+  // Nothing was lost and nothing runs twice: the next server continues from the record.
   const next = open();
   const second = await serve(next, { port: 0, inboxDir: false });
   onTestFinished(async () => void (await second.close()));
@@ -51,7 +51,7 @@ test('a clean stop lets the tool that runs finish, and leaves the rest to whoeve
 test.each([
   ['its store is away', { dev: true }, 'store-failed'],
   ['its worker has a misspelt option', { worker: { concurency: 2 } as never }, 'invalid-options'],
-])('one that cannot begin because %s leaves the port free, and nothing that runs', async (_why, options, code) => {
+])('a server that cannot start because %s leaves the port free and nothing running', async (_why, options, code) => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-serve-'));
   const store = sqliteStore(join(folder, 'later', 'runs.db'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,7 +72,7 @@ test.each([
   expect(lines.filter((event) => event === 'started')).toHaveLength(1);
 });
 
-test('while it stops, it says so, ends its streams, and takes no new connections', async () => {
+test('while it stops, a server reports it, ends its streams, and accepts no connections', async () => {
   const server = await startServer();
   const token = await server.tokenFor('ann');
   const stream = await fetch(`${server.url}/api/v1/changes`, { headers: { authorization: `Bearer ${token}` } });
@@ -80,11 +80,11 @@ test('while it stops, it says so, ends its streams, and takes no new connections
   const ready = await fetch(`${server.url}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([503, { status: 'stopping' }]);
   const closing = server.server.close();
-  // The stream ends by itself, so that its client goes elsewhere.
+  // The server ends the stream, so that its client connects elsewhere.
   expect(await stream.text()).toContain(': connected');
   await closing;
   await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
-  // Asked twice, it stops once.
+  // A second call stops nothing again.
   await server.server.close();
 });
 

@@ -28,7 +28,7 @@ function listening() {
   return { exporter, provider, tracer: provider.getTracer('test'), numbers, meters, meter: meters.getMeter('test') };
 }
 
-/** A clock that stands until it is told to go on. */
+/** A clock that the test moves. */
 function handClock() {
   let now = 1_700_000_000_000;
   return {
@@ -43,7 +43,7 @@ const times = ({ startTime, endTime }: ReadableSpan) =>
   endTime[0] * 1e3 + endTime[1] / 1e6 - (startTime[0] * 1e3 + startTime[1] / 1e6);
 const named = (spans: readonly ReadableSpan[]) => spans.map(({ name }) => name);
 
-test('a run is one trace: the model, the wait for a person, the tool; a wait is no error', async () => {
+test('a run is one trace: the model, the wait for a person, the tool; a wait is not an error', async () => {
   const clock = handClock();
   const store = memoryStore({ now: clock.now });
   const ai = countersign({ model: obedientModel(), store, clock: clock.now });
@@ -113,7 +113,7 @@ test('a tool and a run that fail are errors; a rejection and a withdrawal are no
   expect(waits.toSorted()).toEqual(['reject', 'withdrawn']);
 });
 
-test('what happens inside a sub-agent is told in the trace of its run; its waits are those of the call', async () => {
+test('a sub-agent is part of the trace of its run; its waits are those of the call', async () => {
   const ai = countersign({ model: obedientModel(), store: memoryStore() });
   defineTeller(ai);
   const asks = scriptedModel(({ messages }) =>
@@ -142,7 +142,7 @@ test('what happens inside a sub-agent is told in the trace of its run; its waits
   ]);
 });
 
-test('of several processes that trace, one tells each span; after a restart nothing is told twice or lost', async () => {
+test('of several processes that trace, one exports each span; after a restart none is exported twice or lost', async () => {
   const store = memoryStore();
   const open = () => {
     const ai = countersign({ model: obedientModel(), store });
@@ -171,7 +171,7 @@ test('of several processes that trace, one tells each span; after a restart noth
   ]);
 });
 
-test('with the global provider, a run is its own trace, whatever is being traced around it', async () => {
+test('with the global provider, a run is a separate trace, whatever span is active', async () => {
   const { exporter, provider } = listening();
   const manager = new AsyncLocalStorageContextManager().enable();
   context.setGlobalContextManager(manager);

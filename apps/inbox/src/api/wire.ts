@@ -6,13 +6,13 @@ export type Problem = Card['problems'][number];
 export type Risk = NonNullable<Card['risk']>;
 
 /** Who works on it now. It keeps two people from the same work, it locks nothing. */
-export type Claim = { readonly by: string; readonly until: number };
+export type Hold = { readonly by: string; readonly until: number };
 
 export type Interrupt = Card & {
   readonly runId: string;
   readonly agent: string;
   readonly startedBy: string | null;
-  readonly claim: Claim | null;
+  readonly hold: Hold | null;
 };
 
 export type InterruptWithMessages = Interrupt & { readonly messages: readonly Message[] };

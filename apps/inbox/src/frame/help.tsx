@@ -33,7 +33,7 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
       ['e', 'Edit the input'],
       ['r', 'Reject, with a reason'],
       ['n', 'Add a note to your decision'],
-      ['c', 'Claim, or release'],
+      ['c', 'Hold, or release'],
       ['/', 'Search'],
       ['Esc', 'Back'],
       ['Ctrl Enter', 'Send the form you are in'],

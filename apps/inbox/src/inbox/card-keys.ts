@@ -1,6 +1,6 @@
 // Keys that act on the open card: each goes to a button that is there for everybody, and presses or focuses it.
 
-export type CardKey = 'approve' | 'edit' | 'reject' | 'note' | 'claim' | 'back';
+export type CardKey = 'approve' | 'edit' | 'reject' | 'note' | 'hold' | 'back';
 
 /**
  * To approve takes two keys, one to go there and Enter: a single letter typed into the wrong window approves nothing.
@@ -24,8 +24,8 @@ export function press(key: CardKey): boolean {
       else place?.focus();
       return place !== undefined;
     }
-    case 'claim':
-      return click('[data-claim]');
+    case 'hold':
+      return click('[data-hold]');
     case 'back':
       return click('button[data-countersign="back"]');
   }

@@ -53,7 +53,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
     e: () => press('edit'),
     r: () => press('reject'),
     n: () => press('note'),
-    c: () => press('claim'),
+    c: () => press('hold'),
     '/': () => search.current?.focus(),
     Escape: () => {
       // First out of what one is in: the search, the note, a form; then out of the card.

@@ -10,7 +10,7 @@ import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Loading, Trouble } from '../frame/standing.tsx';
 import { Ago } from '../live/time.tsx';
-import { ClaimButton, ClaimNotice } from './hold.tsx';
+import { HoldButton, HoldNotice } from './hold.tsx';
 import { InputView } from './input-view.tsx';
 import { NotedCard } from './noted-card.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
@@ -52,7 +52,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
       <Bar onBack={onBack}>
         <Facts interrupt={interrupt} />
         {interrupt.status === 'pending' ? (
-          interrupt.mayDecide && <ClaimButton interrupt={interrupt} />
+          interrupt.mayDecide && <HoldButton interrupt={interrupt} />
         ) : (
           <button type="button" className="button" onClick={onNext} title="Next (j)">
             Next
@@ -66,7 +66,7 @@ function Detail({ interrupt, onBack, onNext }: DetailProps) {
           ref={place}
           className="detail mx-auto flex w-full max-w-3xl flex-1 flex-col gap-4 px-4 pt-5 md:px-6 md:pb-6"
         >
-          <ClaimNotice interrupt={interrupt} />
+          <HoldNotice interrupt={interrupt} />
           {conflict !== undefined && (
             <p role="alert" className="flex items-start gap-2 rounded-md bg-warning-soft px-3 py-2 text-warning">
               <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />

@@ -13,7 +13,7 @@ type InterruptRowProps = { readonly interrupt: Interrupt; readonly href: string;
 
 /** Drawn again only when it has changed: a list may be long. */
 export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
-  const { id, tool, agent, risk, createdAt, expiresAt, labels, claim, decision } = interrupt;
+  const { id, tool, agent, risk, createdAt, expiresAt, labels, hold, decision } = interrupt;
   const summary = summaryOf(interrupt);
   return (
     <li className="row border-b border-line">
@@ -60,11 +60,11 @@ export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen
                 </span>
               </span>
             ))}
-            {!decision && claim && (
+            {!decision && hold && (
               <span className="inline-flex min-w-0 items-center gap-1 text-info">
                 <Hand aria-hidden="true" className="size-3.5 shrink-0" />
                 <span className="truncate">
-                  <VisibleText text={claim.by} />
+                  <VisibleText text={hold.by} />
                 </span>
                 <span className="sr-only">works on it</span>
               </span>

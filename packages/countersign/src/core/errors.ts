@@ -53,7 +53,7 @@ export const ERROR_CODES = {
   'too-large': 'The request is larger or more deeply nested than the route takes. Send less.',
   'not-found': 'The server has nothing at this address. Correct the address.',
   'method-not-allowed': 'The address takes other methods than this one; the header `Allow` says which.',
-  claimed: 'Somebody else works on this question. `claim` says who and until when; wait, or ask them.',
+  claimed: 'Another person is reviewing this request. `hold` says who and until when; wait, or ask them.',
   'key-reused': 'The Idempotency-Key was used for another request. Use a new key for a new request.',
   'too-many-streams':
     'The server, or this person, has as many open streams as allowed. Close some or try again later, or raise `maxStreams` or `maxStreamsPerPerson`.',

@@ -1,13 +1,13 @@
-// Through what somebody decides: recorded with every decision.
+// The channel of a decision, which is recorded with it.
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 
 const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
-/** Through what somebody decides. */
+/** The channel of a decision. */
 export type Channel = (typeof CHANNELS)[number];
 
 export const ChannelHeaders = z.object({
-  'x-countersign-channel': z.enum(CHANNELS).optional().openapi({ description: '`api` unless given.' }),
+  'x-countersign-channel': z.enum(CHANNELS).optional().openapi({ description: '`api` by default.' }),
 });
 
 export function channelOf(request: Request): Channel {

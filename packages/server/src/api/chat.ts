@@ -63,7 +63,7 @@ export function chatEndpoints(services: Services) {
       mayDecide: (card, chatter) => {
         const { person, startedBy } = chatter as Chatter;
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
-        return access.mayDecide({ ...card, runId, agent: name, startedBy, claim: null }, person);
+        return access.mayDecide({ ...card, runId, agent: name, startedBy, hold: null }, person);
       },
       keepAliveMs: services.streams.keepAliveMs,
       onFault: (error, request) => faults.set(request, error),

@@ -1,4 +1,4 @@
-// POST /interrupts/{id}/decide: records the decision of a person, once and for all.
+// POST /interrupts/{id}/decide: records a person's decision.
 import { z } from '@hono/zod-openapi';
 import { type DecisionInput, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
@@ -6,46 +6,39 @@ import { endpoint, json } from '../http/endpoint.ts';
 import { DecidedShape, DecideShape } from '../schemas/decision.ts';
 import { interruptIdShape } from '../schemas/interrupt.ts';
 import { ChannelHeaders, channelOf } from './channel.ts';
-import { dropClaim } from './holds.ts';
+import { removeHold } from './holds.ts';
 import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
 
-export function decideEndpoints({ ai, access, claims }: Services) {
+export function decideEndpoints({ ai, access, holds }: Services) {
   const { runs } = ai;
   return [
     endpoint(
       {
         method: 'post',
         path: '/interrupts/{interruptId}/decide',
-        summary: 'Decide a question',
+        summary: 'Decide a request',
         description:
-          'The decision is durable before the answer is sent. Deciding the same again gives the recorded decision; deciding ' +
-          'otherwise is a conflict that says who decided what, when. What the `allows` of a card does not name does not fit ' +
-          'it, except to reject and to cancel.',
+          'The decision is durable before the response is sent. Repeating it returns the recorded decision; a different one is ' +
+          'a conflict that says who decided what, and when. A decision that the `allows` of the card does not list is ' +
+          'invalid, except to reject and to cancel.',
         tag: 'Questions',
         scope: 'decide',
         params: z.object({ interruptId: interruptIdShape }),
         headers: z.object({ ...IdempotencyHeaders.shape, ...ChannelHeaders.shape }),
         body: DecideShape,
-        answers: { 200: { description: 'The decision, as it is recorded.', shape: DecidedShape } },
+        answers: { 200: { description: 'The recorded decision.', shape: DecidedShape } },
         problems: [404, 409, 422],
       },
       async ({ params: { interruptId }, body: { decision, digest, note }, person, request }) => {
         const channel = channelOf(request);
         const key = keyIn(request);
-        const found = await runs.interrupt(interruptId);
-        const seen = await access.seen(found, person, null);
-        if (!seen)
-          throw new UsageError(
-            'unknown-interrupt',
-            { interruptId },
-            `There is no interrupt ${interruptId} in the store.`,
-          );
+        const seen = await access.interrupt(interruptId, person);
         if (!(await access.mayDecide(seen, person)))
           throw new UsageError(
             'not-allowed',
             { status: 403, interruptId },
-            `${person.id} may not decide ${interruptId}.`,
+            `${person.id} cannot decide ${interruptId}.`,
           );
         const misfit = seen.status === 'pending' ? misfitOf(seen, decision as DecisionInput) : undefined;
         if (misfit !== undefined) throw new UsageError('invalid-decision', { interruptId }, misfit);
@@ -56,7 +49,7 @@ export function decideEndpoints({ ai, access, claims }: Services) {
             asked: ['decide', interruptId, decision as Json, digest ?? null, note ?? null],
             kept: null,
           });
-        // What tools may know of a person belongs to the one who asked, not to the one who decides.
+        // Tools get the context of the person who started the run, never that of another approver.
         const context = seen.startedBy === person.id ? person.context : undefined;
         const decided = await runs.decide(interruptId, decision as DecisionInput, {
           by: person.id,
@@ -68,8 +61,8 @@ export function decideEndpoints({ ai, access, claims }: Services) {
           ...(context && { context }),
         });
         if (seen.status === 'pending') {
-          await dropClaim(runs.notes, interruptId);
-          claims.look();
+          await removeHold(runs.notes, interruptId);
+          holds.look();
         }
         return json(decided);
       },

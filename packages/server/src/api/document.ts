@@ -13,7 +13,7 @@ export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
     in: 'cookie',
     name: 'countersign',
     description:
-      'The session of a browser. The name of the cookie has the port behind it (`countersign-3000`); with https it is ' +
+      'The session of a browser. The cookie is called `countersign-` and the port, as in `countersign-3000`; with https it is ' +
       '`__Host-countersign`.',
   });
   return api.getOpenAPI31Document({
@@ -22,7 +22,7 @@ export function documentOf(api: OpenAPIHono, url: string): ApiDocument {
       title: 'Countersign',
       version: '1',
       description:
-        'Runs of agents, and the questions that they put to people. Times are in milliseconds. Errors are ' +
+        'Runs of agents, and their requests to people. Times are in milliseconds. Errors are ' +
         '`application/problem+json` with a stable `code`.',
     },
     servers: [{ url }],

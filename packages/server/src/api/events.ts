@@ -1,4 +1,4 @@
-// The events of a run, and what changes: as pages and as server-sent events.
+// The events of a run and the stream of changes, as pages and as server-sent events.
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -13,7 +13,7 @@ const LastEventHeaders = z.object({
     .string()
     .regex(/^\d{1,9}$/)
     .optional()
-    .openapi({ description: 'The last `seq` that was seen, as browsers send it; before `cursor` and `after`.' }),
+    .openapi({ description: 'The last `seq` received, as browsers send it; overrides `cursor` and `after`.' }),
 });
 
 export function eventEndpoints(services: Services) {
@@ -46,7 +46,7 @@ export function eventEndpoints(services: Services) {
         const from = lastEventId(request) ?? cursor ?? after;
         if (follow === '1' || wantsStream(request))
           return eventStream((signal) => runEvents.follow(runId, from, signal), request, streams);
-        // One more than the page holds: then another page follows.
+        // One event more than the page holds shows whether another page follows.
         const events = (await ai.runs.store.read(runId, { after: from, limit: limit + 1 }))?.events ?? [];
         const items = events.slice(0, limit).map((event, index) => ({ ...event, seq: from + index + 1 }));
         return json({ items, cursor: events.length > limit ? String(from + limit) : null });
@@ -56,10 +56,10 @@ export function eventEndpoints(services: Services) {
       {
         method: 'get',
         path: '/changes',
-        summary: 'What changes',
+        summary: 'Follow changes',
         description:
-          'Server-sent events `{ runId }`, whenever a run that the caller may see has changed; `runId: null` means that ' +
-          'everything is to be looked at again.',
+          'Server-sent events `{ runId }` for each changed run that the caller can see; `runId: null` means that anything may ' +
+          'have changed.',
         tag: 'Live',
         scope: 'read',
         answers: { 200: { description: 'A stream that does not end.', shape: z.string(), type: 'text/event-stream' } },

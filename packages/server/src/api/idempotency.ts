@@ -1,4 +1,4 @@
-// Idempotency keys: a request that is repeated with its key does nothing twice.
+// Idempotency keys: a request repeated with its key acts once.
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, type Notes, UsageError } from 'countersign';
@@ -13,7 +13,7 @@ export const IdempotencyHeaders = z.object({
     .max(255)
     .regex(/^[\x21-\x7e]+$/)
     .optional()
-    .openapi({ description: 'A text of your choice, kept for a day: the same request with the same key acts once.' }),
+    .openapi({ description: 'Any string, kept for a day: the same request with the same key acts once.' }),
 });
 
 /** The key of a request; undefined if it has none. */
@@ -29,19 +29,19 @@ export function keyIn(request: Request): string | undefined {
 }
 
 export type Remembered = {
-  /** What was kept when the key was first seen. */
+  /** The value stored with the first request. */
   readonly kept: Json;
   /** This request is the first with the key. */
   readonly isFirst: boolean;
-  /** Of this very request of this person with this key: what it did can be told by it. */
+  /** Identifies this request of this person with this key, so that its effects can be recognised. */
   readonly mark: string;
-  /** The key is free again: the request did nothing. */
+  /** Frees the key, because the request did nothing. */
   forget(): Promise<void>;
 };
 
 /**
- * Keeps `kept` under the key of this person, or gives what was kept before. Throws `key-reused` if the key came with
- * another request.
+ * Stores `kept` under the key of this person, or returns the value stored before. Throws `key-reused` if the key came
+ * with a different request.
  */
 export async function remember(
   notes: Notes,
@@ -59,7 +59,7 @@ export async function remember(
     throw new UsageError(
       'key-reused',
       { status: 422 },
-      'This Idempotency-Key was used for another request. Use a new one.',
+      'This Idempotency-Key was used for a different request. Use a new key.',
     );
   return {
     kept: before.kept,
@@ -78,12 +78,12 @@ async function keep(notes: Notes, id: string, value: Kept): Promise<{ isFirst: b
     if (await notes.put(COLLECTION, id, value, { version: 0, expiresAt: Date.now() + KEPT_MS }))
       return { isFirst: true, before: value };
     const note = await notes.get(COLLECTION, id);
-    // Otherwise it was forgotten in between.
+    // Otherwise the key was freed in between.
     if (note) return { isFirst: false, before: keptIn(note.value, value.kept) };
   }
 }
 
-/** What is not like what we keep, as where somebody changed the store, was kept for no request that we know. */
+/** An invalid note, as after an edit in the database, matches no request. */
 function keptIn(value: Json, like: Json): Kept {
   const { fingerprint, kept } = (value ?? {}) as Partial<Kept>;
   const isOurs = typeof fingerprint === 'string' && kept !== undefined && typeof kept === typeof like;

@@ -1,12 +1,12 @@
-// Questions: list, look, claim.
+// Requests to people: list, read, hold.
 import { z } from '@hono/zod-openapi';
 import { type RunInterrupt, UsageError } from 'countersign';
 import { keptPage } from '../access.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { ClaimRequestShape } from '../schemas/decision.ts';
+import { HoldRequestShape } from '../schemas/decision.ts';
 import {
-  ClaimShape,
+  HoldShape,
   type Interrupt,
   InterruptQueryShape,
   InterruptShape,
@@ -14,29 +14,25 @@ import {
   interruptIdShape,
 } from '../schemas/interrupt.ts';
 import { pageOf } from '../schemas/page.ts';
-import { claimsOf, releaseClaim, takeClaim } from './holds.ts';
+import { holdsOf, releaseHold, takeHold } from './holds.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });
 const tag = 'Questions';
-const ClaimAnswer = z.object({ claim: ClaimShape.nullable() });
+const HoldAnswer = z.object({ hold: HoldShape.nullable() });
 
-export function interruptEndpoints({ ai, access, claims: claimWatch }: Services) {
+export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {
   const { runs } = ai;
 
-  /** Throws `unknown-interrupt` if there is none that this person may read. */
   async function read(interruptId: string, person: Person): Promise<Interrupt> {
-    const found = await runs.interrupt(interruptId);
-    const claims = await claimsOf(runs.notes, [interruptId]);
-    const seen = await access.seen(found, person, claims.get(interruptId) ?? null);
-    if (seen) return seen;
-    throw new UsageError('unknown-interrupt', { interruptId }, `There is no interrupt ${interruptId} in the store.`);
+    const holds = await holdsOf(runs.notes, [interruptId]);
+    return access.interrupt(interruptId, person, holds.get(interruptId) ?? null);
   }
 
   async function decidable(interruptId: string, person: Person): Promise<Interrupt> {
     const seen = await read(interruptId, person);
     if (seen.mayDecide) return seen;
-    const why = seen.status === 'decided' ? 'is decided already' : `may not be decided by ${person.id}`;
+    const why = seen.status === 'decided' ? 'is already decided' : `cannot be decided by ${person.id}`;
     throw new UsageError('not-allowed', { status: 403, interruptId }, `${interruptId} ${why}.`);
   }
 
@@ -45,12 +41,13 @@ export function interruptEndpoints({ ai, access, claims: claimWatch }: Services)
       {
         method: 'get',
         path: '/interrupts',
-        summary: 'List questions',
-        description: 'A page may be shorter than `limit`, where policies hide some, and still have a `cursor`.',
+        summary: 'List requests',
+        description:
+          'Policies may hide some requests, so a page may be shorter than `limit` and still have a `cursor`.',
         tag,
         scope: 'read',
         query: InterruptQueryShape,
-        answers: { 200: { description: 'A page of questions.', shape: pageOf(InterruptShape) } },
+        answers: { 200: { description: 'A page of requests.', shape: pageOf(InterruptShape) } },
       },
       async ({ query: { cursor, limit = 50, status, mine, ...filters }, person }) => {
         const only = access.ownOnly(person, 'interrupts') ?? (mine === '1' ? person.id : undefined);
@@ -64,11 +61,11 @@ export function interruptEndpoints({ ai, access, claims: claimWatch }: Services)
             (page) => runs.interrupts({ ...given, ...page }),
             { cursor, limit },
             async (items: readonly RunInterrupt[]) => {
-              const claims = await claimsOf(
+              const holds = await holdsOf(
                 runs.notes,
                 items.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
               );
-              return Promise.all(items.map((item) => access.seen(item, person, claims.get(item.id) ?? null)));
+              return Promise.all(items.map((item) => access.seen(item, person, holds.get(item.id) ?? null)));
             },
           ),
         );
@@ -78,11 +75,11 @@ export function interruptEndpoints({ ai, access, claims: claimWatch }: Services)
       {
         method: 'get',
         path: '/interrupts/{interruptId}',
-        summary: 'A question with the conversation so far',
+        summary: 'Get a request with the conversation so far',
         tag,
         scope: 'read',
         params,
-        answers: { 200: { description: 'The question.', shape: InterruptWithMessagesShape } },
+        answers: { 200: { description: 'The request.', shape: InterruptWithMessagesShape } },
         problems: [404],
       },
       async ({ params: { interruptId }, person }) => {
@@ -94,40 +91,40 @@ export function interruptEndpoints({ ai, access, claims: claimWatch }: Services)
     endpoint(
       {
         method: 'post',
-        path: '/interrupts/{interruptId}/claim',
-        summary: 'Say that I work on it',
-        description: 'It keeps two people from working on one; it locks nothing, and lapses by itself.',
+        path: '/interrupts/{interruptId}/hold',
+        summary: 'Hold a request',
+        description: 'Shows others that the caller is reviewing it. It locks nothing and expires by itself.',
         tag,
         scope: 'decide',
         params,
-        body: ClaimRequestShape,
+        body: HoldRequestShape,
         bodyIsOptional: true,
-        answers: { 200: { description: 'The claim.', shape: ClaimAnswer } },
+        answers: { 200: { description: 'The hold.', shape: HoldAnswer } },
         problems: [404, 409],
       },
       async ({ params: { interruptId }, body: { forMs }, person }) => {
         await decidable(interruptId, person);
-        const claim = await takeClaim(runs.notes, interruptId, person.id, forMs);
-        claimWatch.look();
-        return json({ claim });
+        const hold = await takeHold(runs.notes, interruptId, person.id, forMs);
+        holdWatch.look();
+        return json({ hold });
       },
     ),
     endpoint(
       {
         method: 'delete',
-        path: '/interrupts/{interruptId}/claim',
-        summary: 'Give the claim up',
+        path: '/interrupts/{interruptId}/hold',
+        summary: 'Release a hold',
         tag,
         scope: 'decide',
         params,
-        answers: { 200: { description: 'Nobody has it.', shape: ClaimAnswer } },
+        answers: { 200: { description: 'The request has no hold.', shape: HoldAnswer } },
         problems: [404, 409],
       },
       async ({ params: { interruptId }, person }) => {
         await read(interruptId, person);
-        await releaseClaim(runs.notes, interruptId, person.id);
-        claimWatch.look();
-        return json({ claim: null });
+        await releaseHold(runs.notes, interruptId, person.id);
+        holdWatch.look();
+        return json({ hold: null });
       },
     ),
   ];

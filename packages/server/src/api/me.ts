@@ -1,4 +1,4 @@
-// Who asks, and what there is to ask: /me and /agents.
+// The caller and the agents: /me and /agents.
 import { z } from '@hono/zod-openapi';
 import type { Agent } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
@@ -11,10 +11,10 @@ export function personEndpoints({ ai, model }: Services) {
       {
         method: 'get',
         path: '/me',
-        summary: 'Who asks',
+        summary: 'Get the caller',
         tag: 'People and agents',
         scope: null,
-        answers: { 200: { description: 'Who the server takes the caller for.', shape: MeShape } },
+        answers: { 200: { description: 'The person or program that the server identified.', shape: MeShape } },
       },
       ({ person: { id, name, scopes, reach } }) => {
         const me: Me = { id, name, scopes: [...scopes], reach, demo: model.demo, model: model.name };
@@ -25,7 +25,7 @@ export function personEndpoints({ ai, model }: Services) {
       {
         method: 'get',
         path: '/agents',
-        summary: 'The agents and their tools',
+        summary: 'List the agents and their tools',
         tag: 'People and agents',
         scope: null,
         answers: { 200: { description: 'Every agent.', shape: z.object({ items: z.array(AgentShape) }) } },

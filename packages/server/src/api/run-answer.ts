@@ -1,9 +1,9 @@
-// A run as the API tells it, with its questions.
+// Runs as the API returns them, with their requests.
 import { type Countersign, type RunRecord, UsageError } from 'countersign';
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
 import type { Run, RunSummary } from '../schemas/run.ts';
-import { claimsOf } from './holds.ts';
+import { holdsOf } from './holds.ts';
 import { titleOf } from './run-titles.ts';
 
 export function summaryOf(run: RunRecord, title: string | null): RunSummary {
@@ -11,10 +11,10 @@ export function summaryOf(run: RunRecord, title: string | null): RunSummary {
   return { id, agent, title, status, startedBy, createdAt, updatedAt, version };
 }
 
-/** How many questions are told with a run. */
+/** How many requests are returned with a run. */
 const MOST = 200;
 
-/** The whole run, as this person sees it: what is in it only for those who may read. */
+/** The whole run as this person sees it; without the scope `read`, only its status. */
 export async function runAnswer(ai: Countersign, access: Access, runId: string, person: Person): Promise<Run> {
   const view = await ai.runs.get(runId);
   if (!person.scopes.includes('read')) return { ...summaryOf(view, null), ...UNREAD, finishReason: view.finishReason };
@@ -22,14 +22,14 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
     ai.runs.interrupts({ runId, limit: MOST }),
     ai.runs.interrupts({ runId, limit: MOST, settled: true, order: 'newest' }),
   ]);
-  const claims = await claimsOf(
+  const holds = await holdsOf(
     ai.runs.notes,
     waiting.items.map(({ id }) => id),
   );
-  // What is settled has the room that is left by what waits.
+  // Pending requests come first; settled ones fill the remaining places.
   const last = settled.items.slice(0, MOST - waiting.items.length).toReversed();
   const asked = [...last, ...waiting.items].toSorted((left, right) => left.createdAt - right.createdAt);
-  const interrupts = await Promise.all(asked.map((item) => access.card(item, person, claims.get(item.id) ?? null)));
+  const interrupts = await Promise.all(asked.map((item) => access.card(item, person, holds.get(item.id) ?? null)));
   const { messages, text, error, finishReason, pending } = view;
   return { ...summaryOf(view, titleOf(messages)), messages, text, error, finishReason, pending, interrupts };
 }
@@ -37,4 +37,4 @@ export async function runAnswer(ai: Countersign, access: Access, runId: string, 
 const UNREAD = { messages: [], text: '', error: null, pending: [], interrupts: [] };
 
 export const unknownAgent = (agent: string): UsageError =>
-  new UsageError('unknown-agent', { agent }, `There is no agent ${agent}.`);
+  new UsageError('unknown-agent', { agent }, `Agent ${agent} not found.`);

@@ -1,16 +1,16 @@
-// What a run is about: the first words that the user said in it.
+// Titles of runs: the first words of the user.
 import type { Message, RunRecord, Store } from 'countersign';
 
 const LONGEST = 120;
-/** How many titles are remembered; the oldest are forgotten. */
+/** How many titles are cached; the oldest are dropped. */
 const MOST = 10_000;
 
-/** The first words on one line, or null if there are none. */
+/** The first words on one line, or null if the user said nothing. */
 export function titleOf(messages: readonly Message[]): string | null {
   const said = messages.find(({ role }) => role === 'user')?.content ?? [];
   const text = said.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join(' ');
   const words = text.replaceAll(/\s+/g, ' ').trim();
-  // Cut between characters, never inside one.
+  // Cut between characters, never inside a surrogate pair.
   const start = [...words.slice(0, 2 * LONGEST)];
   if (start.length === 0) return null;
   return start.length > LONGEST ? `${start.slice(0, LONGEST).join('').trimEnd()}…` : words;

@@ -1,4 +1,4 @@
-// Runs: look, list, cancel, drive on, verify.
+// Runs: list, read, cancel, resume, verify.
 import { z } from '@hono/zod-openapi';
 import type { RunRecord } from 'countersign';
 import { keptPage } from '../access.ts';
@@ -54,7 +54,7 @@ export function runEndpoints({ ai, access, log }: Services) {
       {
         method: 'get',
         path: '/runs/{runId}',
-        summary: 'A run with its conversation and its questions',
+        summary: 'Get a run with its conversation and its requests',
         tag,
         scope: 'read',
         params,
@@ -70,8 +70,8 @@ export function runEndpoints({ ai, access, log }: Services) {
       {
         method: 'post',
         path: '/runs/{runId}/cancel',
-        summary: 'End a run',
-        description: 'What is started is told to stop, what waits is withdrawn. A run that has ended stays as it is.',
+        summary: 'Cancel a run',
+        description: 'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged.',
         tag,
         scope: 'start',
         params,
@@ -91,7 +91,7 @@ export function runEndpoints({ ai, access, log }: Services) {
       {
         method: 'post',
         path: '/runs/{runId}/drive',
-        summary: 'Try again after a failure',
+        summary: 'Resume a failed run',
         tag,
         scope: 'start',
         params,
@@ -109,12 +109,12 @@ export function runEndpoints({ ai, access, log }: Services) {
       {
         method: 'get',
         path: '/runs/{runId}/verify',
-        summary: 'Whether the record is what was recorded',
-        description: 'By the hash chain over the events of the run.',
+        summary: 'Verify the record of a run',
+        description: 'Checks the hash chain over the events of the run.',
         tag,
         scope: 'read',
         params,
-        answers: { 200: { description: 'What was found.', shape: VerifiedShape } },
+        answers: { 200: { description: 'The result of the check.', shape: VerifiedShape } },
         problems: [404],
       },
       async ({ params: { runId }, person }) => {

@@ -1,8 +1,8 @@
-// What the endpoints work with.
+// The services that endpoints share.
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
 import type { StreamOptions } from '../live/event-stream.ts';
-import type { ClaimWatch } from '../live/hold-watch.ts';
+import type { HoldWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -11,10 +11,10 @@ export type Services = {
   readonly ai: Countersign;
   readonly access: Access;
   readonly hub: Hub;
-  readonly claims: ClaimWatch;
+  readonly holds: HoldWatch;
   readonly runEvents: RunEvents;
   readonly log: Log;
   readonly streams: StreamOptions;
-  /** The model in use, as `/me` tells it. */
+  /** The model in use, which `/me` shows. */
   readonly model: { readonly name: string; readonly demo: boolean };
 };

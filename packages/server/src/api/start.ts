@@ -8,11 +8,11 @@ import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempote
 import { runAnswer, unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
-/** Beside the first words of a run that was started with a key: which request it was. Recorded together with the start. */
+/** The metadata key under which a run started with an idempotency key records its request, together with the start. */
 const START_MARK = 'startedWith';
 
 export function startEndpoints({ ai, access }: Services) {
-  /** False if this very request was taken before. */
+  /** Returns false if this same request started the run before. */
   async function start(
     asked: { readonly agent: string; readonly prompt: string },
     runId: string,
@@ -29,9 +29,9 @@ export function startEndpoints({ ai, access }: Services) {
       return true;
     } catch (error) {
       if (!(error instanceof CountersignError && error.code === 'run-exists')) throw error;
-      // Even the first with a key may be overtaken by its own repetition: only the record tells who started the run.
+      // A repetition may overtake the first request, so only the record says which one started the run.
       if (remembered && (await isMarked(runId, remembered.mark))) return false;
-      // Its caller chose an id that is taken.
+      // The caller chose an id that another run has.
       if (remembered?.isFirst) await remembered.forget();
       throw error;
     }
@@ -49,24 +49,23 @@ export function startEndpoints({ ai, access }: Services) {
         method: 'post',
         path: '/runs',
         summary: 'Start a run',
-        description: 'The run is recorded before the answer is sent, and goes on by itself.',
+        description: 'The run is recorded before the response is sent, and continues in the background.',
         tag: 'Runs',
         scope: 'start',
         headers: IdempotencyHeaders,
         body: StartShape,
         answers: {
           201: { description: 'The run was started.', shape: RunShape },
-          200: { description: 'It was started before, by this very request.', shape: RunShape },
+          200: { description: 'The same request started it before.', shape: RunShape },
         },
         problems: [404, 409, 422],
       },
       async ({ body, person, request }) => {
         if (!ai.agents.has(body.agent)) throw unknownAgent(body.agent);
-        if (body.prompt.trim() === '')
-          throw new UsageError('invalid-request', { status: 400 }, 'The prompt says nothing.');
+        if (body.prompt.trim() === '') throw new UsageError('invalid-request', { status: 400 }, 'The prompt is empty.');
         const key = keyIn(request);
         const chosen = body.runId ?? `run_${randomBytes(15).toString('base64url')}`;
-        // The id is kept under the key before the run is started: whoever repeats the request starts the same run.
+        // The id is stored under the key before the run starts, so that a repeated request starts the same run.
         const remembered =
           key === undefined
             ? undefined

@@ -1,4 +1,4 @@
-// GET /stats: numbers for the dashboard, of the runs that the person may see.
+// GET /stats: numbers for the dashboard.
 import { endpoint, json } from '../http/endpoint.ts';
 import { SharedStats } from '../live/shared-stats.ts';
 import { StatsQueryShape, StatsShape } from '../schemas/stats.ts';
@@ -11,9 +11,9 @@ export function statsEndpoints({ ai, hub }: Services) {
       {
         method: 'get',
         path: '/stats',
-        summary: 'How deciding goes',
+        summary: 'Get statistics of decisions',
         description:
-          'Of everybody for those whose reach is `all`, of the own runs for everybody else. Days are in UTC.',
+          'Of all runs for callers with the reach `all`, otherwise of the runs that the caller started. Days are in UTC.',
         tag: 'Questions',
         scope: 'read',
         query: StatsQueryShape,

@@ -1,13 +1,13 @@
-// What the API refused, as an error.
+// Errors of the API client.
 import type { ApiProblem } from '../schemas/problem.ts';
 
-/** The server refused, or could not be reached (`status` 0, `code` `unreachable`). */
+/** The server refused the request or could not be reached (`status` 0, `code` `unreachable`). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   /** Stable: match on it, not on the message. */
   readonly code: string;
-  /** The problem as the server told it. */
+  /** The problem that the server sent. */
   readonly problem: ApiProblem | undefined;
 
   constructor(status: number, code: string, message: string, problem?: ApiProblem, options?: { cause?: unknown }) {
@@ -30,7 +30,7 @@ function readProblem(text: string): ApiProblem | undefined {
     const read: unknown = JSON.parse(text);
     return typeof read === 'object' && read !== null && 'code' in read ? (read as ApiProblem) : undefined;
   } catch {
-    // A proxy in between answers as it likes.
+    // The response may come from a proxy.
     return undefined;
   }
 }

@@ -1,25 +1,25 @@
-// The API as functions: each route once, with its types.
+// The API as typed functions.
 import type { InterruptOutcome, Message, StoredEvent } from 'countersign';
-import type { Claim, Interrupt } from '../schemas/interrupt.ts';
+import type { Hold, Interrupt } from '../schemas/interrupt.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
 import type { Run, RunSummary } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
-/** How to reach the server. In a page of the server itself, the session of the browser does without a token. */
+/** How to reach the server. Pages of the server itself use the browser's session instead of a token. */
 export type ClientOptions = ConnectionOptions;
 
-/** A page of a list; `cursor` leads to the next one and is null on the last. */
+/** A page of a list; `cursor` leads to the next page and is null on the last. */
 export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };
 
-/** An event of a run with its place in it. */
+/** An event of a run with its number. */
 export type RunEvent = StoredEvent & { readonly seq: number };
 
-/** What a run is started with. */
+/** The options of a new run. */
 export type StartRun = { readonly agent: string; readonly prompt: string; readonly runId?: string };
 
-/** What a person decides. */
+/** A person's decision. */
 export type Decision =
   | { readonly type: 'approve'; readonly edit?: unknown }
   | { readonly type: 'reject'; readonly reason?: string }
@@ -27,10 +27,10 @@ export type Decision =
   | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: unknown }
   | { readonly type: 'cancel'; readonly reason?: string };
 
-/** A decision with the card that it was made on. */
+/** A decision with the digest of the card that it was made on. */
 export type Decide = { readonly decision: Decision; readonly digest?: string; readonly note?: string };
 
-/** A decision as it is recorded. */
+/** A recorded decision. */
 export type Decided = {
   readonly interruptId: string;
   readonly runId: string;
@@ -52,7 +52,7 @@ export type RunFilters = Paging & {
 
 export type InterruptFilters = Paging & {
   readonly status?: 'pending' | 'settled';
-  /** What became of it; only settled ones have one. */
+  /** Only settled requests have an outcome. */
   readonly outcome?: InterruptOutcome;
   readonly runId?: string;
   readonly agent?: string;
@@ -73,39 +73,39 @@ type Once = Waiting & {
   readonly idempotencyKey?: string;
 };
 
-/** The API of a server. Everything throws `ApiError` when the server refuses. */
+/** The API of a server. Every function throws `ApiError` when the server refuses. */
 export type Client = {
   me(options?: Waiting): Promise<Me>;
   agents(options?: Waiting): Promise<readonly AgentInfo[]>;
   stats(options?: Waiting & { readonly days?: number }): Promise<Stats>;
-  /** The ids of runs that have changed, as they change. Null: look at everything now, once connected and after each cut. */
+  /** Yields the ids of changed runs; null after each connect and whenever anything may have changed. */
   changes(options?: Waiting): AsyncGenerator<string | null>;
   readonly runs: {
     start(run: StartRun, options?: Once): Promise<Run>;
     list(filters?: RunFilters, options?: Waiting): Promise<Page<RunSummary>>;
     get(runId: string, options?: Waiting): Promise<Run>;
     cancel(runId: string, options?: Waiting & { readonly reason?: string }): Promise<Run>;
-    /** Tries again after a failure. */
+    /** Resumes a failed run. */
     drive(runId: string, options?: Waiting): Promise<Run>;
     verify(
       runId: string,
       options?: Waiting,
     ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }>;
     events(runId: string, options?: Waiting & Paging & { readonly after?: number }): Promise<Page<RunEvent>>;
-    /** Every event after `after`, as it happens, until the run has ended; comes back after a cut. */
+    /** Yields every event after `after` until the run has ended; reconnects when the connection drops. */
     follow(runId: string, options?: Waiting & { readonly after?: number }): AsyncGenerator<RunEvent>;
   };
   readonly interrupts: {
     list(filters?: InterruptFilters, options?: Waiting): Promise<Page<Interrupt>>;
     get(interruptId: string, options?: Waiting): Promise<Interrupt & { readonly messages: readonly Message[] }>;
     decide(interruptId: string, decide: Decide, options?: Once): Promise<Decided>;
-    claim(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Claim>;
+    hold(interruptId: string, options?: Waiting & { readonly forMs?: number }): Promise<Hold>;
     release(interruptId: string, options?: Waiting): Promise<void>;
   };
 };
 
 /**
- * A client of the server at `url`.
+ * Makes a client of the server at `url`.
  * @example
  * const client = createClient('http://localhost:3000', { token });
  * const { items } = await client.interrupts.list({ risk: 'high' });
@@ -147,28 +147,28 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
         refuseLost(body.decision);
         return connection.json(`${interrupt(interruptId)}/decide`, { method: 'POST', body, ...ask });
       },
-      claim: async (interruptId, { forMs, signal } = {}) => {
+      hold: async (interruptId, { forMs, signal } = {}) => {
         const body = forMs === undefined ? {} : { forMs };
-        const path = `${interrupt(interruptId)}/claim`;
-        return (await connection.json<{ claim: Claim }>(path, { method: 'POST', body, signal })).claim;
+        const path = `${interrupt(interruptId)}/hold`;
+        return (await connection.json<{ hold: Hold }>(path, { method: 'POST', body, signal })).hold;
       },
       release: async (interruptId, ask) => {
-        await connection.json(`${interrupt(interruptId)}/claim`, { method: 'DELETE', ...ask });
+        await connection.json(`${interrupt(interruptId)}/hold`, { method: 'DELETE', ...ask });
       },
     },
   };
 }
 
-/** JSON leaves out what is undefined, and the server would let run as it was what was to be changed. */
+/** JSON omits undefined values, so the server would run the input without the intended edit. */
 function refuseLost(decision: { readonly [field: string]: unknown }): void {
   if (typeof decision !== 'object' || decision === null)
     throw new ApiError(
       422,
       'invalid-decision',
-      "A decision is an object, such as { type: 'approve' }; nothing was sent.",
+      "Invalid decision: expected an object such as { type: 'approve' }. Nothing was sent.",
     );
   const lost = ['edit', 'replaceInput', 'output'].find((field) => field in decision && decision[field] === undefined);
   if (lost === undefined) return;
-  const message = `The ${lost} of the decision is undefined, and nothing was sent. Leave it out, or say null.`;
+  const message = `Invalid decision: ${lost} is undefined. Nothing was sent. Leave it out, or pass null.`;
   throw new ApiError(422, 'invalid-decision', message);
 }

@@ -1,4 +1,4 @@
-// How the client reaches the server: addresses, headers, errors, and streams that come back after a cut.
+// The client's connection: URLs, headers, errors, and streams that reconnect.
 import { ApiError, errorOf } from './api-error.ts';
 import { type ReceivedEvent, readServerEvents } from './server-events.ts';
 
@@ -8,7 +8,7 @@ export type ConnectionOptions = {
   readonly fetch?: typeof fetch;
 };
 
-/** What an address takes after its question mark; what is undefined is left out. */
+/** Query parameters; undefined values are omitted. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export type Ask = {
@@ -32,7 +32,7 @@ export class Connection {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(channel !== undefined && { 'x-countersign-channel': channel }),
     };
-    // Browsers insist that `fetch` is called on the window.
+    // Browsers require that `fetch` is called on the window.
     this.#fetch = given ?? ((input, init) => fetch(input, init));
   }
 
@@ -40,14 +40,14 @@ export class Connection {
     const response = await this.#send(path, ask, { accept: 'application/json' });
     const text = await response.text().catch((cause: unknown) => {
       if (ask.signal?.aborted) throw cause;
-      throw new ApiError(0, 'unreachable', 'The answer of the server broke off.', undefined, { cause });
+      throw new ApiError(0, 'unreachable', 'The connection dropped during the response.', undefined, { cause });
     });
     return JSON.parse(text) as T;
   }
 
   /**
-   * Every event, from now or after `lastId`; connects again after a cut, until `event: end` or the signal. Without an id to
-   * go on from, `event: connected` says each time from when on none is missed.
+   * Yields every event from now or after `lastId`, and reconnects until `event: end` or the signal. Without an id, it yields
+   * `event: connected` after each connect: from then on no event is missed.
    */
   async *events(path: string, ask: Ask, lastId?: number): AsyncGenerator<ReceivedEvent> {
     let last = lastId === undefined ? undefined : String(lastId);
@@ -89,7 +89,7 @@ export class Connection {
       ...(signal && { signal }),
     }).catch((cause: unknown) => {
       if (signal?.aborted) throw cause;
-      throw new ApiError(0, 'unreachable', 'The server cannot be reached.', undefined, { cause });
+      throw new ApiError(0, 'unreachable', 'Cannot reach the server.', undefined, { cause });
     });
     if (response.ok) return response;
     throw await errorOf(response);

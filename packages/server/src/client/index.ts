@@ -1,6 +1,6 @@
-// The door `@countersign/server/client`: the API, typed, for browsers and programs. It brings no code of the server.
+// The entry point `@countersign/server/client`: the typed API for browsers and programs, without code of the server.
 
-export type { Claim, Interrupt } from '../schemas/interrupt.ts';
+export type { Hold, Interrupt } from '../schemas/interrupt.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
 export type { ApiProblem } from '../schemas/problem.ts';
 export type { Run, RunSummary } from '../schemas/run.ts';

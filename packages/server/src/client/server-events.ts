@@ -22,7 +22,7 @@ export async function* readServerEvents(body: ReadableStream<Uint8Array>): Async
       }
     }
   } finally {
-    // Whoever stops reading lets the server know.
+    // Closes the connection when the caller stops reading.
     await reader.cancel().catch(() => undefined);
   }
 }

@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto';
 import { type Agent, type Countersign, z } from 'countersign';
 
-/** Hears of what the tools of the demo did, where somebody wants to see it. */
+/** An effect of a demo tool, which `onEffect` receives. */
 export type DemoEffect = { readonly tool: string; readonly input: unknown; readonly key: string };
 
 export type DemoOptions = { readonly onEffect?: (effect: DemoEffect) => void | Promise<void> };
 
 const ONE_DAY = 24 * 3_600_000;
 
-/** Defines the assistant `assistant` on this instance. Nothing of what it does leaves this machine. */
+/** Defines the assistant `assistant` on this instance. Its tools have no effects outside this machine. */
 export function demoAgents(ai: Countersign, { onEffect }: DemoOptions = {}): Agent {
   const payInvoice = ai.defineTool(
     {

@@ -1,15 +1,15 @@
-// Which model answers: the one that the environment names or has a key for, else the demo model.
+// Chooses the model: the one that the environment names or has a key for, otherwise the demo model.
 import { type AiSdkProvider, type ModelInput, type Providers, UsageError } from 'countersign';
 import { demoModel } from './model.ts';
 
-/** A model, and what `/me` tells of it. */
+/** A model, with the name that `/me` shows. */
 export type ChosenModel = {
-  /** What `countersign({ model })` takes. */
+  /** For `countersign({ model })`. */
   readonly model: ModelInput;
-  /** What `countersign({ providers })` takes, where the model is named by a text. */
+  /** For `countersign({ providers })`, if the model is named by a string. */
   readonly providers: Providers;
   readonly name: string;
-  /** It is the demo model, which follows a script. */
+  /** Whether it is the demo model, which follows a script. */
   readonly demo: boolean;
 };
 

@@ -1,10 +1,10 @@
-// The demo model: needs no key, follows a script, streams word by word, and says that it is no real model.
+// The demo model: needs no key, follows a script, streams word by word, and says that it is not a real model.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Message, Model, ModelChunk, Part } from 'countersign';
 import { type FinishedCall, type Reply, replyTo, type Situation } from './script.ts';
 
 export type DemoModelOptions = {
-  /** How long each word takes, in milliseconds; 25 unless given. */
+  /** How long each word takes, in milliseconds; 25 by default. */
   readonly wordMs?: number;
 };
 
@@ -46,7 +46,7 @@ async function stream(
       emit({ type: 'tool-input', ref: refOf(index), name: tool, delta });
 }
 
-/** What was said last, and what has come of the calls since. */
+/** The user's last message and the results of the calls since. */
 function situationOf(messages: readonly Message[], tools: ReadonlySet<string>): Situation {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const since = messages.slice(last + 1).flatMap(({ content }) => content);

@@ -1,17 +1,17 @@
-// What the demo model says: rules on the user's last words, and on what its tools have come to since.
+// The script of the demo model: rules over the user's last message and the tool results since.
 
-/** A call that has its result. */
+/** A call with its result. */
 export type FinishedCall = {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly output: unknown;
 };
 
-/** All that the rules look at. */
+/** The input of the rules. */
 export type Situation = {
   /** The user's last words. */
   readonly said: string;
-  /** The calls since then, in the order in which they were asked for. */
+  /** The calls since then, in the model's order. */
   readonly finished: readonly FinishedCall[];
   /** The tools that may be called. */
   readonly tools: ReadonlySet<string>;
@@ -22,7 +22,7 @@ export type Reply = {
   readonly calls: readonly { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }[];
 };
 
-/** The same situation gives the same reply. A call of a tool that is not there is explained instead. */
+/** The same situation gives the same reply. If a tool is missing, the reply says so. */
 export function replyTo(situation: Situation): Reply {
   const reply = situation.finished.length === 0 ? answer(situation.said) : goOn(situation);
   return reply.calls.every(({ tool }) => situation.tools.has(tool)) ? reply : say(ABOUT);
@@ -104,7 +104,7 @@ function answer(said: string): Reply {
   return say(ABOUT);
 }
 
-/** A lunch is asked for, then told to the team; everything else ends with what came of it. */
+/** A planned lunch is mailed to the team; every other task ends with a report of its results. */
 function goOn({ said, finished }: Situation): Reply {
   const [first, ...later] = finished;
   if (!/\blunch\b/i.test(said) || first?.tool !== 'askQuestion' || typeof first.output !== 'string')

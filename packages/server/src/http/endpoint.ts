@@ -1,4 +1,4 @@
-// Endpoints: what a route takes and gives, said once; the checks and the OpenAPI document come from it.
+// Endpoints: one definition per route, from which the checks and the OpenAPI document are made.
 import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
 import { readJson } from 'countersign/ui';
@@ -8,7 +8,7 @@ import type { Person, Scope } from '../identity/person.ts';
 import { ProblemShape } from '../schemas/problem.ts';
 import type { OpenStreams } from '../telemetry/open-streams.ts';
 
-/** What an endpoint is given, checked. */
+/** The checked request of an endpoint. */
 export type Asked<Params, Query, Body> = {
   readonly params: Params;
   readonly query: Query;
@@ -21,12 +21,12 @@ export type Asked<Params, Query, Body> = {
 type Shape = z.ZodObject | undefined;
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** An answer as the document tells it. */
+/** A response in the OpenAPI document. */
 export type Answer = {
   readonly description: string;
   readonly shape?: z.ZodType;
   readonly type?: string;
-  /** Other forms in which it is given. */
+  /** Other content types of the same response. */
   readonly also?: readonly string[];
 };
 
@@ -37,16 +37,15 @@ export type Definition<P extends Shape, Q extends Shape, B extends z.ZodType | u
   readonly summary: string;
   readonly description?: string;
   readonly tag: string;
-  /** What the caller must be allowed to do; null: anybody who is known. */
+  /** The scope that the caller needs; null for every signed-in caller. */
   readonly scope: Scope | null;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** A body that may be left out. */
   readonly bodyIsOptional?: boolean;
   readonly headers?: z.ZodObject;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** What can go wrong beside what can go wrong everywhere. */
+  /** Problem statuses besides those that every endpoint has. */
   readonly problems?: readonly number[];
 };
 
@@ -69,14 +68,14 @@ export function endpoint<
 export const json = (value: unknown, status = 200): Response => Response.json(value, { status });
 
 export type MountOptions = {
-  /** Who asks; throws if nobody is known or the request comes from elsewhere. */
+  /** Identifies the caller; throws if they are not signed in or the origin is not allowed. */
   readonly caller: (context: Context) => Promise<Caller>;
   readonly streams: OpenStreams;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs: number;
 };
 
-/** Everything that comes in is checked in this order: who, whether they may, what they ask. */
+/** Mounts the route. It checks the caller first, then their scope, then the request. */
 export function mountEndpoint(app: OpenAPIHono, { definition, handle }: Endpoint, options: MountOptions): void {
   app.openAPIRegistry.registerPath(documented(definition));
   const path = definition.path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -95,7 +94,7 @@ export function mountEndpoint(app: OpenAPIHono, { definition, handle }: Endpoint
 
 export function requireScope(person: Person, scope: Scope | null): void {
   if (scope === null || person.scopes.includes(scope)) return;
-  throw new UsageError('not-allowed', { status: 403, scope }, `This needs the scope ${scope}.`);
+  throw new UsageError('not-allowed', { status: 403, scope }, `The scope ${scope} is required.`);
 }
 
 async function bodyOf(definition: Endpoint['definition'], request: Request, options: MountOptions): Promise<unknown> {
@@ -111,12 +110,12 @@ function hasBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
 }
 
-/** Whoever gives a parameter twice means something that is not there. */
+/** Rejects duplicate query parameters. */
 function single(given: URLSearchParams, shape: Shape): Record<string, string> {
   const found: Record<string, string> = Object.create(null);
   if (!shape) return found;
   for (const [name, value] of given) {
-    if (name in found) throw invalid('query', [{ path: [name], message: 'is given more than once' }]);
+    if (name in found) throw invalid('query', [{ path: [name], message: 'is duplicated' }]);
     found[name] = value;
   }
   return { ...found };
@@ -134,26 +133,25 @@ function check(shape: z.ZodType | undefined, value: unknown, where: string): unk
 
 function invalid(where: string, problems: readonly { path: string[]; message: string }[]): UsageError {
   const told = problems.map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`).join('; ');
-  const detail = `The request does not fit: ${told.slice(0, 1000)}.`;
+  const detail = `Invalid request: ${told.slice(0, 1000)}.`;
   return new UsageError('invalid-request', { status: 400, where, problems }, detail);
 }
 
 const PROBLEMS: Readonly<Record<number, string>> = {
-  400: 'The request does not fit.',
-  401: 'Nobody is known who asks this.',
-  403: 'The person may not do this.',
-  404: 'There is no such thing, or not for this person.',
-  408: 'The body arrives too slowly.',
-  409: 'Somebody was first.',
+  400: 'The request is invalid.',
+  401: 'Not signed in.',
+  403: 'The caller is not allowed to do this.',
+  404: 'It does not exist, or the caller cannot see it.',
+  408: 'The body took too long to arrive.',
+  409: 'Another request was first.',
   413: 'The body is too large or nested too deeply.',
   415: 'The body is not JSON.',
-  422: 'What was decided does not fit; `problems` says where. Or a key was used for another request.',
+  422: 'The decision is invalid; `problems` says where. Or the idempotency key was used for a different request.',
   429: 'The person has too many open streams.',
-  503: 'The store is away, or too many streams are open. Try again later.',
+  503: 'The store is unavailable, too many streams are open, or the server is stopping. Try again later.',
 };
 
-/** What can happen to any request. */
-const ELSE = 'Whatever else is wrong: another method (405), another host (421), an error here (500, 502).';
+const OTHER_PROBLEMS = 'Wrong method (405), wrong host (421), or an error on the server (500, 502).';
 
 function documented(definition: Endpoint['definition']): RouteConfig {
   const { method, path, summary, description, tag, scope, params, query, body, headers, answers } = definition;
@@ -162,7 +160,7 @@ function documented(definition: Endpoint['definition']): RouteConfig {
   if (Object.values(answers).some(({ type, also }) => [type, ...(also ?? [])].includes('text/event-stream')))
     faults.add(429);
   if (body) for (const status of [408, 413, 415]) faults.add(status);
-  const scopeNote = scope === null ? 'Anybody who is known may ask.' : `Needs the scope \`${scope}\`.`;
+  const scopeNote = scope === null ? 'For every signed-in caller.' : `Needs the scope \`${scope}\`.`;
   return {
     method,
     path,
@@ -181,7 +179,7 @@ function documented(definition: Endpoint['definition']): RouteConfig {
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, documentedAnswer(answer)])),
       ...Object.fromEntries([...faults].map((status) => [status, documentedProblem(PROBLEMS[status] ?? '')])),
-      default: documentedProblem(ELSE),
+      default: documentedProblem(OTHER_PROBLEMS),
     },
   };
 }

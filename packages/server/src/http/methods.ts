@@ -1,4 +1,4 @@
-// Which methods an address takes, for those who come with another.
+// The methods that a path allows, for the `Allow` header of a 405.
 
 type Route = { readonly method: string; readonly path: string };
 

@@ -1,4 +1,4 @@
-// Which pages may make a browser ask: those of this server, and those that were named.
+// Origin check: only pages of this server and of allowed origins may send requests that change something.
 import { UsageError } from 'countersign';
 import type { Proof } from '../identity/person.ts';
 
@@ -8,9 +8,8 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const isSafeMethod = (method: string): boolean => SAFE.has(method);
 
 /**
- * A page of another site can make a browser send what its user is signed in with. Browsers say where a request comes
- * from; a request that changes something and comes from elsewhere is refused. A cookie counts only together with that
- * word, because nothing but a browser has one.
+ * A page of another site can make a browser send its user's cookies. Browsers send the origin, so a request that changes
+ * something is refused from other origins, and a session cookie without an origin is refused too.
  */
 export function refuseOtherOrigins(request: Request, proof: Proof | undefined, own: ReadonlySet<string>): void {
   if (isSafeMethod(request.method)) return;
@@ -22,9 +21,9 @@ export function refuseOtherOrigins(request: Request, proof: Proof | undefined, o
   }
   if (site === 'same-origin') return;
   if (site !== null && site !== 'none') throw refused('another site');
-  if (proof === 'session') throw refused('nobody knows where');
+  if (proof === 'session') throw refused('unknown');
 }
 
 function refused(origin: string): UsageError {
-  return new UsageError('not-allowed', { status: 403, origin }, `Pages of ${origin} may not ask this.`);
+  return new UsageError('not-allowed', { status: 403, origin }, `Origin ${origin} is not allowed.`);
 }

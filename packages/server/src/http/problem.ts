@@ -1,4 +1,4 @@
-// Errors as the API tells them: as every route of ours does, and with what helps those who decide.
+// Errors as problem+json, with details that help approvers.
 import { CountersignError, UsageError } from 'countersign';
 import { problemOf as plainProblemOf, problemsOf } from 'countersign/ui';
 import type { ApiProblem } from '../schemas/problem.ts';
@@ -12,11 +12,10 @@ export function problemOf(error: unknown): ApiProblem {
     ...(error instanceof UsageError &&
       (status === 422 || isProblemList(details.problems)) && { problems: problemList(error) }),
     ...(code === 'already-decided' && 'settlement' in details && { settlement: details.settlement }),
-    ...(code === 'claimed' && { claim: details.claim as NonNullable<ApiProblem['claim']> }),
+    ...(code === 'claimed' && { hold: details.hold as NonNullable<ApiProblem['hold']> }),
   };
 }
 
-/** `requestId`: under which the log says more. */
 export function problemResponse(error: unknown, requestId?: string): Response {
   const plain = problemOf(error);
   const isLogged = plain.status === 500 && requestId !== undefined;
@@ -31,7 +30,7 @@ export function problemResponse(error: unknown, requestId?: string): Response {
   });
 }
 
-const inLog = (requestId: string): string => `The log of the server says why, under the request id ${requestId}.`;
+const inLog = (requestId: string): string => `See the server log for request id ${requestId}.`;
 
 function problemList(error: UsageError): NonNullable<ApiProblem['problems']> {
   const own = error.details.problems;

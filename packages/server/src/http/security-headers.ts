@@ -1,4 +1,4 @@
-// What every answer tells the browser: guess no types, run nothing from elsewhere, be framed by nobody.
+// Security headers for every response.
 
 const ALWAYS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
@@ -9,10 +9,10 @@ const ALWAYS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 };
 
-/** For data: whatever a browser takes it for, nothing in it runs. */
+/** For data: nothing in it may run, whatever type a browser detects. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
-/** For pages: their own files only, nothing inline. */
+/** For pages: only their own files, nothing inline. */
 const OWN_FILES = [
   "default-src 'none'",
   "script-src 'self'",
@@ -26,7 +26,7 @@ const OWN_FILES = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Adds what is missing. `secure`: browsers reach this server by https, and shall never do otherwise. */
+/** Adds the headers. `secure` also tells browsers to use https from then on. */
 export function addSecurityHeaders(headers: Headers, secure: boolean): void {
   for (const [name, value] of Object.entries(ALWAYS)) headers.set(name, value);
   const type = headers.get('content-type') ?? '';

@@ -1,4 +1,4 @@
-// What is kept for a client that does not read.
+// The buffer of a client that does not read.
 import { expect, test } from 'vitest';
 import { changesFor } from './changes.ts';
 import type { Listener } from './hub.ts';
@@ -16,11 +16,11 @@ function servicesWith(access: object): {
       return () => undefined;
     },
   };
-  const services = { hub, access, claims: { follow: () => () => undefined } } as never;
+  const services = { hub, access, holds: { follow: () => () => undefined } } as never;
   return { services, tell: (runIds) => void listeners.map((listener) => listener(runIds)) };
 }
 
-test('whoever reads too late looks at everything again, and nothing is kept for them without end', async () => {
+test('a client that reads too late reloads everything, and its buffer is bounded', async () => {
   const access = { reference: async (id: string) => ({ id }), sees: async () => true };
   const { services, tell } = servicesWith(access);
   const changes = changesFor(services, { id: 'ann' } as never, new AbortController().signal);
@@ -34,7 +34,7 @@ test('whoever reads too late looks at everything again, and nothing is kept for 
   expect((await next).value).toEqual({ event: 'change', data: { runId: 'run_1' } });
 });
 
-test('a store that is silent keeps nobody who has left', async () => {
+test('a store that does not answer does not hold a client that left', async () => {
   const asked = Promise.withResolvers<void>();
   const access = {
     reference: () => {

@@ -1,22 +1,22 @@
-// Which runs have changed, for one who follows all that they may see.
+// The stream of changed runs for one person.
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
 import type { ServerEvent } from './event-stream.ts';
-import type { ClaimWatch } from './hold-watch.ts';
+import type { HoldWatch } from './hold-watch.ts';
 import type { Hub } from './hub.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** Beyond so many that a client has not read yet, it looks at everything again: what is kept for it has an end. */
+/** A client that has not read so many changes is told to reload everything, so that its buffer is bounded. */
 const MANY = 1_000;
 
-/** `{ runId }` for each run that has changed; null: look at everything again. */
+/** Yields `{ runId }` for each changed run; null means that anything may have changed. */
 export async function* changesFor(
-  { hub, claims, access }: { readonly hub: Hub; readonly claims: ClaimWatch; readonly access: Access },
+  { hub, holds, access }: { readonly hub: Hub; readonly holds: HoldWatch; readonly access: Access },
   person: Person,
   signal: AbortSignal,
 ): AsyncGenerator<ServerEvent> {
   const until = AbortSignal.any([signal, hub.closed]);
-  // What a slow client has not read yet is kept as a set: each run once, however often it has changed.
+  // A set holds each run once, however often it changes before a slow client reads it.
   let waiting = new Set<string>() as Set<string> | 'all';
   let wake: (() => void) | undefined;
   const stop = hub.listen((changed) => {
@@ -27,7 +27,7 @@ export async function* changesFor(
     }
     wake?.();
   });
-  const stopClaims = claims.follow();
+  const stopHolds = holds.follow();
   const notice = () => wake?.();
   until.addEventListener('abort', notice);
   try {
@@ -48,7 +48,7 @@ export async function* changesFor(
     }
   } finally {
     stop();
-    stopClaims();
+    stopHolds();
     until.removeEventListener('abort', notice);
   }
 }

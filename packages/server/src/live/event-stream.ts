@@ -1,12 +1,14 @@
-// Server-sent events: read at the pace of the client, and ended when it is gone.
+// Server-sent events: written at the pace of the client, and ended when it is gone. Hono's `streamSSE` does that too, but
+// when the source fails it ends the response as if it were complete, and prints the error or sends it to the client; here
+// the client notices that the stream broke off, and only the log has the error.
 
 /** One event on the wire. */
 export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: number };
 
 export type StreamOptions = {
-  /** A sign of life is sent when nothing else was for so long. */
+  /** A comment is sent this often. */
   readonly keepAliveMs: number;
-  /** After so long a stream ends, so that whoever follows is identified anew: tokens are revoked, sessions end. */
+  /** After so long a stream ends, so that its client is identified again: tokens are revoked, sessions end. */
   readonly lifetimeMs: number;
 };
 
@@ -16,7 +18,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** Each value becomes one event. `open` is given a signal that fires when the client has left. */
+/** Sends each value as one event. `open` gets a signal that fires when the client has left. */
 export function eventStream(
   open: (signal: AbortSignal) => AsyncGenerator<ServerEvent>,
   request: Request,
@@ -36,11 +38,11 @@ export function eventStream(
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      // The first byte tells the client that it is connected: from here on it misses nothing.
+      // Begins to listen before the client knows that it is connected, so that it misses nothing.
       upcoming = events.next();
       controller.enqueue(encoder.encode(': connected\n\n'));
       alive = setInterval(() => {
-        // A client that does not even read these is not sent more of them.
+        // A client that does not read gets no more comments.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(': keep-alive\n\n'));
       }, keepAliveMs);
       alive.unref();
@@ -66,7 +68,7 @@ export function eventStream(
 }
 
 function written({ event, data, id }: ServerEvent): string {
-  // JSON has no line breaks of its own, so that one line holds it.
+  // JSON has no line breaks, so one line holds it.
   const line = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
   return id === undefined ? line : `id: ${id}\n${line}`;
 }

@@ -1,31 +1,31 @@
-// Who works on what, across processes. The store tells of runs, not of claims: while somebody follows, one look at all
-// claims each second finds what others took, gave up, or let lapse. Everybody who follows here shares it.
+// Notices changed holds across processes. A store reports changes of runs only, so all holds are read once a second while
+// clients stream. All streams of this process share that read.
 import type { Notes } from 'countersign';
-import { claimVersions } from '../api/holds.ts';
+import { holdVersions } from '../api/holds.ts';
 
-export type ClaimWatchOptions = {
+export type HoldWatchOptions = {
   readonly notes: Notes;
-  /** Told of the question whose claim is another one now. */
+  /** Called with the interrupt id of each changed hold. */
   readonly changed: (interruptId: string) => void;
   readonly lookMs?: number;
 };
 
 const LOOK_MS = 1_000;
-/** A look costs this part of the time at most, however many claims there are. */
+/** Reading takes at most one part in so many of the time, however many holds exist. */
 const SHARE = 20;
 
-export class ClaimWatch {
-  readonly #options: ClaimWatchOptions;
+export class HoldWatch {
+  readonly #options: HoldWatchOptions;
   #followers = 0;
   #stopping: AbortController | undefined;
   #wake: (() => void) | undefined;
   #hurry = false;
 
-  constructor(options: ClaimWatchOptions) {
+  constructor(options: HoldWatchOptions) {
     this.#options = options;
   }
 
-  /** Claims are looked at until the returned function is called. */
+  /** Watches holds until the returned function is called. */
   follow(): () => void {
     this.#followers += 1;
     if (!this.#stopping) {
@@ -41,7 +41,7 @@ export class ClaimWatch {
     };
   }
 
-  /** A claim was changed here: those who follow hear of it now, not with the next look. */
+  /** Reads at once, because this process changed a hold. */
   look(): void {
     this.#hurry = true;
     this.#wake?.();
@@ -49,13 +49,13 @@ export class ClaimWatch {
 
   async #watch(stop: AbortSignal): Promise<void> {
     const { notes, changed, lookMs = LOOK_MS } = this.#options;
-    // At first all there are count as news: who began to follow just now may have looked before they were taken.
+    // At first every hold counts as changed: a new client may have read its list before the hold was taken.
     let known: ReadonlyMap<string, number> = new Map();
     while (!stop.aborted) {
       this.#hurry = false;
       const startedAt = performance.now();
-      const found = await claimVersions(notes).catch(() => undefined);
-      // A store that is away is asked again.
+      const found = await holdVersions(notes).catch(() => undefined);
+      // If the store is unavailable, the next read finds the change.
       if (found && !stop.aborted) {
         for (const interruptId of differences(known, found)) changed(interruptId);
         known = found;
@@ -64,7 +64,7 @@ export class ClaimWatch {
     }
   }
 
-  /** Over when the time is up, or when somebody is in a hurry, or when nobody follows any more. */
+  /** Waits for `ms`, until `look` is called, or until the last client has left. */
   async #pause(ms: number, stop: AbortSignal): Promise<void> {
     if (this.#hurry || stop.aborted) return;
     await new Promise<void>((resolve) => {

@@ -1,18 +1,18 @@
-// What changes, told to everybody who follows: one watch of the store for all of them, and one look at each change.
+// Reports changed runs to all streams of this process, which share one watch of the store.
 import type { Runs } from 'countersign';
 
-/** Hears which runs have changed. `all`: so much may have changed that everything is to be looked at again. */
+/** Receives the ids of changed runs; `all` means that any run may have changed. */
 export type Listener = (changed: ReadonlySet<string> | 'all') => void;
 
 export type HubOptions = {
-  /** Changes within so many milliseconds are told together. */
+  /** Changes within so many milliseconds are reported together. */
   readonly gatherMs: number;
-  /** Notices get lost; after so long everybody looks again. */
+  /** Notifications can get lost, so `all` is reported after so long. */
   readonly lookMs: number;
 };
 
 const DEFAULTS: HubOptions = { gatherMs: 50, lookMs: 30_000 };
-/** Beyond so many at once, it is less work to look at everything. */
+/** More changes than this are reported as `all`. */
 const MANY = 1_000;
 
 export class Hub {
@@ -31,20 +31,20 @@ export class Hub {
     this.#options = options;
   }
 
-  /** Fires when nobody is told anything any more: streams end. */
+  /** Fires when the hub closes, which ends all streams. */
   get closed(): AbortSignal {
     return this.#closing.signal;
   }
 
   /**
-   * Another number whenever something was told, or may have been missed. Whoever shares a look that began under the same
-   * number is told of everything that it did not see.
+   * Changes with every report. Streams may share a read that began under the same number: every later change is reported
+   * to them again.
    */
   get news(): number {
     return this.#news;
   }
 
-  /** The store is watched while somebody listens. Returns how to stop. */
+  /** Calls the listener until the returned function is called. The store is watched while there are listeners. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     if (!this.#stopWatching) {
@@ -58,16 +58,16 @@ export class Hub {
     };
   }
 
-  /** Something about a run has changed that the store does not tell of, such as a claim. */
+  /** Reports a change that the store does not notice, such as a hold. */
   changed(runId: string): void {
     if (this.#listeners.size === 0) return;
     this.#changed.add(runId);
     this.#gathering ??= setTimeout(() => this.#flush(), this.#options.gatherMs);
   }
 
-  /** Resolves once what has changed so far is told. */
+  /** Resolves once all changes so far are reported. */
   async told(): Promise<void> {
-    // Stores tell of an append soon, but not within the call.
+    // Stores report an append soon after the call, not within it.
     await new Promise<void>((resolve) => setImmediate(resolve));
     if (this.#gathering === undefined) return;
     clearTimeout(this.#gathering);

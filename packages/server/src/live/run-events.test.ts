@@ -1,10 +1,10 @@
-// What is held for those who follow a run.
+// Streams of run events.
 import type { Runs } from 'countersign';
 import { expect, test } from 'vitest';
 import type { Hub } from './hub.ts';
 import { RunEvents } from './run-events.ts';
 
-test('a long run is read as it is asked for, to its end', async () => {
+test('a long run is read page by page, to its end', async () => {
   const recorded = Array.from({ length: 200 }, () => ({ type: 'run-went-on' }));
   let reads = 0;
   const read = async (_runId: string, { after, limit }: { readonly after: number; readonly limit: number }) => {
@@ -27,7 +27,7 @@ test('a long run is read as it is asked for, to its end', async () => {
   expect(rest.at(-1)).toEqual({ event: 'end', data: {} });
 });
 
-test('a store that is silent keeps nobody who has left, and no server that ends', async () => {
+test('a store that does not answer holds neither a client that left nor a stop', async () => {
   const [left, closing] = [new AbortController(), new AbortController()];
   const hub = { news: 0, closed: closing.signal, listen: () => () => undefined } as unknown as Hub;
   const events = new RunEvents({ store: { read: () => new Promise(() => {}) } } as unknown as Runs, hub);

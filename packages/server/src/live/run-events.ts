@@ -1,4 +1,4 @@
-// The events of a run as they happen: those who follow one run share one look at each change.
+// Streams the events of a run as they happen. All streams of one run share each read.
 import type { Runs, StoredEvent } from 'countersign';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
@@ -6,7 +6,7 @@ import { unlessAborted } from './unless-aborted.ts';
 
 const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
-/** A client that does not read holds no more of a long run than this. */
+/** A client that does not read holds at most so many events of a long run in memory. */
 const PAGE = 100;
 
 type Tail = { readonly events: readonly StoredEvent[]; readonly hasMore: boolean; readonly ended: boolean };
@@ -14,7 +14,7 @@ type Tail = { readonly events: readonly StoredEvent[]; readonly hasMore: boolean
 export class RunEvents {
   readonly #runs: Runs;
   readonly #hub: Hub;
-  /** What is being read now, by run, place and what was told before: those who ask for the same get the same. */
+  /** Reads in progress, by run, position and the hub's number. */
   readonly #reading = new Map<string, Promise<Tail | undefined>>();
 
   constructor(runs: Runs, hub: Hub) {
@@ -22,7 +22,7 @@ export class RunEvents {
     this.#hub = hub;
   }
 
-  /** Every event after `after`, as it happens; `end` when the run has ended. */
+  /** Yields every event after `after` as it happens, and `end` when the run has ended. */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
     const until = AbortSignal.any([signal, this.#hub.closed]);
     let changed = true;

@@ -1,4 +1,4 @@
-// The numbers are looked for the more seldom the longer that takes, and a look is shared by those who ask for the same.
+// Statistics are computed less often the longer they take, and shared by callers of the same.
 import type { Runs, Stats } from 'countersign';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { SharedStats } from './shared-stats.ts';
@@ -16,7 +16,7 @@ vi.mock('node:timers/promises', () => ({
 
 beforeEach(() => void pauses.splice(0));
 
-/** Looks that each take `ms`. */
+/** Computations that each take `ms`. */
 function looking(ms: number, fails = false) {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
@@ -37,7 +37,7 @@ const turn = () => new Promise(setImmediate);
 test.each([
   [100, 400],
   [60_000, 10_000],
-])('after a look of %d ms the same is not looked for again for %d ms', async (tookMs, pauseMs) => {
+])('after a computation of %d ms the same is not computed again for %d ms', async (tookMs, pauseMs) => {
   const { shared, asked } = looking(tookMs);
   expect(await shared.of({ days: 7 })).toEqual({ waiting: 1 });
   const [one, two] = [shared.of({ days: 7 }), shared.of({ days: 7 })];
@@ -52,14 +52,14 @@ test.each([
   expect(await shared.of({ days: 7 })).toEqual({ waiting: 3 });
 });
 
-test('whoever asks for other days, or of other runs, neither waits nor gets the numbers of others', async () => {
+test('other days and other runs are separate and do not wait', async () => {
   const { shared, asked } = looking(100);
   const queries = [{ days: 7 }, { days: 30 }, { days: 7, startedBy: 'ann' }, { days: 7, startedBy: 'bob' }];
   await Promise.all(queries.map((query) => shared.of(query)));
   expect(asked).toEqual(queries);
 });
 
-test('a look that fails is told to those who shared it, and the next is no sooner', async () => {
+test('a failure is reported to all who shared it, and the pause is the same', async () => {
   const { shared, asked } = looking(100, true);
   await expect(shared.of({ days: 7 })).rejects.toThrow('Look 1 fails.');
   const next = shared.of({ days: 7 });
@@ -69,7 +69,7 @@ test('a look that fails is told to those who shared it, and the next is no soone
   await expect(next).rejects.toThrow('Look 2 fails.');
 });
 
-test('a server that stops keeps nobody waiting', async () => {
+test('a stop ends the pause', async () => {
   const { shared, closing } = looking(100);
   await shared.of({ days: 7 });
   const next = shared.of({ days: 7 });

@@ -1,21 +1,21 @@
-// The numbers of all questions, for everybody who asks: to find them takes the longer the more questions there are, on
-// SQLite nothing else happens meanwhile, and an open dashboard asks whenever something has changed.
+// Shares statistics between callers. Computing them takes time in proportion to all requests, blocks SQLite, and open
+// dashboards ask after every change.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Runs, Stats } from 'countersign';
 
 type Asked = NonNullable<Parameters<Runs['stats']>[0]>;
 
-/** For so many times as long as a look has taken, there is no other for the same numbers. */
+/** The pause before the same numbers are computed again, as a multiple of the time that it took. */
 const SHARE = 4;
-/** A store that hung once keeps nobody waiting for longer. */
+/** The longest such pause. */
 const LONGEST_MS = 10_000;
 
 export class SharedStats {
   readonly #runs: Runs;
   readonly #closed: AbortSignal;
-  /** The look that has not begun yet: it sees whatever those who ask now have seen. */
+  /** Computations that have not begun, so their results include everything that current callers have seen. */
   readonly #next = new Map<string, Promise<Stats>>();
-  /** Resolves when the next one may begin. */
+  /** Resolves when the next computation may begin. */
   readonly #rest = new Map<string, Promise<void>>();
 
   constructor(runs: Runs, closed: AbortSignal) {
@@ -47,7 +47,7 @@ export class SharedStats {
   async #pause(look: Promise<Stats>, startedAt: number): Promise<void> {
     await look.catch(() => undefined);
     const ms = Math.min(SHARE * (performance.now() - startedAt), LONGEST_MS);
-    // A server that stops keeps nobody waiting.
+    // A stop ends the pause.
     await delay(ms, undefined, { ref: false, signal: this.#closed }).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-// A store that is silent keeps nobody who has left.
+// Stops waiting for the store when the client has left.
 
 /** Resolves with the work, or with undefined as soon as the signal aborts. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

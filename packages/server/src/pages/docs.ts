@@ -6,7 +6,7 @@ type Operation = {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
-  /** Where it stands, if not with the others. */
+  /** The server URL, if it differs from that of the document. */
   readonly servers?: readonly { readonly url: string }[];
   readonly parameters?: readonly {
     name: string;

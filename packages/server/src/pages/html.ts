@@ -1,6 +1,6 @@
-// Small pages of the server itself: no scripts, and styles from a file of their own.
+// Small pages of the server itself: no scripts, and styles from a file.
 
-/** `body` is HTML; whatever comes from elsewhere must have been through `escaped`. */
+/** `body` is HTML; pass untrusted text through `escaped`. */
 export function page(title: string, body: string, stylesheet?: string): string {
   const style = stylesheet === undefined ? '' : `<link rel="stylesheet" href="${escaped(stylesheet)}">\n`;
   return `<!doctype html>

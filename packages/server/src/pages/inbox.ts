@@ -1,4 +1,4 @@
-// The inbox: the files of the built app, and its page for every address that is no file.
+// The inbox: the files of the built app, and its page for every other path.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from 'countersign';
@@ -7,32 +7,32 @@ import { StaticFiles } from './static-files.ts';
 
 export type Inbox = (path: string, request: Request) => Response;
 
-/** `directory: false`: there is none. */
+/** Serves the inbox; with `directory: false` none. */
 export function createInbox(directory: string | false | undefined, basePath: string): Inbox {
   const found = directory === false ? undefined : (directory ?? builtInbox());
   const files = found !== undefined && existsSync(found) ? new StaticFiles(found) : undefined;
-  // The build names its files relative to the page, and the page stands at many addresses.
+  // The build names its files relative to the page, and the page is served at many paths.
   const index = files?.text('/index.html')?.replaceAll(/(src|href)="\.?\/(?=[^/])/g, `$1="${basePath}/`);
   return (path, request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new UsageError(
         'method-not-allowed',
         { status: 405, headers: { allow: 'GET, HEAD' } },
-        `${request.method} is not for this address.`,
+        `${request.method} is not allowed here.`,
       );
     const name = decoded(path);
     const file = name === '/index.html' ? undefined : name && files?.answer(name, request);
     if (file) return file;
     if (name === undefined || (name !== '/index.html' && WOULD_BE_A_FILE.test(name)))
-      throw new UsageError('not-found', { status: 404 }, 'There is nothing at this address.');
+      throw new UsageError('not-found', { status: 404 }, 'Page not found.');
     return htmlResponse(index ?? NOT_BUILT);
   };
 }
 
-/** What the build makes stands at the top or below `assets`; anywhere else a dot belongs to an id. */
+/** Built files are at the top or below `assets`; in any other path a dot is part of an id. */
 const WOULD_BE_A_FILE = /^\/(assets\/.*|[^/]*\.\w+)$/s;
 
-/** Beside the code once the package is built; in the sources there is none. */
+/** Beside the code in the built package; the sources have none. */
 function builtInbox(): string | undefined {
   for (const place of ['../inbox', '../../dist/inbox']) {
     const path = fileURLToPath(new URL(place, import.meta.url));
@@ -41,19 +41,19 @@ function builtInbox(): string | undefined {
   return undefined;
 }
 
-/** Decoded once: what is encoded twice names nothing. */
+/** Decodes once: a path that is encoded twice matches no file. */
 function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
   } catch {
-    // A percent sign that stands for nothing.
+    // An invalid escape.
     return undefined;
   }
 }
 
 const NOT_BUILT = page(
   'Countersign',
-  `<h1>The server runs</h1>
+  `<h1>The server is running</h1>
 <p>The inbox is not built here. In the repository, <code>npm run build -w @countersign/inbox</code> builds it.</p>
 <p>The API is described at <a href="api/v1/docs">api/v1/docs</a>.</p>`,
 );

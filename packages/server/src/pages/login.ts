@@ -1,9 +1,9 @@
-// Signing in by a one-time link, and signing out.
+// Signs people in by a one-time link, and out.
 import type { Notes } from 'countersign';
 import { endSession, readCookie, type SessionCookie, setCookie, takeLogin } from '../identity/sessions.ts';
 import { htmlResponse, page } from './html.ts';
 
-/** The link is used up, and the browser gets a session; undefined if the request carries no link. */
+/** Uses up the link and starts a session; undefined if the request has no token. */
 export async function login(
   notes: Notes,
   cookie: SessionCookie,
@@ -26,16 +26,16 @@ export async function logout(notes: Notes, cookie: SessionCookie, request: Reque
 
 /** A path of this server, or undefined for anything that could lead elsewhere. */
 export function localPath(to: string | null, here: URL): string | undefined {
-  // Visible ASCII only: browsers drop line breaks and tabs, and see another address than we do.
+  // Visible ASCII only: browsers drop line breaks and tabs and would see a different URL.
   if (to === null || !/^\/[\x21-\x7e]*$/.test(to)) return undefined;
   const url = new URL(to, here.origin);
-  // Looked at as it is sent, after dots are resolved: two slashes, or one and a backslash, lead to another server.
+  // Checked after dots are resolved: `//` or `/\\` at the start leads to another server.
   const path = `${url.pathname}${url.search}${url.hash}`;
   return url.origin === here.origin && /^\/(?![/\\])/.test(path) ? path : undefined;
 }
 
 const USED = page(
   'Sign in',
-  `<h1>This link does not work any more</h1>
-<p>It was used, or is older than ten minutes. The server prints a new one when it starts.</p>`,
+  `<h1>This sign-in link has expired</h1>
+<p>A link works once, for ten minutes. The server prints a new one when it starts.</p>`,
 );

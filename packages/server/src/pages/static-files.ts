@@ -1,5 +1,4 @@
-// The files of the inbox: listed once, looked up by their exact names. What is not on the list does not exist, so that no
-// path, however it is written, leads anywhere else.
+// Static files: listed once and looked up by exact name, so that no path can lead outside the folder.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
@@ -34,7 +33,7 @@ export class StaticFiles {
     }
   }
 
-  /** `name` as in the address, decoded once; undefined if there is no such file. */
+  /** `name` is the path of the URL, decoded once; undefined if no such file exists. */
   answer(name: string, request: Request): Response | undefined {
     const file = this.#files.get(name);
     if (!file) return undefined;
@@ -45,7 +44,7 @@ export class StaticFiles {
     return new Response(bytes as Uint8Array<ArrayBuffer>, { headers });
   }
 
-  /** The text of a file, for those who change it before it is sent. */
+  /** The text of a file. */
   text(name: string): string | undefined {
     const file = this.#files.get(name);
     return file && readFileSync(file.path, 'utf8');
@@ -57,7 +56,7 @@ function read(path: string): { readonly bytes: Uint8Array; readonly etag: string
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }
 
-/** Links are left out, since they may lead out of the folder, and so is what is hidden. */
+/** Skips symbolic links, which may lead outside the folder, and hidden files. */
 function filesIn(directory: string): readonly string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);

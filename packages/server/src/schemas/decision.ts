@@ -1,9 +1,9 @@
-// Decisions as they are posted, and as they are recorded.
+// Schemas of decisions.
 import { z } from '@hono/zod-openapi';
 
 const reason = z.string().max(10_000).optional();
 
-/** Presence counts: `{ type: 'respond', output: null }` answers null, without `output` it is no answer. */
+/** Presence counts: `{ type: 'respond', output: null }` answers null; without `output` it is invalid. */
 const json = z
   .any()
   .refine((value) => value !== undefined, 'is missing')
@@ -23,9 +23,13 @@ export const DecideShape = z
   .strictObject({
     decision: z.discriminatedUnion('type', [Approve, Reject, Respond, Restart, Cancel]),
     digest: z.string().max(200).optional().openapi({
-      description: 'Of the card that the decision was made on; a decision on another card is refused.',
+      description: 'The digest of the card that the person saw; a decision on a different card is refused.',
     }),
-    note: z.string().max(10_000).optional().openapi({ description: 'Kept beside the decision.' }),
+    note: z
+      .string()
+      .max(10_000)
+      .optional()
+      .openapi({ description: 'Recorded with the decision; the model does not see it.' }),
   })
   .openapi('Decide');
 
@@ -41,6 +45,6 @@ export const DecidedShape = z
   })
   .openapi('Decided');
 
-export const ClaimRequestShape = z
+export const HoldRequestShape = z
   .strictObject({ forMs: z.int().min(1000).max(3_600_000).optional() })
-  .openapi('ClaimRequest', { description: 'Five minutes unless given.' });
+  .openapi('HoldRequest', { description: 'Five minutes by default.' });

@@ -1,4 +1,4 @@
-// Questions that wait, or waited, for a person, as the API tells them.
+// Schemas of requests to people.
 import { z } from '@hono/zod-openapi';
 import type { InterruptCard } from 'countersign/ui';
 import { MessageShape } from './message.ts';
@@ -8,12 +8,12 @@ export const KINDS = ['approval', 'question', 'interrupt', 'unknown-outcome', 'u
 export const OUTCOMES = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const RISKS = ['low', 'medium', 'high'] as const;
 
-export const ClaimShape = z
+export const HoldShape = z
   .object({ by: z.string(), until: z.number().openapi({ description: 'In milliseconds.' }) })
-  .openapi('Claim');
+  .openapi('Hold');
 
-/** Who works on a question, until when. It keeps two people from working on one; it locks nothing. */
-export type Claim = Readonly<z.infer<typeof ClaimShape>>;
+/** Shows who is reviewing a request, and until when. It locks nothing. */
+export type Hold = Readonly<z.infer<typeof HoldShape>>;
 
 const JsonSchemaShape = z.record(z.string(), z.unknown()).nullable();
 
@@ -32,17 +32,17 @@ const CardDecisionShape = z
 
 export const InterruptShape = z
   .object({
-    id: z.string().openapi({ description: 'What a decision names.' }),
+    id: z.string().openapi({ description: 'The id that a decision names.' }),
     runId: z.string(),
     agent: z.string(),
     startedBy: z.string().nullable(),
-    claim: ClaimShape.nullable(),
+    hold: HoldShape.nullable(),
     toolCallId: z.string(),
     tool: z.string(),
     kind: z.enum(KINDS),
     status: z.enum(['pending', 'decided']),
-    input: z.unknown().openapi({ description: 'What would run.' }),
-    payload: z.unknown().openapi({ description: 'What the asker wants shown.' }),
+    input: z.unknown().openapi({ description: 'The input that would run.' }),
+    payload: z.unknown().openapi({ description: 'What the tool wants to show.' }),
     risk: z.enum(RISKS).nullable(),
     labels: z.array(z.string()),
     createdAt: z.number().nullable(),
@@ -50,7 +50,7 @@ export const InterruptShape = z
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),
     allows: z.array(z.enum(['approve', 'edit', 'reject', 'respond', 'restart', 'cancel'])),
     mayDecide: z.boolean(),
-    digest: z.string().openapi({ description: 'Of everything shown; send it with the decision.' }),
+    digest: z.string().openapi({ description: 'The digest of everything shown; send it with the decision.' }),
     inputSchema: JsonSchemaShape.openapi({ description: 'JSON Schema for an edit.' }),
     answerSchema: JsonSchemaShape.openapi({ description: 'JSON Schema of the answer.' }),
     decision: CardDecisionShape.nullable(),
@@ -62,12 +62,12 @@ export const InterruptWithMessagesShape = InterruptShape.extend({
   messages: z.array(MessageShape).openapi({ description: 'The conversation so far.' }),
 }).openapi('InterruptWithMessages');
 
-/** A question as the API tells it: its card, whose it is, and who works on it. */
+/** A request as the API returns it: its card, its run, and its hold. */
 export type Interrupt = InterruptCard & {
   readonly runId: string;
   readonly agent: string;
   readonly startedBy: string | null;
-  readonly claim: Claim | null;
+  readonly hold: Hold | null;
 };
 
 export const interruptIdShape = z
@@ -83,8 +83,8 @@ export const InterruptQueryShape = z.strictObject({
     .optional()
     .openapi({
       description:
-        'What became of it; only settled ones have one, so it asks for these unless `status` is given. `approved` are also ' +
-        'those approved with changes, which are `edited`. `expired`: nobody decided in time.',
+        'Selects settled requests by their outcome. `approved` includes `edited`, which are approved with changes. ' +
+        '`expired`: not decided in time.',
     }),
   runId: runIdShape.optional(),
   agent: nameShape.optional(),
@@ -92,10 +92,10 @@ export const InterruptQueryShape = z.strictObject({
   kind: z.enum(KINDS).optional(),
   risk: z.enum(RISKS).optional(),
   label: nameShape.optional(),
-  search: nameShape.optional().openapi({ description: 'Words; each must begin a word of the card.' }),
+  search: nameShape.optional().openapi({ description: 'Text that the card contains.' }),
   createdBefore: timeShape.optional(),
   createdAfter: timeShape.optional(),
-  mine: z.enum(['0', '1']).optional().openapi({ description: '1: only those of runs that I started.' }),
-  order: z.enum(['oldest', 'newest']).optional().openapi({ description: 'Oldest first, unless given.' }),
+  mine: z.enum(['0', '1']).optional().openapi({ description: '1: only requests of runs that the caller started.' }),
+  order: z.enum(['oldest', 'newest']).optional().openapi({ description: 'Oldest first by default.' }),
   ...pageQuery,
 });

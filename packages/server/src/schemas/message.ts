@@ -1,4 +1,4 @@
-// Messages of a conversation, as the engine keeps them.
+// Schema of messages.
 import { z } from '@hono/zod-openapi';
 
 export const MessageShape = z

@@ -1,7 +1,7 @@
-// Pages of lists: how they are asked for, and what they are.
+// Schemas of pages and of values in URLs.
 import { z } from '@hono/zod-openapi';
 
-/** A whole number in an address. `default` is what stands in the document for an absent one. */
+/** A whole number in a URL. */
 export const wholeNumber = (minimum: number, maximum: number, about: { description?: string; default?: number } = {}) =>
   z
     .string()
@@ -27,20 +27,20 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
     cursor: z.string().nullable().openapi({ description: 'Null on the last page.' }),
   });
 
-/** No dots alone: an address with them leads elsewhere. */
+/** Not `.` or `..`, which change the path of a URL. */
 export const runIdShape = z.string().regex(/^(?!\.{1,2}$)[\w.-]{1,128}$/, 'must be letters, digits, "_", "." or "-"');
 
-/** Nor what stands behind the id of a chat in an address. */
+/** Not `stream` or `watch` either, which follow the id in a URL. */
 export const chatIdShape = z
   .string()
   .regex(/^(?!(\.{1,2}|stream|watch)$)[\w.-]{1,128}$/, 'must be letters, digits, "_", "." or "-", not stream or watch');
 
-/** Names of agents, tools, labels: short texts of one line. */
+/** Names of agents, tools and labels: short strings of one line. */
 export const nameShape = z
   .string()
   .min(1)
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must have no control characters');
 
-/** Milliseconds, within what a date can be. */
+/** Milliseconds, within the range of a date. */
 export const timeShape = wholeNumber(0, 8_640_000_000_000_000, { description: 'In milliseconds.' });

@@ -1,4 +1,4 @@
-// Who asks, and what there is to ask: the answers to /me and /agents.
+// Schemas of the caller and the agents: /me and /agents.
 import { z } from '@hono/zod-openapi';
 import { REACHES, SCOPES } from '../identity/person.ts';
 
@@ -9,13 +9,13 @@ export const MeShape = z
     scopes: z.array(z.enum(SCOPES)),
     reach: z
       .enum(REACHES)
-      .openapi({ description: '`own`: lists and numbers are of the runs that the caller started.' }),
+      .openapi({ description: '`own`: lists and statistics cover the runs that the caller started.' }),
     demo: z.boolean().openapi({ description: 'The model is the demo model, which follows a script.' }),
     model: z.string().openapi({ description: 'The name of the model in use.' }),
   })
   .openapi('Me');
 
-/** Who asks, as `/me` tells it. */
+/** The caller, as `/me` returns it. */
 export type Me = Readonly<z.infer<typeof MeShape>>;
 
 export const AgentShape = z
@@ -27,7 +27,8 @@ export const AgentShape = z
         name: z.string(),
         description: z.string(),
         asks: z.enum(['always', 'sometimes', 'never', 'question']).openapi({
-          description: 'Whether a person is asked before it runs; `question`: it is a question itself.',
+          description:
+            'Whether it needs approval before it runs; `question`: the tool itself is a question to a person.',
         }),
       }),
     ),

@@ -1,4 +1,4 @@
-// What an error looks like on the wire.
+// Schema of errors.
 import { z } from '@hono/zod-openapi';
 
 export const ProblemShape = z
@@ -11,14 +11,14 @@ export const ProblemShape = z
     problems: z
       .array(z.object({ path: z.array(z.string()), message: z.string() }))
       .optional()
-      .openapi({ description: 'Where a decision does not fit: `path` leads into the edited input or the answer.' }),
-    settlement: z.unknown().optional().openapi({ description: 'With `already-decided`: who decided what, when.' }),
-    claim: z
+      .openapi({ description: 'The faults of a decision: `path` leads into the edited input or the answer.' }),
+    settlement: z.unknown().optional().openapi({ description: 'With `already-decided`: who decided what, and when.' }),
+    hold: z
       .object({ by: z.string(), until: z.number() })
       .optional()
-      .openapi({ description: 'With `claimed`: who works on it, until when.' }),
+      .openapi({ description: 'With `claimed`: who is reviewing it, and until when.' }),
   })
   .openapi('Problem');
 
-/** An error as the API tells it. */
+/** An error of the API. */
 export type ApiProblem = z.infer<typeof ProblemShape>;

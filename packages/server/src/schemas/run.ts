@@ -1,4 +1,4 @@
-// Runs as the API tells them, and what starts, cancels and lists them.
+// Schemas of runs and their events.
 import { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
 import { type Interrupt, InterruptShape } from './interrupt.ts';
@@ -11,7 +11,7 @@ export const RunSummaryShape = z
   .object({
     id: z.string(),
     agent: z.string(),
-    title: z.string().nullable().openapi({ description: 'The first words that the user said in it.' }),
+    title: z.string().nullable().openapi({ description: 'The first words of the user.' }),
     status: z.enum(STATUSES),
     startedBy: z.string().nullable(),
     createdAt: z.number(),
@@ -28,14 +28,13 @@ export const RunShape = RunSummaryShape.extend({
   text: z.string().openapi({ description: "The text of the model's last reply." }),
   error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
   finishReason: z.string().nullable(),
-  pending: z.array(z.string()).openapi({ description: 'The ids of the questions that wait.' }),
+  pending: z.array(z.string()).openapi({ description: 'The ids of the pending requests.' }),
   interrupts: z.array(InterruptShape).openapi({
-    description:
-      'Its questions, the oldest first, at most 200: those that wait, and of the others those that were asked last.',
+    description: 'Its requests, oldest first, at most 200: all pending ones and the latest of the others.',
   }),
 }).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
 
-/** A run with its conversation and its questions. */
+/** A run with its conversation and its requests. */
 export type Run = RunSummary & {
   readonly messages: readonly Message[];
   readonly text: string;
@@ -49,7 +48,7 @@ export const StartShape = z
   .strictObject({
     agent: nameShape,
     prompt: z.string().min(1).max(100_000),
-    runId: runIdShape.optional().openapi({ description: 'Random unless given.' }),
+    runId: runIdShape.optional().openapi({ description: 'Random by default.' }),
   })
   .openapi('Start');
 
@@ -59,16 +58,16 @@ export const RunQueryShape = z.strictObject({
   status: z.enum(STATUSES).optional(),
   agent: nameShape.optional(),
   startedBy: nameShape.optional(),
-  order: z.enum(['newest', 'oldest']).optional().openapi({ description: 'Newest first, unless given.' }),
+  order: z.enum(['newest', 'oldest']).optional().openapi({ description: 'Newest first by default.' }),
   ...pageQuery,
 });
 
 export const EventShape = z
   .looseObject({ seq: z.int(), at: z.number(), type: z.string() })
-  .openapi('Event', { description: 'A fact of the run, as it was recorded.' });
+  .openapi('Event', { description: 'A recorded fact of the run.' });
 
 export const EventQueryShape = z.strictObject({
-  after: wholeNumber(0, 2_147_483_647, { description: 'The last `seq` that was seen.', default: 0 }).optional(),
+  after: wholeNumber(0, 2_147_483_647, { description: 'The last `seq` received.', default: 0 }).optional(),
   cursor: z
     .string()
     .regex(/^\d{1,9}$/, 'must be the `cursor` of a page')

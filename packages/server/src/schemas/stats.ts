@@ -14,7 +14,7 @@ export const StatsShape = z
     waiting: z.int(),
     oldestWaitingAt: z.number().nullable(),
     decided: z.int(),
-    medianMs: z.number().nullable().openapi({ description: 'From the question to its decision.' }),
+    medianMs: z.number().nullable().openapi({ description: 'From the request to its decision.' }),
     p95Ms: z.number().nullable(),
     tools: z.array(z.object({ tool: z.string(), waiting: z.int(), ...outcomes, medianMs: z.number().nullable() })),
     days: z.array(z.object({ day: z.string().openapi({ example: '2026-01-31' }), ...outcomes })),

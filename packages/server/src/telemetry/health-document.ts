@@ -1,9 +1,9 @@
-// Health, readiness and metrics as the OpenAPI document tells them.
+// Health, readiness and metrics in the OpenAPI document.
 import { type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import { documentedProblem } from '../http/endpoint.ts';
 import type { AppOptions } from '../options.ts';
 
-/** What stands beside the API, at the root of the app, as the document tells it. */
+/** Documents the routes at the root of the app, beside the API. */
 export function documentHealth(
   registry: OpenAPIHono['openAPIRegistry'],
   root: string,
@@ -16,33 +16,33 @@ export function documentHealth(
   });
   const routes: RouteConfig[] = [
     {
-      ...{ ...at, path: '/healthz', summary: 'Whether the process lives', security: [] },
-      responses: { 200: status('It does.', 'ok'), default: documentedProblem('Another method, another host.') },
+      ...{ ...at, path: '/healthz', summary: 'Check that the process runs', security: [] },
+      responses: { 200: status('It runs.', 'ok'), default: documentedProblem('Wrong method or wrong host.') },
     },
     {
-      ...{ ...at, path: '/readyz', summary: 'Whether it can work', security: [] },
+      ...{ ...at, path: '/readyz', summary: 'Check that the server is ready', security: [] },
       responses: {
-        200: status('It can.', 'ok'),
+        200: status('It is ready.', 'ok'),
         503: status(
-          'It is being stopped, or the store does not answer within two seconds.',
+          'The server is stopping, or the store does not answer within two seconds.',
           'stopping',
           'store-failed',
         ),
-        default: documentedProblem('Another method, another host.'),
+        default: documentedProblem('Wrong method or wrong host.'),
       },
     },
   ];
   if (metrics !== 'off')
     routes.push({
-      ...{ ...at, path: '/metrics', summary: 'Numbers for Prometheus' },
-      description: 'Needs the scope `read` and the reach `all`, unless the server is told otherwise.',
+      ...{ ...at, path: '/metrics', summary: 'Get metrics for Prometheus' },
+      description: 'Needs the scope `read` and the reach `all`, unless the option `metrics` is `open`.',
       security: metrics === 'open' ? [] : [{ token: [] }, { session: [] }],
       responses: {
-        200: { description: 'Its text format.', content: { 'text/plain': { schema: z.string() } } },
-        401: documentedProblem('Nobody is known who asks this.'),
-        403: documentedProblem('The person may not see all runs.'),
-        503: documentedProblem('The store is away.'),
-        default: documentedProblem('Another method, another host.'),
+        200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: z.string() } } },
+        401: documentedProblem('Not signed in.'),
+        403: documentedProblem('The caller cannot see all runs.'),
+        503: documentedProblem('The store is unavailable.'),
+        default: documentedProblem('Wrong method or wrong host.'),
       },
     });
   for (const route of routes) registry.registerPath(route);

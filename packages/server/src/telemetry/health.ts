@@ -1,4 +1,4 @@
-// Whether the server lives, whether it can work, and what it has counted.
+// Health, readiness and metrics.
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Countersign, UsageError } from 'countersign';
 import type { Context } from 'hono';
@@ -33,7 +33,7 @@ export function mountHealth(app: OpenAPIHono, { ai, hub, measures, metrics, call
       const { person } = await caller(context);
       requireScope(person, 'read');
       if (person.reach !== 'all')
-        throw new UsageError('not-allowed', { status: 403 }, 'The numbers are of all runs, which you may not see.');
+        throw new UsageError('not-allowed', { status: 403 }, 'The metrics cover all runs, which you cannot see.');
     }
     measures.watch(ai, hub);
     const text = await measures.text(ai);
@@ -53,7 +53,7 @@ async function answersInTime(asked: Promise<unknown>): Promise<boolean> {
   try {
     return await Promise.race([asked.then(() => true), late]);
   } catch {
-    // Why the store fails is in the log of whoever needed it.
+    // The requests that need the store log why it fails.
     return false;
   } finally {
     clearTimeout(timer);

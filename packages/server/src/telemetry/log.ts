@@ -1,9 +1,9 @@
 // Structured logs: one line of JSON each, without secrets.
 
-/** `info` is what happened, `warn` what somebody should look at, `error` what went wrong here. */
+/** `info` for normal operation, `warn` for what needs attention, `error` for failures of the server. */
 export type LogLevel = 'info' | 'warn' | 'error';
 
-/** A line of the log. */
+/** A log entry. */
 export type LogEntry = {
   readonly time: string;
   readonly level: LogLevel;
@@ -11,12 +11,12 @@ export type LogEntry = {
   readonly [key: string]: unknown;
 };
 
-/** Where lines go. */
+/** Receives log entries. */
 export type LogSink = (entry: LogEntry) => void;
 
 export type Log = (level: LogLevel, event: string, about?: Readonly<Record<string, unknown>>) => void;
 
-/** Lines of JSON on the standard output. */
+/** Writes log entries to the standard output, as one line of JSON each. */
 export const jsonLines: LogSink = (entry) => {
   process.stdout.write(`${JSON.stringify(entry)}\n`);
 };
@@ -25,7 +25,7 @@ export function createLog(sink: LogSink | undefined): Log {
   if (!sink) return () => undefined;
   return (level, event, about = {}) => {
     const entry = { time: new Date().toISOString(), level, event, ...(redacted(about) as Record<string, unknown>) };
-    // A log that cannot be written must not keep anybody from working, nor end the process.
+    // A failing log must not fail requests or end the process.
     try {
       const writing: unknown = sink(entry);
       if (typeof writing === 'object') Promise.resolve(writing).catch(() => undefined);
@@ -39,7 +39,7 @@ const HIDDEN = '[redacted]';
 const MAX_DEPTH = 8;
 const MAX_TEXT = 4_000;
 
-/** The same without what looks like a secret, by the name it stands under or by its form. */
+/** A copy without values that look like secrets, by their names or their form. */
 export function redacted(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, MAX_TEXT).replaceAll(SECRET_VALUES, HIDDEN);
   if (value instanceof Error)

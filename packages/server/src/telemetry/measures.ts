@@ -1,24 +1,24 @@
-// What this process counts, and the text in which Prometheus reads it.
+// The metrics of this process, in the text format of Prometheus.
 import type { Countersign } from 'countersign';
 import type { Hub } from '../live/hub.ts';
 
 /** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
-/** How long the numbers of the store are good for. */
+/** How long the numbers of the store are cached. */
 const FRESH_MS = 10_000;
 
-/** Asking the store costs this part of the time at most. */
+/** Reading the store takes at most one part in so many of the time. */
 const SHARE = 20;
 
-/** Of so many runs it is known that they were counted. */
+/** How many runs are remembered as counted. */
 const REMEMBERED = 10_000;
-/** Beyond every event: only the record of a run is read. */
+/** Greater than any event's number, so that only the record of the run is read. */
 const NO_EVENTS = 2_147_483_647;
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = { readonly name: string; readonly labels: Labels; readonly value: number };
 
-/** One thing that is counted, by its labels. */
+/** Counts one metric, by its labels. */
 class Counter {
   readonly #name: string;
   readonly #values = new Map<string, { readonly labels: Labels; value: number }>();
@@ -47,7 +47,7 @@ export class Measures {
   readonly #started = new Counter('countersign_runs_started_total');
   readonly #decisions = new Counter('countersign_decisions_total');
   readonly #rested = new Counter('countersign_runs_rested_total');
-  /** The version at which a run was last counted. */
+  /** The version of each run when it was last counted. */
   readonly #seen = new Map<string, number>();
   #stopWatching: (() => void) | undefined;
   #streams = 0;
@@ -66,17 +66,17 @@ export class Measures {
     this.#started.add({ agent });
   }
 
-  /** `channel`: through what; `deadline` where time has decided, `none` where nobody said. */
+  /** `channel` is `deadline` for an expired request and `none` if it is unknown. */
   decided(outcome: string, channel: string): void {
     this.#decisions.add({ outcome, channel });
   }
 
-  /** A stream was opened (1) or has ended (-1). */
+  /** Counts a stream that opened (1) or ended (-1). */
   stream(change: 1 | -1): void {
     this.#streams += change;
   }
 
-  /** Counts the runs that come to rest from now on, whoever drives them. Asked again, it goes on as it is. */
+  /** Counts the runs that pause or end from now on, in any process. Further calls change nothing. */
   watch(ai: Countersign, hub: Hub): void {
     this.#stopWatching ??= hub.listen((changed) => {
       if (changed !== 'all') for (const runId of changed) void this.#look(ai, runId).catch(() => undefined);
@@ -93,41 +93,36 @@ export class Measures {
     this.#rested.add({ status });
   }
 
-  /** Everything, in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   async text(ai: Countersign): Promise<string> {
     return [
       family('countersign_http_requests_total', 'counter', 'Requests, by route and status.', this.#requests.samples()),
-      family('countersign_http_request_duration_seconds', 'histogram', 'How long answers took to begin.', [
+      family('countersign_http_request_duration_seconds', 'histogram', 'Time until the response began.', [
         ...this.#buckets.samples(),
         ...this.#seconds.samples(),
         ...this.#counted.samples(),
       ]),
-      family(
-        'countersign_runs_started_total',
-        'counter',
-        'Runs started in this process, however they were.',
-        this.#started.samples(),
-      ),
+      family('countersign_runs_started_total', 'counter', 'Runs started in this process.', this.#started.samples()),
       family(
         'countersign_decisions_total',
         'counter',
-        'Decisions that this process has recorded, however they were made, by outcome and channel.',
+        'Decisions recorded by this process, by outcome and channel.',
         this.#decisions.samples(),
       ),
       family(
         'countersign_runs_rested_total',
         'counter',
-        'Runs that came to rest since this process was first asked for its numbers, by status.',
+        'Runs that paused or ended since the first read of these metrics, by status.',
         this.#rested.samples(),
       ),
-      family('countersign_open_streams', 'gauge', 'Server-sent event streams that are open.', [
+      family('countersign_open_streams', 'gauge', 'Open server-sent event streams.', [
         { name: 'countersign_open_streams', labels: {}, value: this.#streams },
       ]),
       await this.#storeText(ai),
     ].join('');
   }
 
-  /** However often somebody asks, the store is asked once in a while, and the less often the longer it takes. */
+  /** Reads the store once in a while, less often the longer it takes. */
   #storeText(ai: Countersign): Promise<string> {
     const now = performance.now();
     if (this.#store && now < this.#store.until) return this.#store.text;
@@ -138,7 +133,7 @@ export class Measures {
         const took = performance.now() - now;
         this.#store = { until: now + Math.max(FRESH_MS, SHARE * took), text };
       },
-      // Those who asked are told; the next one asks again.
+      // Current callers get the error; the next one reads again.
       () => {
         this.#store = undefined;
       },
@@ -149,7 +144,7 @@ export class Measures {
 
 const OUTCOMES = ['approved', 'rejected', 'answered', 'cancelled'] as const;
 
-/** What the store knows, whoever did it: the same from every process that has this store. */
+/** The metrics of the store, which are the same in every process that uses it. */
 async function storeText(ai: Countersign): Promise<string> {
   const [stats, counts] = await Promise.all([ai.runs.stats({ days: 30 }), ai.runs.store.countRuns()]);
   const gauge = (name: string, labels: Labels, value: number): Sample => ({ name, labels, value });
@@ -163,19 +158,19 @@ async function storeText(ai: Countersign): Promise<string> {
     family(
       'countersign_interrupts_waiting',
       'gauge',
-      'Questions that wait for a person, by tool.',
+      'Pending requests, by tool.',
       stats.tools.map(({ tool, waiting }) => gauge('countersign_interrupts_waiting', { tool }, waiting)),
     ),
     family(
       'countersign_oldest_waiting_timestamp_seconds',
       'gauge',
-      'Since when the oldest question waits; 0 if none.',
+      'When the oldest pending request was made; 0 if none.',
       [gauge('countersign_oldest_waiting_timestamp_seconds', {}, (stats.oldestWaitingAt ?? 0) / 1000)],
     ),
     family(
       'countersign_settled_30d',
       'gauge',
-      'Questions settled in the last 30 days, by tool and outcome.',
+      'Requests settled in the last 30 days, by tool and outcome.',
       stats.tools.flatMap((tool) =>
         OUTCOMES.map((outcome) => gauge('countersign_settled_30d', { tool: tool.tool, outcome }, tool[outcome])),
       ),

@@ -7,7 +7,7 @@ const HEADERS = { 'content-type': 'text/event-stream' };
 function held(body: ReadableStream<Uint8Array>) {
   const failures: unknown[] = [];
   const streams = new OpenStreams({ measures: new Measures(), limit: 9, limitPerPerson: 9, checkMs: 60_000 });
-  const response = streams.hold(new Response(body, { headers: HEADERS }), {
+  const response = streams.track(new Response(body, { headers: HEADERS }), {
     person: 'ann',
     stillKnown: undefined,
     failed: (error) => failures.push(error),
@@ -15,7 +15,7 @@ function held(body: ReadableStream<Uint8Array>) {
   return { reader: response.body?.getReader(), failures };
 }
 
-test('a client that leaves while it waits is no failure, and what it followed is told', async () => {
+test('a client that leaves is not a failure, and its source is cancelled', async () => {
   let told: unknown;
   const { reader, failures } = held(
     new ReadableStream({
@@ -33,7 +33,7 @@ test('a client that leaves while it waits is no failure, and what it followed is
   expect(failures).toEqual([]);
 });
 
-test('a stream that breaks off is one', async () => {
+test('a stream that breaks off is reported as a failure', async () => {
   const { reader, failures } = held(
     new ReadableStream({
       pull() {

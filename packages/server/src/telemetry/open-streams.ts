@@ -13,7 +13,7 @@ export type OpenStreamsOptions = {
 /** Resolves to false once the person has lost access: a token was revoked, a session ended. */
 export type StillKnown = () => Promise<boolean>;
 
-export type Holding = {
+export type TrackOptions = {
   readonly person: string | undefined;
   readonly stillKnown: StillKnown | undefined;
   /** Receives the error if a stream breaks because of the server. */
@@ -22,7 +22,7 @@ export type Holding = {
   readonly cut?: () => void;
 };
 
-type OpenStream = Pick<Holding, 'person' | 'stillKnown'> & { readonly end: () => void };
+type OpenStream = Pick<TrackOptions, 'person' | 'stillKnown'> & { readonly end: () => void };
 
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
@@ -48,7 +48,7 @@ export class OpenStreams {
   }
 
   /** Returns the same response, counted until it ends. Throws `too-many-streams`. */
-  hold(response: Response, { person, stillKnown, failed, cut }: Holding): Response {
+  track(response: Response, { person, stillKnown, failed, cut }: TrackOptions): Response {
     const { body, status, headers } = response;
     if (!body || !(headers.get('content-type') ?? '').startsWith('text/event-stream')) return response;
     try {
@@ -79,7 +79,7 @@ export class OpenStreams {
 
   #check(): ReturnType<typeof setInterval> {
     const timer = setInterval(() => {
-      // A store that is away says nothing of those who follow.
+      // If the store is unavailable, access is checked again later.
       for (const { stillKnown, end } of this.#open)
         stillKnown?.().then(
           (isKnown) => isKnown || end(),
@@ -91,7 +91,7 @@ export class OpenStreams {
   }
 }
 
-/** The same bytes at the pace of the reader; `ended` is told however it ends, and `end` ends it. */
+/** Passes bytes on at the pace of the reader. Calls `ended` however the stream ends; `end` ends it. */
 function tapped(
   body: ReadableStream<Uint8Array>,
   ended: () => void,
@@ -112,12 +112,12 @@ function tapped(
         } catch (error) {
           ended();
           failed(error);
-          // What is cut cannot be told that this is the end: the client notices that it broke off.
+          // A cut connection has no clean end, so the client notices that the stream broke off.
           if (cut) {
             cut();
             return controller.close();
           }
-          // Whoever carries the stream may print why it broke off, or send it.
+          // The server below may print this error or send it, so it says nothing internal.
           controller.error(new Error('The stream broke off.'));
         }
       },
@@ -127,9 +127,8 @@ function tapped(
         await reader.cancel(reason);
       },
     },
-    // Nothing is kept here: what the reader has not asked for stays where it is.
+    // No buffer of its own.
     { highWaterMark: 0 },
   );
-  // What waits to be read is told that there is no more, and so is the client.
   return { stream, end: () => void reader.cancel().catch(() => undefined) };
 }

@@ -1,16 +1,16 @@
-// What this process records, counted and logged: runs that begin and questions that are decided, through whatever they were.
+// Counts and logs what this process records: started runs and decisions.
 import type { Append, Countersign } from 'countersign';
 import type { Log } from './log.ts';
 import type { Measures } from './measures.ts';
 
 export type RecordWatch = {
   readonly measures: Measures;
-  /** Undefined where nobody keeps a log: then nothing is read for it. */
+  /** Undefined without a log: then nothing is read for it. */
   readonly log: Log | undefined;
   readonly logInputs: boolean;
 };
 
-/** What is kept of a decision; a question that was withdrawn has none. */
+/** The stored settlement; a withdrawn request has no decision. */
 type Settlement = {
   readonly decision?: { readonly type?: unknown };
   readonly by?: unknown;
@@ -18,7 +18,7 @@ type Settlement = {
   readonly note?: unknown;
 };
 
-/** Returns how to stop. */
+/** Watches until the returned function is called. */
 export function watchRecords(ai: Countersign, { measures, log, logInputs }: RecordWatch): () => void {
   function started({ create, events }: Append): void {
     if (!create) return;
@@ -39,7 +39,7 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
     const channel = channelOf(settlement);
     measures.decided(outcome, channel);
     if (!log) return;
-    // The decision alone does not say on what it was made.
+    // The settlement does not name the tool and its input.
     const { agent, tool, input } = await ai.runs.interrupt(interruptId);
     log('info', 'decided', {
       ...{ interruptId, runId, agent, tool, outcome, by, channel },
@@ -56,7 +56,6 @@ export function watchRecords(ai: Countersign, { measures, log, logInputs }: Reco
   });
 }
 
-/** The engine decides in the name of the deadline. */
 function channelOf({ by, channel }: Settlement): string {
   if (typeof channel === 'string') return channel;
   return by === 'deadline' ? 'deadline' : 'none';

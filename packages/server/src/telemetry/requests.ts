@@ -1,4 +1,4 @@
-// Every request leaves a line in the log and a count in the measures: which route, how long, who; never what was said.
+// Logs and counts every request: its route, duration and person, never its content.
 import { randomBytes } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
@@ -19,7 +19,7 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
     const route = routeOf(context);
     const about = { requestId, method: context.req.method, route, ...(person !== undefined && { person }) };
     try {
-      context.res = streams.hold(context.res, {
+      context.res = streams.track(context.res, {
         person,
         stillKnown: context.get('stillKnown'),
         failed: (error) => log('error', 'stream', { ...about, error }),
@@ -41,13 +41,13 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
   };
 }
 
-/** On a socket of Node, what carries the answer is known. */
+/** On a Node socket, the connection can be destroyed. */
 function cutOf(context: Context): { readonly cut?: () => void } {
   const { outgoing } = (context.env ?? {}) as { outgoing?: { destroy(): unknown } };
   return outgoing ? { cut: () => void outgoing.destroy() } : {};
 }
 
-/** The pattern, never the path: paths hold ids, and addresses hold secrets. */
+/** The pattern, never the path: paths contain ids and URLs contain secrets. */
 function routeOf(context: Context): string {
   const found = matchedRoutes(context).find(({ path }) => !path.endsWith('*'));
   return found?.path ?? 'page';
@@ -56,7 +56,7 @@ function routeOf(context: Context): string {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS']);
 const methodOf = (method: string): string => (METHODS.has(method) ? method : 'OTHER');
 
-/** That of a proxy in front, where it is nothing strange. */
+/** The request id of a proxy, if it is well formed, or a new one. */
 function requestIdOf(request: Request): string {
   const given = request.headers.get('x-request-id');
   return given !== null && /^[\w.-]{8,64}$/.test(given) ? given : randomBytes(9).toString('base64url');

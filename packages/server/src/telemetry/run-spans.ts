@@ -2,7 +2,7 @@
 import type { RunStatus, StoredEvent } from 'countersign';
 import { createTimeline, type TimelineEntry } from 'countersign/timeline';
 
-/** A span of time in a run. A wait for a person is a span of its own and not an error. */
+/** A span of time in a run. Waiting for a person is a separate span and not an error. */
 export type RunSpan = {
   readonly kind: 'run' | 'model' | 'tool' | 'wait';
   /** The agent of a run or a reply, the tool of a call or a wait. */

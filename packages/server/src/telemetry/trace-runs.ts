@@ -1,5 +1,5 @@
-// OpenTelemetry: runs as traces and numbers, told from their records, so that a run that waited for days, or moved from one
-// process to another, is one trace with the right times.
+// Exports runs to OpenTelemetry from their records, so that a run that waited for days or moved between processes is one
+// trace with the right times.
 import { createHash } from 'node:crypto';
 import {
   type Attributes,
@@ -18,15 +18,15 @@ import { Hub } from '../live/hub.ts';
 import { type RunSpan, RunSpans } from './run-spans.ts';
 
 export type TraceOptions = {
-  /** That of the global provider unless given. */
+  /** The tracer of the global provider by default. */
   readonly tracer?: Tracer;
   readonly meter?: Meter;
-  /** Hears of what went wrong while telling; the runs themselves are not touched by it. */
+  /** Receives errors of the export, which do not affect the runs. */
   readonly onError?: (error: unknown) => void;
 };
 
 export type Tracing = {
-  /** Resolves once everything that was seen so far is told. */
+  /** Resolves once everything so far is exported. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -34,12 +34,12 @@ export type Tracing = {
 const NAME = '@countersign/server';
 const COLLECTION = 'traces';
 const KEPT_MS = 30 * 24 * 3_600_000;
-/** So many runs are remembered; the others are read again from their beginning. */
+/** How many runs are remembered; others are read again from their beginning. */
 const REMEMBERED = 1_000;
 
 /**
- * Tells OpenTelemetry of every run that comes to rest, in whichever process: each span is told once, by one of those that
- * trace. The trace of a run has the first 32 hex digits of the SHA-256 of its id. Inputs and outputs are not told.
+ * Exports every run that pauses or ends, in any process; each span is exported once, by one of the processes that trace.
+ * The trace id of a run is the first 32 hex digits of the SHA-256 of its id. Inputs and outputs are not exported.
  * @example
  * const tracing = traceRuns(ai);
  */
@@ -53,7 +53,7 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
   async function look(runId: string): Promise<void> {
     const spans = known.get(runId);
     const loaded = await ai.runs.find(runId, { after: spans?.seq ?? 0 });
-    // While a run goes on, nothing is told: what is open now is told when it rests.
+    // Spans are exported when a run pauses or ends.
     if (!loaded || loaded.run.status === 'running') return;
     const made = spans ?? new RunSpans(loaded.run.agent);
     if (known.size >= REMEMBERED) known.clear();
@@ -64,7 +64,7 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
     for (const span of ended) if (span.endSeq > told) tell(runId, span);
   }
 
-  /** One look at a run at a time. */
+  /** Exports one run once at a time. */
   function follow(runId: string): void {
     const before = working.get(runId) ?? Promise.resolve();
     const work = before.then(() => look(runId)).catch(onError);
@@ -91,7 +91,7 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
   };
 }
 
-/** Up to where the run was told of before; undefined if another process tells it. */
+/** Returns the last event exported before; undefined if another process exports these. */
 async function advance(ai: Countersign, runId: string, seq: number): Promise<number | undefined> {
   const { notes } = ai.runs;
   const note = await notes.get(COLLECTION, runId);
@@ -124,7 +124,7 @@ function teller({ tracer = trace.getTracer(NAME), meter = metrics.getMeter(NAME)
       },
       contextOf(runId),
     );
-    // A person who says no, or takes long, is no error.
+    // A rejection or a long wait is not an error.
     if ((kind === 'tool' && outcome === 'error') || (kind === 'run' && outcome === 'failed'))
       made.setStatus({ code: SpanStatusCode.ERROR });
     made.end(endAt);
@@ -153,7 +153,7 @@ function attributesOf(runId: string, { kind, name, outcome, callId, interruptKin
   };
 }
 
-/** Every process gives the spans of a run the same trace: its id is made from that of the run. */
+/** Every process derives the same trace id from the run id. */
 function contextOf(runId: string): Context {
   const digest = createHash('sha256').update(runId).digest('hex');
   const spanContext = {

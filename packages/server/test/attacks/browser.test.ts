@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openBrowser } from '../../../../scripts/test-browser.mjs';
 import { startServer } from '../server.ts';
 
-/** A server of somebody else: any page of it is this one. */
+/** A server of an attacker, which serves one page everywhere. */
 async function otherServer(page: string): Promise<string> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end(page);
@@ -71,7 +71,7 @@ test('a page of another server neither acts nor reads with the session of the br
   expect(outcomes[2]).toBe('refused');
   expect(refusals.length).toBeGreaterThan(0);
   expect(refusals.every((status) => status >= 400)).toBe(true);
-  // The inbox cannot be put into a frame, where somebody would click without knowing on what.
+  // The inbox cannot be framed, which prevents clickjacking.
   const framed = page.frames().find((frame) => frame.parentFrame() && frame.url().startsWith(here));
   expect(framed).toBeUndefined();
   expect(target.paid).toEqual([]);

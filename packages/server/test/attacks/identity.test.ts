@@ -31,7 +31,7 @@ test('an expired token is refused', async () => {
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
 });
 
-test('what is like a token and is none is refused, whatever else is sent along', async () => {
+test('an invalid token is refused, whatever else the request carries', async () => {
   const { server, url, tokenFor } = await startServer({ dev: true });
   const token = await tokenFor('ann');
   const login = new URL(server.loginUrl ?? '');
@@ -56,7 +56,7 @@ test('what is like a token and is none is refused, whatever else is sent along',
 
 const ODD = [null, 5, 'x', [], {}, { hash: 5 }, { hash: null, person: 'ann' }, { id: 7 }, { id: 'ann', scopes: 5 }];
 
-test.each(ODD)('a token kept as %j is nobody’s, and does not hide the others', async (odd) => {
+test.each(ODD)('a token stored as %j is invalid and does not hide the others', async (odd) => {
   const { ai, url, tokenFor } = await startServer();
   const { notes } = ai.runs;
   const token = await tokenFor('ann');
@@ -68,7 +68,7 @@ test.each(ODD)('a token kept as %j is nobody’s, and does not hide the others',
   expect(await revokeToken(notes, key)).toBe(true);
 });
 
-test('a token whose scopes were taken out of the store may not do everything', async () => {
+test('a token whose scopes were removed from the store does not get all scopes', async () => {
   const { ai, url, tokenFor } = await startServer();
   const token = await tokenFor('ann', { scopes: ['read'] });
   const [{ key, value } = { key: '', value: null }] = (await ai.runs.notes.list('tokens', { limit: 1 })).items;
@@ -77,7 +77,7 @@ test('a token whose scopes were taken out of the store may not do everything', a
   expect((await asking(url, { authorization: `Bearer ${token}` })('GET', '/api/v1/me')).status).toBe(401);
 });
 
-test('a token that was made at no time is nobody’s', async () => {
+test('a token with an invalid time is refused', async () => {
   const { ai, url, tokenFor } = await startServer();
   const token = await tokenFor('ann');
   const [{ key, value } = { key: '', value: null }] = (await ai.runs.notes.list('tokens', { limit: 1 })).items;
@@ -86,7 +86,7 @@ test('a token that was made at no time is nobody’s', async () => {
   expect(await listTokens(ai.runs.notes)).toEqual([]);
 });
 
-test.each(ODD)('a session kept as %j signs nobody in', async (odd) => {
+test.each(ODD)('a session stored as %j is invalid', async (odd) => {
   const { ai, server, url } = await startServer({ dev: true });
   const login = new URL(server.loginUrl ?? '');
   const response = await fetch(`${url}${login.pathname}${login.search}`, { redirect: 'manual' });
@@ -96,21 +96,25 @@ test.each(ODD)('a session kept as %j signs nobody in', async (odd) => {
   expect((await asking(url, { cookie })('GET', '/api/v1/me')).status).toBe(401);
 });
 
-test.each([...ODD, { fingerprint: 5 }])('a key kept as %j is refused, and acts for nobody', async (odd) => {
-  const { ai, as, paid } = await startServer();
-  const ann = await as('ann');
-  const begun = () => ann('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 5' }, { 'idempotency-key': 'k' });
-  expect((await begun()).status).toBe(201);
-  const [note] = (await ai.runs.notes.list('idempotency', { limit: 1 })).items;
-  await ai.runs.notes.put('idempotency', note?.key ?? '', odd);
-  expect(await begun()).toMatchObject({ status: 422, body: { code: 'key-reused' } });
-  await ai.runs.notes.put('idempotency', note?.key ?? '', { ...(note?.value as object), kept: { a: 1 } });
-  expect(await begun()).toMatchObject({ status: 422, body: { code: 'key-reused' } });
-  expect((await ai.runs.list()).items).toHaveLength(1);
-  await vi.waitFor(() => expect(paid).toHaveLength(1));
-});
+test.each([...ODD, { fingerprint: 5 }])(
+  'an idempotency key stored as %j is refused, and nothing happens',
+  async (odd) => {
+    const { ai, as, paid } = await startServer();
+    const ann = await as('ann');
+    const begun = () =>
+      ann('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 5' }, { 'idempotency-key': 'k' });
+    expect((await begun()).status).toBe(201);
+    const [note] = (await ai.runs.notes.list('idempotency', { limit: 1 })).items;
+    await ai.runs.notes.put('idempotency', note?.key ?? '', odd);
+    expect(await begun()).toMatchObject({ status: 422, body: { code: 'key-reused' } });
+    await ai.runs.notes.put('idempotency', note?.key ?? '', { ...(note?.value as object), kept: { a: 1 } });
+    expect(await begun()).toMatchObject({ status: 422, body: { code: 'key-reused' } });
+    expect((await ai.runs.list()).items).toHaveLength(1);
+    await vi.waitFor(() => expect(paid).toHaveLength(1));
+  },
+);
 
-test('scopes are kept to', async () => {
+test('scopes are enforced', async () => {
   const { as, ai } = await startServer();
   const all = await as('ann');
   const { body } = await all('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 500' });
@@ -142,7 +146,7 @@ test('scopes are kept to', async () => {
   const decide = { decision: { type: 'approve' } };
   for (const ask of [reader, starter]) {
     expect((await ask('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(403);
-    expect((await ask('POST', `/api/v1/interrupts/${id}/claim`)).status).toBe(403);
+    expect((await ask('POST', `/api/v1/interrupts/${id}/hold`)).status).toBe(403);
     const chat = {
       id: body.id,
       decisions: [{ interruptId: id, ...decide }],
@@ -161,7 +165,7 @@ test('scopes are kept to', async () => {
   expect((await decider('POST', `/api/v1/interrupts/${id}/decide`, decide)).status).toBe(200);
 });
 
-test('what one may not read is in no answer, whatever else one may do', async () => {
+test('a caller without the scope read gets no content in any response', async () => {
   const { as, ai } = await startServer();
   const run = await begin(await as('ann'), ai, 'pay SECRET 500');
   const starter = await as('ann', { scopes: ['start'] });
@@ -172,7 +176,7 @@ test('what one may not read is in no answer, whatever else one may do', async ()
     approval: { id: run.pending[0], approved: true },
   };
   const decide = [{ interruptId: run.pending[0], decision: { type: 'approve' } }];
-  // Nothing is said: the answer would be the conversation.
+  // Without a message, the response would be the conversation.
   for (const ask of [starter, decider])
     for (const post of [
       { id: run.id, messages: assistant },
@@ -190,12 +194,12 @@ test('what one may not read is in no answer, whatever else one may do', async ()
   expect([started.status, JSON.stringify(started.body).includes('SECRET')]).toEqual([201, false]);
   const cancelled = await starter('POST', `/api/v1/runs/${run.id}/cancel`, {});
   expect([cancelled.body.status, JSON.stringify(cancelled.body).includes('SECRET')]).toEqual(['cancelled', false]);
-  // Whoever speaks is answered.
+  // A message is answered.
   const said = { id: 'new', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hello' }] }] };
   expect((await starter('POST', '/api/v1/chat/parrot', said)).body).toContain('hello');
 });
 
-test('a one-time link works once, also when two come at the same moment; signing out ends the session', async () => {
+test('a one-time link works once, also concurrently; signing out ends the session', async () => {
   const { server, url } = await startServer({ dev: true });
   const { pathname, search } = new URL(server.loginUrl ?? '');
   const answers = await Promise.all(
@@ -211,7 +215,7 @@ test('a one-time link works once, also when two come at the same moment; signing
   expect((await ask('GET', '/api/v1/me')).status).toBe(401);
 });
 
-test('a link gives no more than it was made for, and who reads the store cannot sign in with what is there', async () => {
+test('a link gives only the rights it was made for, and the stored hashes cannot sign in', async () => {
   const { ai, server, url } = await startServer();
   const keptIn = async (collection: string) =>
     JSON.stringify((await ai.runs.notes.list(collection, { limit: 10 })).items);
@@ -229,7 +233,7 @@ test('a link gives no more than it was made for, and who reads the store cannot 
   expect((await ask('POST', '/api/v1/runs', { agent: 'teller', prompt: 'look' })).status).toBe(403);
 });
 
-test('a session ends after a week, and what is no session of this server never was one', async () => {
+test('a session ends after a week, and invalid sessions are refused', async () => {
   let now = Date.now();
   const { memoryStore } = await import('countersign');
   const { server, url } = await startServer({ dev: true, store: memoryStore({ now: () => now }) });
@@ -242,20 +246,20 @@ test('a session ends after a week, and what is no session of this server never w
   const flipped = `${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`;
   for (const wrong of [`${name}=${flipped}`, `${name}=`, `${name}x=${secret}`, `${name}="${secret}"`, `${name}=%`])
     expect(await status(wrong), wrong).toBe(401);
-  // The token of the link is no session, and a session no token.
+  // A link token is not a session, and a session is not a token.
   expect(await status(`${name}=${search.replace('?token=', '')}`)).toBe(401);
   expect((await asking(url, { authorization: `Bearer ${secret}` })('GET', '/api/v1/me')).status).toBe(401);
   now += 7 * 24 * 3_600_000 + 60_000;
   expect(await status(cookie)).toBe(401);
 });
 
-test('of several who come with one link at once, one is signed in', async () => {
+test('of several concurrent requests with one link, one signs in', async () => {
   const { memoryStore } = await import('countersign');
   const store = memoryStore();
   const get = store.notes.get.bind(store.notes);
   const both = Promise.withResolvers<void>();
   let looks = 0;
-  // Each has found the link before anybody has removed it.
+  // Each has read the link before any has removed it.
   vi.spyOn(store.notes, 'get').mockImplementation(async (collection, key) => {
     const found = await get(collection, key);
     if (collection === 'login-links' && ++looks === 2) both.resolve();
@@ -269,7 +273,7 @@ test('of several who come with one link at once, one is signed in', async () => 
   expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 401]);
 });
 
-test('who only asks whether the link is there does not use it up', async () => {
+test('a HEAD request does not use up a link', async () => {
   const { server, url } = await startServer({ dev: true });
   const { pathname, search } = new URL(server.loginUrl ?? '');
   const asked = await fetch(`${url}${pathname}${search}`, { method: 'HEAD', redirect: 'manual' });
@@ -277,7 +281,7 @@ test('who only asks whether the link is there does not use it up', async () => {
   expect((await fetch(`${url}${pathname}${search}`, { redirect: 'manual' })).status).toBe(303);
 });
 
-test('a link is used up after ten minutes, and without `dev` there is none', async () => {
+test('a link expires after ten minutes, and without `dev` none is made', async () => {
   const { server } = await startServer();
   expect(server.loginUrl).toBeNull();
   let now = Date.now();
@@ -288,7 +292,7 @@ test('a link is used up after ten minutes, and without `dev` there is none', asy
   expect((await fetch(`${late.url}${pathname}${search}`, { redirect: 'manual' })).status).toBe(401);
 });
 
-test('a header says nothing where nobody knows from whom it comes', async () => {
+test('a header is not trusted if the address of the client is unknown', async () => {
   const identify = headerIdentity({ header: 'x-user', trustedProxies: ['0.0.0.0/0', '::/0'] });
   const { server } = await startServer({ identify });
   const asked = () => new Request('http://localhost/api/v1/me', { headers: { 'x-user': 'ann' } });
@@ -297,7 +301,7 @@ test('a header says nothing where nobody knows from whom it comes', async () => 
   expect((await server.app.fetch(asked(), { incoming })).status).toBe(200);
 });
 
-test('a header says who asks only if it comes from the proxy', async () => {
+test('a header identifies the caller only if it comes from the proxy', async () => {
   const trusting = await startServer({
     identify: headerIdentity({ header: 'x-user', trustedProxies: ['127.0.0.0/8'] }),
   });
@@ -311,10 +315,10 @@ test('a header says who asks only if it comes from the proxy', async () => {
     401,
   );
   expect(() => headerIdentity({ header: 'x-user', trustedProxies: [] })).toThrow(/names no proxy/);
-  expect(() => headerIdentity({ header: 'x-user', trustedProxies: ['everybody'] })).toThrow(/no address/);
+  expect(() => headerIdentity({ header: 'x-user', trustedProxies: ['everybody'] })).toThrow(/not an address/);
 });
 
-test('a signed token counts only with the right key, algorithm, issuer, audience and time', async () => {
+test('a signed token is accepted only with the right key, algorithm, issuer, audience and time', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'RS256' };
@@ -342,7 +346,7 @@ test('a signed token counts only with the right key, algorithm, issuer, audience
     .setIssuer('https://login.example')
     .setAudience('approvals');
   expect(await status(await endless.sign(privateKey))).toBe(401);
-  // The public key, taken for a shared secret; and no signature at all.
+  // The public key used as a shared secret, and no signature at all.
   const confused = await claims('HS256').sign(new TextEncoder().encode(await exportSPKI(publicKey)));
   expect(await status(confused)).toBe(401);
   const [, payload] = (await claims().sign(privateKey)).split('.');
@@ -351,7 +355,7 @@ test('a signed token counts only with the right key, algorithm, issuer, audience
   expect(() => jwtIdentity({ secret: 's'.repeat(31), issuer: 'a', audience: 'b' })).toThrow(/32 bytes/);
 });
 
-test('a token signed with a shared secret counts, but not a minute after it expired, or if it is about nobody', async () => {
+test('a token signed with a shared secret is accepted, but not a minute after it expired or without a subject', async () => {
   const secret = 'a secret of more than thirty-two bytes';
   const { url } = await startServer({
     identify: jwtIdentity({ secret, issuer: 'login', audience: 'approvals', person: () => ({ id: 'ann' }) }),
@@ -387,7 +391,7 @@ test.each([undefined, 'no', new Response('hello')])(
   },
 );
 
-test('how long a wrong token takes says nothing of how wrong it is', async () => {
+test('the time to refuse a token does not depend on how wrong it is', async () => {
   const { url, tokenFor } = await startServer();
   const token = await tokenFor('ann');
   const [head = '', secret = ''] = [token.slice(0, 20), token.slice(20)];
@@ -411,7 +415,7 @@ test('how long a wrong token takes says nothing of how wrong it is', async () =>
     );
     return { least: Math.min(...middles), most: Math.max(...middles) };
   };
-  // A machine that is busy may be unlucky once; a leak shows every time.
+  // A busy machine may fail once; a leak fails every time.
   for (let tries = 0; ; tries++) {
     const { least, most } = await median();
     if (most - least < Math.max(0.15, least * 0.15)) return;

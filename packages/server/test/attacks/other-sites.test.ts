@@ -1,10 +1,10 @@
-// A page of another site, open in the browser of somebody who is signed in here.
+// A page of another site, open in the browser of a signed-in person.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { asking, begin, raw, startServer, type TestServer } from '../server.ts';
 
-/** The cookie of somebody who came by the one-time link. */
+/** The cookie of a person who used the one-time link. */
 async function signIn({ server, url }: TestServer): Promise<string> {
   const response = await fetch(
     `${url}${new URL(server.loginUrl ?? '').pathname}${new URL(server.loginUrl ?? '').search}`,
@@ -27,7 +27,7 @@ const FOREIGN = [
   {},
 ];
 
-test('a decision with the cookie of somebody, from anywhere but this server, is refused', async () => {
+test('a decision with a session cookie from another origin is refused', async () => {
   const target = await startServer({ dev: true });
   const cookie = await signIn(target);
   const own = asking(target.url, { cookie, origin: target.url });
@@ -40,8 +40,8 @@ test('a decision with the cookie of somebody, from anywhere but this server, is 
       ['POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }],
       ['POST', `/api/v1/runs/${run.id}/cancel`, {}],
       ['POST', `/api/v1/runs/${run.id}/drive`, undefined],
-      ['POST', `/api/v1/interrupts/${run.interrupts[0].id}/claim`, {}],
-      ['DELETE', `/api/v1/interrupts/${run.interrupts[0].id}/claim`, undefined],
+      ['POST', `/api/v1/interrupts/${run.interrupts[0].id}/hold`, {}],
+      ['DELETE', `/api/v1/interrupts/${run.interrupts[0].id}/hold`, undefined],
       [
         'POST',
         '/api/v1/chat/teller',
@@ -58,13 +58,13 @@ test('a decision with the cookie of somebody, from anywhere but this server, is 
   expect((await own('POST', path, { decision: { type: 'approve' } })).status).toBe(200);
 });
 
-test('so is one of somebody whom a hook knows, as by a cookie of another program, where a browser tells of it', async () => {
+test('a decision from another origin is refused for people identified by a hook too', async () => {
   const target = await startServer({ identify: () => ({ id: 'ann' }) });
   const ask = asking(target.url, {});
   const begins = (headers: Record<string, string>) =>
     ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' }, headers);
   for (const headers of FOREIGN) {
-    // No browser has sent what tells nothing, or that its user has typed it.
+    // Requests without an origin, or typed by the user, do not come from a page.
     const isTold = 'origin' in headers || /-site$/.test(headers['sec-fetch-site'] ?? '');
     const { status } = await begins(headers as Record<string, string>);
     expect(status, JSON.stringify(headers)).toBe(isTold ? 403 : 201);
@@ -72,7 +72,7 @@ test('so is one of somebody whom a hook knows, as by a cookie of another program
   expect((await begins({ origin: target.url })).status).toBe(201);
 });
 
-test('a form of another site cannot post, even where no origin is told: it cannot send JSON', async () => {
+test('a form of another site cannot post, even without an origin: it cannot send JSON', async () => {
   const target = await startServer();
   const token = await target.tokenFor('ann');
   const ask = asking(target.url, { authorization: `Bearer ${token}` });
@@ -99,7 +99,7 @@ test('a form of another site cannot post, even where no origin is told: it canno
     );
 });
 
-test('no other origin may read: there is no CORS', async () => {
+test('other origins cannot read responses: CORS is off', async () => {
   const target = await startServer();
   const ask = await target.as('ann');
   const { headers } = await ask('GET', '/api/v1/me', undefined, { origin: 'https://evil.example' });
@@ -113,7 +113,7 @@ test('no other origin may read: there is no CORS', async () => {
   expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
 });
 
-test('a name of another site that was pointed at this machine is not answered to', async () => {
+test('a foreign host name that points to this machine is refused', async () => {
   const { server } = await startServer();
   for (const host of [
     'evil.example',
@@ -126,7 +126,7 @@ test('a name of another site that was pointed at this machine is not answered to
   }
   for (const host of ['localhost', `localhost:${server.port}`, '127.0.0.1', '[::1]'])
     expect((await raw(server.port, { path: '/healthz', headers: { host } })).status, host).toBe(200);
-  // Two names: whoever stands in front may have believed the other one.
+  // Two names: a proxy may have used the other one.
   for (const hosts of [
     ['localhost', 'evil.example'],
     ['evil.example', 'localhost'],
@@ -143,7 +143,7 @@ test('a name of another site that was pointed at this machine is not answered to
   }
 });
 
-test('behind a proxy the public address is the own one, and cookies are for https only', async () => {
+test('behind a proxy the public URL is the own origin, and cookies are for https only', async () => {
   const target = await startServer({ dev: true, publicUrl: 'https://approvals.example.com' });
   const link = new URL(target.server.loginUrl ?? '');
   expect(link.origin).toBe('https://approvals.example.com');
@@ -172,7 +172,7 @@ test('behind a proxy the public address is the own one, and cookies are for http
   expect((await start('https://evil.example')).status).toBe(403);
 });
 
-test('on this machine there is no strict transport security, which other servers on localhost would suffer from', async () => {
+test('local servers send no strict transport security, which would affect other servers on localhost', async () => {
   const { url } = await startServer();
   expect((await fetch(`${url}/healthz`)).headers.get('strict-transport-security')).toBeNull();
 });

@@ -1,4 +1,4 @@
-// The pages: paths that lead out of the folder, and texts that would like to be scripts.
+// The pages: paths that lead outside the folder, and texts that contain scripts.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ const WAYS_OUT = [
   '/%zz',
 ];
 
-test('no path leads out of the folder of the inbox', async () => {
+test('no path leads outside the folder of the inbox', async () => {
   const { server } = await startServer({ inboxDir: builtInbox() });
   for (const path of WAYS_OUT) {
     const { status, body } = await raw(server.port, { path });
@@ -70,7 +70,7 @@ test('no path leads out of the folder of the inbox', async () => {
   expect(real.headers.get('cache-control')).toContain('immutable');
 });
 
-test('every address of the app is its page, whose files are found from everywhere', async () => {
+test('every path of the app serves its page, and its files are found from each', async () => {
   const { url } = await startServer({ inboxDir: builtInbox() });
   for (const path of [
     '/',
@@ -93,7 +93,7 @@ test('every address of the app is its page, whose files are found from everywher
   expect((await fetch(`${url}/assets/app-1.js`, { headers: { 'if-none-match': etag } })).status).toBe(304);
 });
 
-test('pages run nothing but files of their own, and are framed by nobody', async () => {
+test('pages run only their own files and cannot be framed', async () => {
   const { url } = await startServer({ inboxDir: builtInbox() });
   for (const path of ['/', '/login?token=wrong', '/api/v1/docs']) {
     const response = await fetch(`${url}${path}`);
@@ -111,7 +111,7 @@ test('pages run nothing but files of their own, and are framed by nobody', async
 const HOSTILE =
   '<script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202Egnp.exe \u200B&quot;';
 
-test('texts of models and people are data in every answer, never a page', async () => {
+test('texts of models and people are data in every response, never a page', async () => {
   const { as, ai, url } = await startServer();
   const ask = await as('ann');
   const run = await begin(ask, ai, `ask ${HOSTILE}`);

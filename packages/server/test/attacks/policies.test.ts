@@ -1,4 +1,4 @@
-// Policies of a server: only a plain yes lets anybody read, steer or decide, now or later.
+// Policies of a server: only `true` allows a person to read, steer or decide.
 import type { LogEntry, ServeOptions } from '@countersign/server';
 import { expect, test } from 'vitest';
 import { type Ask, startServer } from '../server.ts';
@@ -11,7 +11,7 @@ const noes: readonly [string, () => unknown][] = [
   ['throws', () => Promise.reject(new Error('The directory is down.'))],
 ];
 
-/** A run of ann that waits, and what eve is told about it. */
+/** A pending run of ann, and eve's requests about it. */
 async function waiting(options: ServeOptions) {
   const log: LogEntry[] = [];
   const { as, ai, paid } = await startServer({ log: (entry) => log.push(entry), ...options });
@@ -35,7 +35,7 @@ test.each(noes)('where the policies say no: %s', async (how, policy) => {
   expect(failed().length > 0).toBe(how === 'throws');
 });
 
-test.each(noes)('whoever may read may not decide and steer: %s', async (_, policy) => {
+test.each(noes)('a person who can read cannot decide or steer: %s', async (_, policy) => {
   const no = policy as () => boolean;
   const { id, paid, eve, approve } = await waiting({ mayRead: async () => true, maySteer: no, mayDecide: no });
   const { body } = await eve('GET', `/api/v1/runs/${id}`);
@@ -46,7 +46,7 @@ test.each(noes)('whoever may read may not decide and steer: %s', async (_, polic
   expect(paid).toEqual([]);
 });
 
-test('whoever a policy lets read may do nothing else', async () => {
+test('a person whom a policy lets read can do nothing else', async () => {
   const { id, paid, eve, approve } = await waiting({
     mayRead: (run) => /^run_[\w-]+$/.test(run.id) && run.agent === 'teller' && run.startedBy === 'ann',
   });
@@ -60,7 +60,7 @@ test('whoever a policy lets read may do nothing else', async () => {
   expect(paid).toEqual([]);
 });
 
-test.each(noes)('what a policy keeps from its owner, they do not decide either: %s', async (_, policy) => {
+test.each(noes)('an owner from whom a policy hides a run cannot decide in it: %s', async (_, policy) => {
   const { id, paid, as, approve, ai } = await waiting({ mayRead: policy as () => boolean });
   const [card] = (await ai.runs.interrupts()).items;
   for (const ask of [await as('ann'), await as('root', { reach: 'all' })]) {
@@ -72,7 +72,7 @@ test.each(noes)('what a policy keeps from its owner, they do not decide either: 
   expect(paid).toEqual([]);
 });
 
-test('a policy may take its time to say yes', async () => {
+test('a policy may be asynchronous', async () => {
   const { paid, eve, approve, ai } = await waiting({
     mayDecide: async ({ tool }, { id }) => tool === 'pay' && id === 'eve',
   });

@@ -10,7 +10,7 @@ test('a body that is too large is refused before it is read', async () => {
   const ask = await as('ann');
   const large = await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x'.repeat(20_000) });
   expect([large.status, large.body.code]).toEqual([413, 'too-large']);
-  // The length is a lie, or is not told at all: no more than the limit is read.
+  // The length is wrong or missing: no more than the limit is read.
   const socket = connect(server.port, '127.0.0.1');
   const token = await tokenFor('ann');
   socket.write(
@@ -23,7 +23,7 @@ test('a body that is too large is refused before it is read', async () => {
   socket.destroy();
 });
 
-test('a body that is nested too deeply is refused, by every address that takes one', async () => {
+test('a body that is nested too deeply is refused by every route with a body', async () => {
   const { as } = await startServer();
   const ask = await as('ann');
   const deep = `{"agent":"parrot","prompt":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
@@ -31,7 +31,7 @@ test('a body that is nested too deeply is refused, by every address that takes o
     '/api/v1/runs',
     '/api/v1/runs/x/cancel',
     '/api/v1/interrupts/x:y/decide',
-    '/api/v1/interrupts/x:y/claim',
+    '/api/v1/interrupts/x:y/hold',
     '/api/v1/chat/parrot',
   ]) {
     const { status, body } = await ask('POST', path, deep);
@@ -39,7 +39,7 @@ test('a body that is nested too deeply is refused, by every address that takes o
   }
 });
 
-test('a body that is no JSON, no UTF-8, or of another shape is refused with where it is wrong', async () => {
+test('a body that is not JSON, not UTF-8, or invalid is refused with the place of the fault', async () => {
   const { as, server, tokenFor } = await startServer();
   const ask = await as('ann');
   for (const body of [
@@ -62,7 +62,7 @@ test('a body that is no JSON, no UTF-8, or of another shape is refused with wher
   const where = await ask('POST', '/api/v1/runs', { agent: 5, prompt: [] });
   expect(where.body.problems.map(({ path }: any) => path[0])).toEqual(expect.arrayContaining(['agent', 'prompt']));
   const [before, after] = ['{"agent":"parrot","prompt":"', '"}'].map((text) => Buffer.from(text)) as [Buffer, Buffer];
-  // A byte that never occurs, a sequence that is longer than it needs to be, half of a surrogate pair, one that is cut off.
+  // An invalid byte, an overlong sequence, half of a surrogate pair, a truncated sequence.
   for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82]]) {
     const broken = await raw(server.port, {
       method: 'POST',
@@ -74,7 +74,7 @@ test('a body that is no JSON, no UTF-8, or of another shape is refused with wher
   }
 });
 
-test('keys that change the prototype of things change nothing', async () => {
+test('keys such as __proto__ change no prototype', async () => {
   const { as, ai, paid } = await startServer();
   const ask = await as('ann');
   const { body } = await ask('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 500' });
@@ -88,7 +88,7 @@ test('keys that change the prototype of things change nothing', async () => {
   expect(paid.every((input) => !('polluted' in input))).toBe(true);
 });
 
-test('only the methods of an address work; others are told which do', async () => {
+test('other methods are refused with the allowed ones', async () => {
   const { as, server } = await startServer();
   const ask = await as('ann');
   for (const [method, path, allow] of [
@@ -106,7 +106,7 @@ test('only the methods of an address work; others are told which do', async () =
   const head = await ask('HEAD', '/api/v1/changes');
   expect(head.status).toBe(405);
   for (const method of ['PUT', 'DELETE', 'POST']) expect((await ask(method, '/')).status, method).toBe(405);
-  // What says that it is another method is what it is.
+  // A method override header is ignored.
   const before = await ask('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay bob 500' });
   for (const header of ['x-http-method-override', 'x-method-override', 'x-http-method'])
     await ask('GET', `/api/v1/runs/${before.body.id}/cancel?_method=POST`, undefined, { [header]: 'POST' });
@@ -117,7 +117,7 @@ test('only the methods of an address work; others are told which do', async () =
   }
 });
 
-test('header values that would break out of their line never reach an answer', async () => {
+test('header values with line breaks never reach a response', async () => {
   const { as, server } = await startServer({ dev: true });
   const ask = await as('ann');
   const { pathname, search } = new URL(server.loginUrl ?? '');
@@ -146,7 +146,7 @@ test('header values that would break out of their line never reach an answer', a
   );
 });
 
-test('a redirect after signing in leads nowhere but to this server', async () => {
+test('a redirect after signing in stays on this server', async () => {
   const { server } = await startServer({ dev: true });
   const targets = [
     '//evil.example',
@@ -174,7 +174,7 @@ test('a redirect after signing in leads nowhere but to this server', async () =>
   expect(fine.headers.get('location')).toBe('/runs/x?tab=1');
 });
 
-test('a body that arrives too slowly is given up', async () => {
+test('a body that arrives too slowly is refused', async () => {
   const { server, tokenFor } = await startServer({ bodyTimeoutMs: 150 });
   const token = await tokenFor('ann');
   const socket = connect(server.port, '127.0.0.1');
@@ -188,7 +188,7 @@ test('a body that arrives too slowly is given up', async () => {
   socket.destroy();
 });
 
-test('headers that arrive too slowly are given up, and others are served meanwhile', async () => {
+test('headers that arrive too slowly are refused, and other requests are served meanwhile', async () => {
   const { server, url } = await startServer();
   const sockets = Array.from({ length: 100 }, () => connect(server.port, '127.0.0.1'));
   for (const socket of sockets) {

@@ -1,4 +1,4 @@
-// Somebody who is signed in, and looks for what is not theirs.
+// A signed-in person who looks for runs of others.
 import { createClient } from '@countersign/server/client';
 import { countersign, memoryStore } from 'countersign';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { type Ask, begin, defineTeller, obedientModel, startServer } from '../se
 
 const text = (answer: { body: unknown }) => JSON.stringify(answer.body);
 
-/** Every address that shows or changes something of a run. */
+/** Every route that shows or changes a run. */
 function doors(
   runId: string,
   interruptId: string,
@@ -20,8 +20,8 @@ function doors(
     ['POST', `/api/v1/runs/${runId}/drive`],
     ['GET', `/api/v1/interrupts/${interruptId}`],
     ['POST', `/api/v1/interrupts/${interruptId}/decide`, { decision: { type: 'approve' } }],
-    ['POST', `/api/v1/interrupts/${interruptId}/claim`],
-    ['DELETE', `/api/v1/interrupts/${interruptId}/claim`],
+    ['POST', `/api/v1/interrupts/${interruptId}/hold`],
+    ['DELETE', `/api/v1/interrupts/${interruptId}/hold`],
     ['GET', `/api/v1/chat/teller/${runId}`],
     ['GET', `/api/v1/chat/teller/${runId}/stream`],
     ['GET', `/api/v1/chat/teller/${runId}/watch`],
@@ -39,7 +39,7 @@ function doors(
   ];
 }
 
-test('the run of another is not there: every address answers as if it had never been', async () => {
+test('the run of another person does not exist: every route answers the same as for an unknown run', async () => {
   const { as, ai, paid } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
   const run = await begin(ann, ai, 'pay SECRET 500');
@@ -52,7 +52,7 @@ test('the run of another is not there: every address answers as if it had never 
       path.replaceAll(run.id, 'run_none'),
       JSON.parse(JSON.stringify(body ?? null).replaceAll(run.id, 'run_none')) ?? undefined,
     );
-    // A chat that nobody has begun can be begun; everything else is answered the same.
+    // A new chat can be started; everything else is answered the same.
     if (!path.endsWith('/chat/teller') && !path.endsWith('/chat/parrot'))
       expect([answer.status, text(answer).replaceAll(run.id, 'run_none')], path).toEqual([never.status, text(never)]);
     expect(text(answer)).not.toContain('SECRET');
@@ -61,10 +61,10 @@ test('the run of another is not there: every address answers as if it had never 
   expect((await ann('GET', `/api/v1/runs/${run.id}`)).body.status).toBe('waiting');
 });
 
-test('the id of a chat that is like the end of an address leads to no other chat', async () => {
+test('a chat id that looks like the end of a URL leads to no other chat', async () => {
   const { as, ai } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
-  // Her chat is called like the agent; his is called like what one can ask of a chat.
+  // Her chat has the name of the agent; his has the name of a route.
   await ann('POST', '/api/v1/runs', { agent: 'teller', prompt: 'pay SECRET 500', runId: 'teller' });
   await ai.runs.wait('teller');
   for (const runId of ['stream', 'watch']) {
@@ -73,7 +73,7 @@ test('the id of a chat that is like the end of an address leads to no other chat
     const answer = await mallory('GET', `/api/v1/chat/teller/${runId}`);
     expect([answer.status, text(answer).includes('SECRET')], runId).toEqual([400, false]);
   }
-  // What cannot be reached by an address is not begun.
+  // A chat that no URL can reach is not started.
   const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'hello' }] }];
   for (const id of ['stream', 'watch', '.', '..'])
     expect((await mallory('POST', '/api/v1/chat/teller', { id, messages })).status, id).toBe(400);
@@ -81,7 +81,7 @@ test('the id of a chat that is like the end of an address leads to no other chat
     expect((await mallory('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x', runId })).status).toBe(400);
 });
 
-test('a chat that another begins in the same moment is theirs', async () => {
+test('a chat that another person starts at the same time is theirs', async () => {
   const real = memoryStore();
   const begun = { byAnn: undefined as (() => Promise<unknown>) | undefined };
   const store = new Proxy(real, {
@@ -98,7 +98,7 @@ test('a chat that another begins in the same moment is theirs', async () => {
       };
     },
   });
-  // Everybody may read; speaking and deciding is for the one who began it.
+  // All can read; only the person who started it sends messages and decides.
   const server = await startServer({ store, mayRead: () => true });
   const mallory = await server.as('mallory');
   const elsewhere = countersign({ model: obedientModel(), store: real });
@@ -113,7 +113,7 @@ test('a chat that another begins in the same moment is theirs', async () => {
   expect(JSON.stringify(await real.read('chat-1'))).not.toContain('mallory');
 });
 
-test('lists, searches and numbers hold only the own', async () => {
+test('lists, searches and statistics contain only the own runs', async () => {
   const { as, ai } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
   await begin(ann, ai, 'pay SECRET 500');
@@ -137,7 +137,7 @@ test('lists, searches and numbers hold only the own', async () => {
   expect((await mallory('GET', '/metrics')).status).toBe(403);
 });
 
-test("a run that nobody is said to have started is nobody's", async () => {
+test('a run without a starter belongs to no one', async () => {
   const { as, ai } = await startServer();
   await ai.agents.get('teller')?.start('pay SECRET 500', { runId: 'unowned' });
   const { pending } = await ai.runs.wait('unowned');
@@ -147,7 +147,7 @@ test("a run that nobody is said to have started is nobody's", async () => {
   for (const list of ['runs', 'interrupts']) expect((await mallory('GET', `/api/v1/${list}`)).body.items).toEqual([]);
 });
 
-test('a cursor of another leads nowhere else', async () => {
+test('a cursor of another person shows nothing more', async () => {
   const { as, ai } = await startServer();
   const [ann, mallory] = [await as('ann'), await as('mallory')];
   for (const amount of [200, 300]) await begin(ann, ai, `pay SECRET ${amount}`);
@@ -158,7 +158,7 @@ test('a cursor of another leads nowhere else', async () => {
   expect(forged.status).toBeLessThan(500);
 });
 
-test('a list that a policy looks through costs few looks, and its pages leave nothing out', async () => {
+test('a list filtered by a policy costs few reads, and its pages omit nothing', async () => {
   const real = memoryStore();
   let looks = 0;
   const store = new Proxy(real, {
@@ -195,7 +195,7 @@ test('a list that a policy looks through costs few looks, and its pages leave no
   }
 });
 
-test('changes of runs of others are not told', async () => {
+test('changes of other people’s runs are not reported', async () => {
   const server = await startServer();
   const [ann, mallory] = [await server.as('ann'), await server.as('mallory')];
   const client = createClient(server.url, { token: await server.tokenFor('mallory') });
@@ -209,7 +209,7 @@ test('changes of runs of others are not told', async () => {
   stop.abort();
 });
 
-test('whoever may decide sees the question and its run, and steers nothing', async () => {
+test('an approver sees the request and its run, and cannot steer it', async () => {
   const { as, ai, paid } = await startServer({
     mayDecide: ({ tool, startedBy }, person) => tool === 'pay' && person.id === 'boss' && startedBy !== 'boss',
   });
@@ -242,7 +242,7 @@ test('whoever may decide sees the question and its run, and steers nothing', asy
   expect(paid).toEqual([{ to: 'bob', amount: 500 }]);
 });
 
-test('whoever may decide one question of a run reads the run, whatever else was asked, also afterwards', async () => {
+test('an approver of one request of a run reads the whole run, also afterwards', async () => {
   const { as, ai } = await startServer({
     mayDecide: ({ tool, startedBy }, { id }) => id === (tool === 'pay' ? 'boss' : startedBy),
   });
@@ -264,7 +264,7 @@ test('whoever may decide one question of a run reads the run, whatever else was 
   expect(await reads()).toBe(200);
 });
 
-test('tools get what is known of the one who asked, never of the one who decides', async () => {
+test('tools get the context of the person who started the run, never that of the approver', async () => {
   const contexts: unknown[] = [];
   const server = await startServer({
     mayDecide: () => true,

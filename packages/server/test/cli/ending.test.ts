@@ -45,7 +45,7 @@ test.each(['serve', 'worker'])('%s says that a result is not on record, and fail
   child.kill('SIGTERM');
   expect(await ended).toBe(1);
   expect(output()).toMatch(
-    /error: .*The result of call call_\S+ of run run could not be recorded. Look at what it did/,
+    /error: .*Could not record the result of call call_\S+ of run run\. Check whether it happened/,
   );
   expect(output()).not.toContain('Stopped.');
 });

@@ -1,5 +1,5 @@
-// Thousands of requests made from the OpenAPI document: no answer says that the server is at fault, none hangs, and those
-// that succeed are what the document says.
+// Thousands of requests made from the OpenAPI document: none gets a server error or hangs, and successful responses match
+// the document.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { type Schema, seeded } from './values.ts';
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
 
-test('every route takes whatever comes, on SQLite', async () => {
+test('every route handles arbitrary input, on SQLite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-fuzz-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   await fuzz(sqliteStore(join(folder, 'runs.sqlite')), REQUESTS);
@@ -25,7 +25,7 @@ test('every route takes whatever comes, on SQLite', async () => {
 // It refuses texts that SQLite takes: NUL, and halves of surrogate pairs.
 const postgres = await testServer();
 if (postgres)
-  test('every route takes whatever comes, on PostgreSQL', async () => {
+  test('every route handles arbitrary input, on PostgreSQL', async () => {
     await fuzz(postgresStore(await postgres.freshDatabase()), REQUESTS / 2);
   }, 300_000);
 
@@ -69,7 +69,7 @@ async function fuzz(store: Store, count: number): Promise<void> {
     const { status } = response;
     seen.set(route, (seen.get(route) ?? new Set()).add(status));
     const type = response.headers.get('content-type') ?? '';
-    // A stream goes on: that it has begun is enough.
+    // A stream does not end: it is enough that it began.
     if (type.startsWith('text/event-stream')) return void (await response.body?.cancel());
     const text = await response.text();
     const what = `${method} ${path.slice(0, 300)} ${body?.slice(0, 300) ?? ''} → ${status} ${text.slice(0, 300)}`;
@@ -95,7 +95,7 @@ async function fuzz(store: Store, count: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: 8 }, worker));
   expect(faults).toEqual([]);
-  // It is no use if everything was refused: most routes succeeded at least once.
+  // The test proves little if everything was refused: most routes must have succeeded once.
   const succeeded = [...seen]
     .filter(([, statuses]) => [...statuses].some((status) => status < 300))
     .map(([route]) => route);
@@ -114,7 +114,7 @@ function isDocumented(document: Schema, { method, route }: FuzzRequest, status: 
   return !route.startsWith(`${method} `) || document.paths[path]?.[method.toLowerCase()]?.responses[status];
 }
 
-/** What of a good answer is not as the document says. */
+/** The faults of a successful response, compared with the document. */
 function misfits(document: Schema, { method, route }: FuzzRequest, status: number, text: string): readonly string[] {
   const [, path = ''] = route.split(' ');
   const operation = document.paths[path]?.[method.toLowerCase()];

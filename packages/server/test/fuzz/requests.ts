@@ -80,7 +80,7 @@ function parameterFor(
   return valueFor(schema, random, strangeness + 0.1, document);
 }
 
-/** Sometimes what is sent is not even JSON, or is huge. */
+/** Sometimes the body is not JSON, or huge. */
 function bodyText(value: unknown, random: Random, strangeness: number): string {
   const text = JSON.stringify(value) ?? 'null';
   if (random() >= strangeness) return text;
@@ -95,7 +95,7 @@ function bodyText(value: unknown, random: Random, strangeness: number): string {
 }
 
 function encoded(text: string): string {
-  // Half of a surrogate pair cannot be written in an address.
+  // Half of a surrogate pair cannot be written in a URL.
   return encodeURIComponent(text.replaceAll(/\p{Cs}/gu, '\ufffd'))
     .slice(0, 4_000)
     .replace(/%[\dA-F]?$/, '');

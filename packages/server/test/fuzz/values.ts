@@ -1,4 +1,4 @@
-// Values for a JSON Schema: those that fit, those at the edges, and those that are nothing of the kind.
+// Values for a JSON Schema: valid, at the edges, and invalid.
 
 export type Schema = { readonly [key: string]: any };
 export type Random = () => number;

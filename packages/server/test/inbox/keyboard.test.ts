@@ -83,7 +83,7 @@ test('pressing Enter again after a decision decides nothing more', async () => {
   expect(await desk.waiting(runId)).toHaveLength(1);
 });
 
-test('an answer, a claim, the search and the pages are in reach of the keys', async () => {
+test('an answer, a hold, the search and the pages are in reach of the keys', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['choose', { question: 'Which size?', choices: ['Small', 'Large'] }]]);
   const page = await browse(desk, 'ada');
@@ -97,9 +97,9 @@ test('an answer, a claim, the search and the pages are in reach of the keys', as
   await found;
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('j');
-  await card(page).getByRole('button', { name: 'Claim' }).waitFor();
+  await card(page).getByRole('button', { name: 'Hold' }).waitFor();
   await page.keyboard.press('c');
-  await card(page).getByRole('button', { name: 'Claimed' }).waitFor();
+  await card(page).getByRole('button', { name: 'Held' }).waitFor();
   await page.keyboard.press('a');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');

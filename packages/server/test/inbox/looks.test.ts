@@ -17,7 +17,7 @@ async function violations(page: Page): Promise<readonly string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
 }
 
-/** One of everything: waiting, claimed, decided, run to its end. */
+/** One of everything: waiting, held, decided, run to its end. */
 async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readonly (readonly [string, string])[] }> {
   const desk = await openDesk();
   desk.ai.defineAgent({ name: `clerk-of-${'many-departments-'.repeat(6)}`, description: 'Its name is long.' });
@@ -42,7 +42,7 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
     ],
   ]);
   const [pay = '', address = '', publish = ''] = await desk.waiting(runId);
-  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(publish)}/claim`, {});
+  await desk.as('grace')('POST', `/api/v1/interrupts/${encodeURIComponent(publish)}/hold`, {});
   return {
     desk,
     paths: [

@@ -244,5 +244,5 @@ test('a link signs in once, and signing out ends the session', async () => {
   await page.getByRole('button', { name: 'Sign out' }).first().click();
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   await page.goto(`${desk.url}${link}`);
-  await page.getByText('This link does not work any more').waitFor();
+  await page.getByText('This sign-in link has expired').waitFor();
 });

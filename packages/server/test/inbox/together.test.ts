@@ -1,4 +1,4 @@
-// Two people at one inbox: claims, decisions of others, and who was first.
+// Two people at one inbox: holds, decisions of others, and who was first.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { browse, card, cardPath, list, openDesk, withBrowser } from './desk.ts';
@@ -39,25 +39,25 @@ test('what comes in appears on a slow line, too, while much happens', async () =
   await busy;
 });
 
-test('a claim is shown to the others, and does not lock', async () => {
+test('a hold is shown to the others, and does not lock', async () => {
   const desk = await openDesk();
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const ada = await browse(desk, 'ada', cardPath(id));
   const grace = await browse(desk, 'grace', cardPath(id));
   await grace.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
-  await ada.getByRole('button', { name: 'Claim' }).click();
-  await ada.getByRole('button', { name: 'Claimed', pressed: true }).waitFor();
+  await ada.getByRole('button', { name: 'Hold' }).click();
+  await ada.getByRole('button', { name: 'Held', pressed: true }).waitFor();
   await card(grace)
     .getByText(/ada works on this/)
     .waitFor();
   await list(grace)
     .getByRole('link', { name: /ada works on it/ })
     .waitFor();
-  expect(await card(grace).getByRole('button', { name: 'Claim' }).count()).toBe(0);
+  expect(await card(grace).getByRole('button', { name: 'Hold' }).count()).toBe(0);
 
-  await ada.getByRole('button', { name: 'Claimed' }).click();
-  await card(grace).getByRole('button', { name: 'Claim' }).click();
+  await ada.getByRole('button', { name: 'Held' }).click();
+  await card(grace).getByRole('button', { name: 'Hold' }).click();
   await card(ada)
     .getByText(/grace works on this/)
     .waitFor();

@@ -1,4 +1,4 @@
-// Servers as processes of their own.
+// Servers in child processes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export type ServerProcess = {
   readonly child: ChildProcess;
 };
 
-/** A server on the store at this place, and a client of somebody who sees everything. */
+/** Starts a server on the store at this place, with a client that sees all runs. */
 export async function serverProcess(place: string): Promise<ServerProcess> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'serve-child.ts'), place], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-// Two servers on one file: what comes from the store is the same from both, what each counts is its own.
+// Two servers on one file: metrics of the store are the same, counters are per process.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A server that is stopped and another one on the same store: decisions, chats and followers go on where they were.
+// A server is stopped and another starts on the same store: decisions, chats and streams continue.
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ const opened = (place: string) =>
   place.startsWith('sqlite:') ? sqliteStore(place.slice('sqlite:'.length)) : postgresStore(place);
 
 for (const [name, freshPlace] of await freshPlaces())
-  test(`what was begun on one server is decided, said and followed on the next: ${name}`, async () => {
+  test(`runs started on one server are decided, continued and followed on the next: ${name}`, async () => {
     const place = await freshPlace();
     const first = await startServer({ store: opened(place) });
     const headers = { authorization: `Bearer ${await first.tokenFor('ann')}` };

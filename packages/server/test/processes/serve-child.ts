@@ -1,4 +1,4 @@
-// A server in a process of its own, on the store that it is told: `sqlite:<path>` or the address of a PostgreSQL server.
+// A server in a child process, on the store of its argument: `sqlite:<path>` or the URL of a PostgreSQL server.
 import { writeSync } from 'node:fs';
 import { countersign, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
@@ -7,7 +7,7 @@ import { scriptedModel } from 'countersign/testing';
 import { createToken } from '../../src/identity/tokens.ts';
 import { serve } from '../../src/serve.ts';
 
-// It does not outlive whoever started it.
+// Ends with its parent process.
 process.stdin.on('end', () => process.exit()).resume();
 
 const [place = ''] = process.argv.slice(2);

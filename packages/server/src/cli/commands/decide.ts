@@ -4,7 +4,7 @@ import type { Command, Invocation } from '../command.ts';
 import type { Desk, DeskCard } from '../desk/desk.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
 import { answerFrom, jsonFrom, readGiven } from '../given-value.ts';
-import { othersClaim } from '../inbox/holding.ts';
+import { othersHold } from '../inbox/holding.ts';
 import { misuse, required } from '../parse-arguments.ts';
 import { DESK_OPTIONS } from '../place-options.ts';
 import { onItsWayText, recordedText } from '../print/decision-text.ts';
@@ -49,8 +49,8 @@ export const decide: Command = {
     const desk = await openDesk(invocation, { agents: true });
     try {
       const card = await desk.card(id);
-      const others = othersClaim(card, desk.person, Date.now());
-      if (others !== undefined) invocation.output.note(`${others}; a claim locks nothing.`);
+      const others = othersHold(card, desk.person, Date.now());
+      if (others !== undefined) invocation.output.note(`${others}; a hold locks nothing.`);
       const decided = await record(desk, card, decisionOf(verb, given, card, invocation), invocation);
       const { output } = invocation;
       const before = card.status === 'decided';

@@ -10,7 +10,7 @@ import type {
   StoredEvent,
 } from 'countersign';
 import type { InterruptCard } from 'countersign/ui';
-import type { Claim } from '../../schemas/interrupt.ts';
+import type { Hold } from '../../schemas/interrupt.ts';
 
 /** A question with where it comes from. */
 export type DeskCard = InterruptCard & {
@@ -18,7 +18,7 @@ export type DeskCard = InterruptCard & {
   readonly agent: string;
   readonly startedBy: string | null;
   /** Who works on it now, as far as somebody said so. */
-  readonly claim: Claim | null;
+  readonly hold: Hold | null;
 };
 
 export type DeskRun = Pick<RunRecord, 'id' | 'agent' | 'status' | 'startedBy' | 'createdAt' | 'updatedAt' | 'version'>;
@@ -59,7 +59,7 @@ export interface Desk {
   card(interruptId: string): Promise<DeskCard>;
   decide(interruptId: string, decision: DecisionInput, how?: DecideHow): Promise<Decided>;
   /** Tells others that this person works on it, or still does. It locks nothing. Rejects with `claimed` if another does. */
-  claim(interruptId: string): Promise<Claim>;
+  hold(interruptId: string): Promise<Hold>;
   /** Gives it back. Rejects with `claimed` if it is another's. */
   release(interruptId: string): Promise<void>;
   /** Calls `changed` soon after something may have changed, `reached` where it is known. Returns how to stop. */

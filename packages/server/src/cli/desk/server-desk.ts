@@ -47,7 +47,7 @@ export async function serverDesk(url: string, token: string | undefined): Promis
       });
       return { ...decided, decision: decided.decision as Json } satisfies Decided;
     },
-    claim: (interruptId) => told(client.interrupts.claim(interruptId)),
+    hold: (interruptId) => told(client.interrupts.hold(interruptId)),
     release: (interruptId) => told(client.interrupts.release(interruptId)),
     watch(changed, reached = () => {}) {
       const stop = new AbortController();

@@ -1,7 +1,7 @@
 // The desk on a store: reads and decides directly. It drives nothing; whoever works on the store goes on with the runs.
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Store, tool, z } from 'countersign';
 import { interruptCard, misfitOf } from 'countersign/ui';
-import { claimsOf, dropClaim, releaseClaim, takeClaim } from '../../api/holds.ts';
+import { holdsOf, releaseHold, removeHold, takeHold } from '../../api/holds.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Desk, DeskCard, DeskRunView } from './desk.ts';
 
@@ -21,15 +21,15 @@ const LOOK_EVERY_MS = 1_000;
 export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions): Desk {
   const { runs } = ai;
   const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly DeskCard[]> => {
-    const claims = await claimsOf(
+    const holds = await holdsOf(
       runs.notes,
       interrupts.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
     );
-    return interrupts.map((interrupt) => cardOf(interrupt, claims.get(interrupt.id) ?? null));
+    return interrupts.map((interrupt) => cardOf(interrupt, holds.get(interrupt.id) ?? null));
   };
-  const cardOf = (interrupt: RunInterrupt, claim: DeskCard['claim']): DeskCard => {
+  const cardOf = (interrupt: RunInterrupt, hold: DeskCard['hold']): DeskCard => {
     const { runId, agent, startedBy } = interrupt;
-    return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, claim };
+    return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, hold };
   };
   const view = async (runId: string): Promise<DeskRunView> => {
     const { hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...rest } = await runs.get(runId);
@@ -56,7 +56,7 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
     },
     card: async (interruptId) => {
       const interrupt = await runs.interrupt(interruptId);
-      return cardOf(interrupt, (await claimsOf(runs.notes, [interruptId])).get(interruptId) ?? null);
+      return cardOf(interrupt, (await holdsOf(runs.notes, [interruptId])).get(interruptId) ?? null);
     },
     decide: async (interruptId, decision, how = {}) => {
       const interrupt = await runs.interrupt(interruptId);
@@ -67,12 +67,12 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
         channel: 'cli',
         drive: false,
       });
-      // It is recorded; a claim that stays lapses by itself.
-      await dropClaim(runs.notes, interruptId).catch(() => undefined);
+      // It is recorded; a hold that stays lapses by itself.
+      await removeHold(runs.notes, interruptId).catch(() => undefined);
       return decided;
     },
-    claim: (interruptId) => takeClaim(runs.notes, interruptId, person),
-    release: (interruptId) => releaseClaim(runs.notes, interruptId, person),
+    hold: (interruptId) => takeHold(runs.notes, interruptId, person),
+    release: (interruptId) => releaseHold(runs.notes, interruptId, person),
     watch(changed) {
       const timer = setInterval(changed, LOOK_EVERY_MS);
       return () => clearInterval(timer);

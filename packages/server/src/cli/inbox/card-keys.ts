@@ -1,6 +1,6 @@
 // Which key decides what, and what is said of it at the foot of a card.
 import type { DeskCard } from '../desk/desk.ts';
-import { claimOn } from './holding.ts';
+import { holdOn } from './holding.ts';
 
 export type Verb = 'approve' | 'edit' | 'reject' | 'respond' | 'cancel';
 
@@ -22,8 +22,8 @@ export function verbOf(text: string, card: DeskCard | undefined): Verb | undefin
 
 export function keysOf(card: DeskCard | undefined, person: string | undefined): readonly string[] {
   if (!card?.mayDecide || card.status === 'decided') return [];
-  const claim = claimOn(card, Date.now());
-  const taking = claim === null ? ['t take'] : claim.by === person ? ['t give back'] : [];
+  const hold = holdOn(card, Date.now());
+  const taking = hold === null ? ['t take'] : hold.by === person ? ['t give back'] : [];
   const decisions = KEYS.filter(([, verb]) => card.allows.includes(verb)).map(
     ([key, verb]) => `${key} ${verb === 'respond' ? 'answer' : verb}`,
   );

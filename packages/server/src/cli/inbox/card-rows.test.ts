@@ -20,7 +20,7 @@ const cardWith = (input: DeskCard['input']): DeskCard =>
     createdAt: 0,
     expiresAt: null,
     mayDecide: true,
-    claim: null,
+    hold: null,
     decision: null,
   }) as unknown as DeskCard;
 const textOf = (card: DeskCard, columns: number, now = 1_000): string =>
@@ -84,8 +84,8 @@ test('in a list, texts and names cannot add fields', () => {
 test('the time and who works on it are those of now, the rest is that of the card and the width', () => {
   const card = cardWith({ to: 'one two three' });
   expect(textOf(card, 40)).toContain('1.0 s ago');
-  const claimed = { ...card, claim: { by: 'ben', until: 60_000 } };
-  expect(textOf(claimed, 40, 5_000)).toMatch(/5\.0 s ago[\s\S]*ben works on it until/);
+  const held = { ...card, hold: { by: 'ben', until: 60_000 } };
+  expect(textOf(held, 40, 5_000)).toMatch(/5\.0 s ago[\s\S]*ben works on it until/);
   expect(textOf(card, 14)).not.toContain('one two three');
   expect(textOf(cardWith({ to: 'another' }), 40)).toContain('to  another');
 });
@@ -93,7 +93,7 @@ test('the time and who works on it are those of now, the rest is that of the car
 test('a long text is laid out once, however often it is drawn', () => {
   const card = cardWith({ text: 'wörld '.repeat(10_000) });
   const first = cardRows(card, 80, 0);
-  const rows = cardRows({ ...card, claim: { by: 'ben', until: 60_000 } }, 80, 1_000);
+  const rows = cardRows({ ...card, hold: { by: 'ben', until: 60_000 } }, 80, 1_000);
   expect(rows.length).toBe(first.length + 1);
   expect(rows[5]).toBe(first[5]);
   expect(rows.at(500)).toBe(first.at(500));

@@ -7,7 +7,7 @@ import { wrap } from '../print/text-width.ts';
 import { barred, valueLine, valueLines } from '../print/value-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Row } from './frame.ts';
-import { claimOn, othersClaim } from './holding.ts';
+import { holdOn, othersHold } from './holding.ts';
 
 export function cardRows(card: DeskCard, columns: number, now: number, person?: string): readonly Row[] {
   const labels = [...(card.risk === null ? [] : [`${card.risk} risk`]), ...card.labels.map(visibleLine)];
@@ -22,7 +22,7 @@ export function cardRows(card: DeskCard, columns: number, now: number, person?: 
     ...(card.status === 'pending' && !card.mayDecide ? [GAP, ...text(['You may not decide this.'], 'red')] : []),
     GAP,
     ...text([agent, `run   ${card.runId}`, ...timesOf(card, now)], 'dim'),
-    ...text(claimText(card, person, now), 'cyan'),
+    ...text(holdText(card, person, now), 'cyan'),
   ];
 }
 
@@ -91,10 +91,10 @@ function timesOf(card: DeskCard, now: number): readonly string[] {
   return [...asked, left <= 0 ? `its time is over: it is ${then}` : `in ${durationText(left)} it is ${then}`];
 }
 
-function claimText(card: DeskCard, person: string | undefined, now: number): readonly string[] {
-  const others = othersClaim(card, person, now);
+function holdText(card: DeskCard, person: string | undefined, now: number): readonly string[] {
+  const others = othersHold(card, person, now);
   if (others !== undefined) return [others];
-  return claimOn(card, now) === null ? [] : ['you work on it'];
+  return holdOn(card, now) === null ? [] : ['you work on it'];
 }
 
 /** A card has these for itself. */

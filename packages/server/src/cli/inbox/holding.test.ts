@@ -1,7 +1,7 @@
-// Claims on memory: a store whose answers come when the test says so, since it is their order that matters.
+// Holds on memory: a store whose answers come when the test says so, since it is their order that matters.
 import { memoryStore } from 'countersign';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { claimsOf, releaseClaim, takeClaim } from '../../api/holds.ts';
+import { holdsOf, releaseHold, takeHold } from '../../api/holds.ts';
 import type { DeskCard } from '../desk/desk.ts';
 import { createHolding } from './holding.ts';
 
@@ -9,7 +9,7 @@ const TIMERS = ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as
 beforeEach(() => void vi.useFakeTimers({ toFake: [...TIMERS, 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-const CARD = { id: 'run_1:call_1', status: 'pending', claim: null } as unknown as DeskCard;
+const CARD = { id: 'run_1:call_1', status: 'pending', hold: null } as unknown as DeskCard;
 const MINUTE = 60_000;
 
 function desk(person = 'ann') {
@@ -18,11 +18,11 @@ function desk(person = 'ann') {
   const holding = createHolding(
     {
       person,
-      claim: async (id) => {
+      hold: async (id) => {
         await isOpen;
-        return takeClaim(notes, id, person);
+        return takeHold(notes, id, person);
       },
-      release: (id) => releaseClaim(notes, id, person),
+      release: (id) => releaseHold(notes, id, person),
     },
     () => {},
     () => {},
@@ -30,17 +30,17 @@ function desk(person = 'ann') {
   return {
     notes,
     holding,
-    /** Requests for a claim wait until what is given back is called. */
+    /** Requests for a hold wait until what is given back is called. */
     hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       isOpen = promise;
       return resolve;
     },
-    holder: async () => (await claimsOf(notes, [CARD.id])).get(CARD.id)?.by,
+    holder: async () => (await holdsOf(notes, [CARD.id])).get(CARD.id)?.by,
   };
 }
 
-test('who goes back before the claim is there does not keep it', async () => {
+test('who goes back before the hold is there does not keep it', async () => {
   const { holding, hold, holder } = desk();
   const answer = hold();
   const visit = holding.visit(CARD);
@@ -51,7 +51,7 @@ test('who goes back before the claim is there does not keep it', async () => {
   expect(await holder()).toBeUndefined();
 });
 
-test('a claim is renewed while the card is open, and lapses after it was left', async () => {
+test('a hold is renewed while the card is open, and lapses after it was left', async () => {
   const { holding, holder } = desk();
   const visit = holding.visit(CARD);
   visit.asked();
@@ -65,9 +65,9 @@ test('a claim is renewed while the card is open, and lapses after it was left', 
 
 test('what this person has from elsewhere is not given back by a look', async () => {
   const { holding, holder, notes } = desk();
-  const claim = await takeClaim(notes, CARD.id, 'ann');
+  const hold = await takeHold(notes, CARD.id, 'ann');
   const visit = holding.visit(CARD);
-  visit.begin({ ...CARD, claim });
+  visit.begin({ ...CARD, hold });
   visit.leave(false);
   await holding.releaseAll();
   expect(await holder()).toBe('ann');
@@ -75,11 +75,11 @@ test('what this person has from elsewhere is not given back by a look', async ()
 
 test('what another has is neither taken nor given back', async () => {
   const { holding, holder, notes } = desk();
-  await takeClaim(notes, CARD.id, 'ben');
+  await takeHold(notes, CARD.id, 'ben');
   const visit = holding.visit(CARD);
   visit.begin(CARD);
   visit.leave(false);
-  expect(await holding.toggle(CARD)).toMatchObject({ tone: 'bad', text: expect.stringContaining('ben works on') });
+  expect(await holding.toggle(CARD)).toMatchObject({ tone: 'bad', text: expect.stringContaining('ben is reviewing') });
   await holding.releaseAll();
   expect(await holder()).toBe('ben');
 });

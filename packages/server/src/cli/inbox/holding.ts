@@ -1,22 +1,22 @@
-// What this person works on: a claim is taken when they set about to decide, kept while the card is open, and given back.
-import type { Claim } from '../../schemas/interrupt.ts';
+// What this person works on: a hold is taken when they set about to decide, kept while the card is open, and given back.
+import type { Hold } from '../../schemas/interrupt.ts';
 import type { Desk, DeskCard } from '../desk/desk.ts';
 import { failureOf } from '../failure.ts';
 import { timeText } from '../print/moment.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Notice } from './frame.ts';
 
-/** A claim lapses after five minutes unless it is renewed. */
+/** A hold lapses after five minutes unless it is renewed. */
 const RENEWED_EVERY_MS = 2 * 60_000;
 /** Whoever quits does not wait longer; what was not given back lapses by itself. */
 const PATIENCE_MS = 2_000;
 
 export type Holding = ReturnType<typeof createHolding>;
 
-/** `changed` hears of every claim that this person took or gave back, `refused` that somebody else has one. */
+/** `changed` hears of every hold that this person took or gave back, `refused` that somebody else has one. */
 export function createHolding(
-  desk: Pick<Desk, 'claim' | 'release' | 'person'>,
-  changed: (interruptId: string, claim: Claim | null) => void,
+  desk: Pick<Desk, 'hold' | 'release' | 'person'>,
+  changed: (interruptId: string, hold: Hold | null) => void,
   refused: () => void,
 ) {
   const held = new Set<string>();
@@ -29,9 +29,9 @@ export function createHolding(
   };
   const take = (interruptId: string) =>
     inTurn(async () => {
-      const claim = await desk.claim(interruptId);
+      const hold = await desk.hold(interruptId);
       held.add(interruptId);
-      changed(interruptId, claim);
+      changed(interruptId, hold);
     });
   const release = async (interruptId: string) => {
     held.delete(interruptId);
@@ -49,7 +49,7 @@ export function createHolding(
     /** Takes the card, or gives it back if this person has it; resolves with what to tell them. */
     async toggle(card: DeskCard): Promise<Notice> {
       try {
-        if (claimOn(card, Date.now())?.by === desk.person) {
+        if (holdOn(card, Date.now())?.by === desk.person) {
           await inTurn(() => release(card.id));
           return { tone: 'plain', text: 'Given back: others see that you do not work on it.' };
         }
@@ -67,9 +67,9 @@ export function createHolding(
       let isUnasked = false;
       const timer = setInterval(() => held.has(id) && takeUnasked(id), RENEWED_EVERY_MS);
       return {
-        /** The person set about to decide. Whoever only looks claims nothing, and what was theirs before stays theirs. */
+        /** The person set about to decide. Whoever only looks holds nothing, and what was theirs before stays theirs. */
         begin(card: DeskCard): void {
-          if (claimOn(card, Date.now())) return;
+          if (holdOn(card, Date.now())) return;
           isUnasked = true;
           takeUnasked(id);
         },
@@ -101,12 +101,12 @@ export function createHolding(
 }
 
 /** Who works on a card at this moment. */
-export const claimOn = ({ claim, status }: DeskCard, now: number): Claim | null =>
-  claim !== null && claim.until > now && status === 'pending' ? claim : null;
+export const holdOn = ({ hold, status }: DeskCard, now: number): Hold | null =>
+  hold !== null && hold.until > now && status === 'pending' ? hold : null;
 
 /** As in `ann works on it until 10:05:00`, if it is somebody else. */
-export function othersClaim(card: DeskCard, person: string | undefined, now: number): string | undefined {
-  const claim = claimOn(card, now);
-  if (claim === null || claim.by === person) return undefined;
-  return `${visibleLine(claim.by)} works on it until ${timeText(claim.until).slice(-8)}`;
+export function othersHold(card: DeskCard, person: string | undefined, now: number): string | undefined {
+  const hold = holdOn(card, now);
+  if (hold === null || hold.by === person) return undefined;
+  return `${visibleLine(hold.by)} works on it until ${timeText(hold.until).slice(-8)}`;
 }

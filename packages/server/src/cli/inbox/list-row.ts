@@ -4,7 +4,7 @@ import { filled } from '../print/text-width.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { cardAge, cardSummary } from './card-rows.ts';
 import type { Row } from './frame.ts';
-import { claimOn } from './holding.ts';
+import { holdOn } from './holding.ts';
 
 const RISKS = { high: 'HIGH', medium: 'med', low: 'low' } as const;
 
@@ -21,8 +21,8 @@ export function listRow(
   const risk = card.risk === null ? '' : RISKS[card.risk];
   const tool = filled(visibleLine(card.tool), Math.min(toolWidth, Math.max(8, columns - 12)));
   const age = filled(cardAge(card, now), 7);
-  const claim = claimOn(card, now);
-  const holder = claim === null ? '' : `[${claim.by === person ? 'you' : visibleLine(claim.by)}] `;
+  const hold = holdOn(card, now);
+  const holder = hold === null ? '' : `[${hold.by === person ? 'you' : visibleLine(hold.by)}] `;
   const about = `${holder}${cardSummary(card)}`;
   const cells = columns < 60 ? [mark, tool, about] : [mark, filled(risk, 4), tool, age, about];
   const text = ` ${cells.join('  ').replace(/^(.) {2}/, '$1 ')}`;

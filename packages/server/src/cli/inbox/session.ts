@@ -11,7 +11,7 @@ import { cardRows } from './card-rows.ts';
 import { type Asker, askAnswer, askApproval, askEdit, askRefusal, type Outcome } from './decisions.ts';
 import { bodyRoom, frame, type Notice, type Parts, type Row, readTo, scrolledBy, scrolledTo } from './frame.ts';
 import { helpRows } from './help-rows.ts';
-import { createHolding, type Holding, othersClaim } from './holding.ts';
+import { createHolding, type Holding, othersHold } from './holding.ts';
 import { listRow } from './list-row.ts';
 import { type Backdrop, createPrompts } from './prompts.ts';
 import { Interrupted, type Size, type Terminal } from './terminal.ts';
@@ -51,7 +51,7 @@ class Session {
     this.#desk = desk;
     this.#holding = createHolding(
       desk,
-      (id, claim) => this.#setClaim(id, claim),
+      (id, hold) => this.#setHold(id, hold),
       () => this.#reload(),
     );
     this.#terminal = terminal;
@@ -191,8 +191,8 @@ class Session {
     if (card) this.#notice = await this.#holding.toggle(card);
   }
 
-  #setClaim(interruptId: string, claim: DeskCard['claim']): void {
-    const changed = (card: DeskCard): DeskCard => (card.id === interruptId ? { ...card, claim } : card);
+  #setHold(interruptId: string, hold: DeskCard['hold']): void {
+    const changed = (card: DeskCard): DeskCard => (card.id === interruptId ? { ...card, hold } : card);
     this.#cards = this.#cards.map(changed);
     if (this.#card) this.#card = changed(this.#card);
     this.#terminal.redraw();
@@ -302,8 +302,8 @@ class Session {
 
   /** What somebody should know before they decide. */
   #warnings(): readonly string[] {
-    const claim = this.#card && othersClaim(this.#card, this.#desk.person, Date.now());
-    return [...this.#troubles(), ...(claim === undefined ? [] : [`${claim}. You may decide all the same.`])];
+    const hold = this.#card && othersHold(this.#card, this.#desk.person, Date.now());
+    return [...this.#troubles(), ...(hold === undefined ? [] : [`${hold}. You may decide all the same.`])];
   }
 
   #troubles(): readonly string[] {
@@ -377,7 +377,7 @@ class Session {
       const { id } = this.#card ?? {};
       const shown = cards.find((card) => card.id === id);
       // What is looked at stays as it is; only who works on it may have changed.
-      if (this.#card && shown) this.#card = { ...this.#card, claim: shown.claim };
+      if (this.#card && shown) this.#card = { ...this.#card, hold: shown.hold };
       else if (id !== undefined) this.#card = await this.#desk.card(id);
       this.#trouble = undefined;
     } catch (error) {

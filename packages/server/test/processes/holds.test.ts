@@ -1,10 +1,10 @@
-// Two servers on one store: who works on a question is seen through both.
+// Two servers on one store: a hold is visible through both.
 import { expect, onTestFinished, test } from 'vitest';
 import { serverProcess } from './children.ts';
 import { freshPlaces } from './places.ts';
 
 for (const [name, freshPlace] of await freshPlaces())
-  test(`a claim that is taken, given up or lapses is told by the other server as well: ${name}`, async () => {
+  test(`a hold that is taken, released or expires is reported by the other server: ${name}`, async () => {
     const place = await freshPlace();
     const here = await serverProcess(place);
     const there = await serverProcess(place);
@@ -15,24 +15,24 @@ for (const [name, freshPlace] of await freshPlaces())
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
     const changes = there.client.changes({ signal: stop.signal });
-    // Connected: look at everything. Nobody has it yet.
+    // Connected, and no hold yet.
     expect((await changes.next()).value).toBeNull();
-    const holder = async () => (await there.client.interrupts.get(card.id)).claim?.by ?? 'nobody';
+    const holder = async () => (await there.client.interrupts.get(card.id)).hold?.by ?? 'nobody';
     expect(await holder()).toBe('nobody');
 
-    /** Follows what the other server tells, until it has told that this one works on it. */
+    /** Reads changes of the other server until it reports this holder. */
     const hearsOf = async (wanted: string) => {
       for (;;) {
         expect((await changes.next()).value).toBe(runId);
         if ((await holder()) === wanted) return;
       }
     };
-    await here.client.interrupts.claim(card.id);
+    await here.client.interrupts.hold(card.id);
     await hearsOf('ann');
     await here.client.interrupts.release(card.id);
     await hearsOf('nobody');
-    await here.client.interrupts.claim(card.id, { forMs: 3_000 });
+    await here.client.interrupts.hold(card.id, { forMs: 3_000 });
     await hearsOf('ann');
-    // It lapses by itself, and that is told too.
+    // It expires, and that is reported too.
     await hearsOf('nobody');
   }, 60_000);
