@@ -12,6 +12,7 @@ export default defineConfig({
       { find: /^countersign\/ai-sdk$/, replacement: source('ai-sdk/index.ts') },
       { find: /^countersign\/postgres$/, replacement: source('stores/postgres/postgres.ts') },
       { find: /^countersign\/sqlite$/, replacement: source('stores/sqlite/sqlite.ts') },
+      { find: /^countersign\/store$/, replacement: source('store.ts') },
       { find: /^countersign\/testing$/, replacement: source('testing/index.ts') },
       { find: /^countersign\/timeline$/, replacement: source('core/timeline.ts') },
       { find: /^@countersign\/server$/, replacement: server('index.ts') },

@@ -1,8 +1,8 @@
 // The store of the app: one SQLite file, opened once in a process.
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Store } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 
 /** In `COUNTERSIGN_DB`, or in the folder `.data`. */
 export const storePath = (): string => process.env.COUNTERSIGN_DB ?? join(process.cwd(), '.data/chat.sqlite');

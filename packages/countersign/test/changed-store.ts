@@ -1,5 +1,5 @@
 // A store of which some things are otherwise, for tests.
-import type { Store } from 'countersign';
+import type { Store } from 'countersign/store';
 
 /** The same store, but for what `changes` brings. */
 export function changedStore(store: Store, changes: Partial<Store>): Store {

@@ -1,12 +1,13 @@
 // Two copies of the package in one process, as bundlers and servers that reload make them.
 import * as ours from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 
 vi.resetModules();
 const theirs: typeof ours = await import('countersign');
 
-function clerkOn(store: ours.Store, body: () => string) {
+function clerkOn(store: Store, body: () => string) {
   const model = scriptedModel(({ messages }) => {
     const [part] = messages.at(-1)?.content ?? [];
     return part && 'toolResponse' in part ? String(part.toolResponse.output) : { calls: [{ name: 'pay', input: {} }] };
@@ -17,7 +18,7 @@ function clerkOn(store: ours.Store, body: () => string) {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
 }
 
-async function waitingOn(store: ours.Store, body: () => string) {
+async function waitingOn(store: Store, body: () => string) {
   const { runs, clerk } = clerkOn(store, body);
   await clerk.start('Pay.', { runId: 'run' });
   await runs.wait('run');

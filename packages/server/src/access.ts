@@ -1,5 +1,6 @@
 // Access: who can read, steer and decide what. To a person without access, a run does not exist.
-import { type Countersign, type RunInterrupt, type RunRecord, UsageError } from 'countersign';
+import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
+import type { RunRecord } from 'countersign/store';
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
 import type { Hold, Interrupt } from './schemas/interrupt.ts';

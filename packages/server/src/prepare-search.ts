@@ -1,6 +1,7 @@
 // Makes the store's indexes for fast lists and searches, in the background if that takes long or fails at first.
 import { setTimeout as delay } from 'node:timers/promises';
-import { ProviderError, type Store } from 'countersign';
+import { ProviderError } from 'countersign';
+import type { Store } from 'countersign/store';
 import type { Log } from './telemetry/log.ts';
 
 /** How long the server waits for it before it starts. */

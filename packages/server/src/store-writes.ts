@@ -1,5 +1,5 @@
 // Checks that a store takes writes, without writing anything.
-import type { Store } from 'countersign';
+import type { Store } from 'countersign/store';
 
 /**
  * Releases a claim that does not exist. That changes nothing, and fails if the store is read-only, such as a standby or a

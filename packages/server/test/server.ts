@@ -1,7 +1,8 @@
 // A real server on a free port, with people, a bank whose transfers are counted, and a model that follows a script.
 import { request as httpRequest } from 'node:http';
 import { createToken, type NewToken, type RunningServer, type ServeOptions, serve } from '@countersign/server';
-import { type Countersign, type CountersignOptions, countersign, memoryStore, type Store, z } from 'countersign';
+import { type Countersign, type CountersignOptions, countersign, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { onTestFinished } from 'vitest';
 

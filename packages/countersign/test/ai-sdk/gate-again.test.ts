@@ -1,9 +1,10 @@
 // A reply that is asked for again, with a store: a message that is posted again, edited, or answered anew.
 import { generateText, tool } from 'ai';
-import { memoryStore, type Store } from 'countersign';
+import { memoryStore } from 'countersign';
 import { gate, type StoreGateOptions } from 'countersign/ai-sdk';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { testServer } from '../stores/postgres-server.ts';

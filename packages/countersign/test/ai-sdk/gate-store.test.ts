@@ -1,8 +1,9 @@
 // The gate with a store in the hands of honest people: what is on record, and what the model and the client are told.
 import { tool } from 'ai';
-import { memoryStore, type Store } from 'countersign';
+import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';

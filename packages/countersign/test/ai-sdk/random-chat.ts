@@ -3,8 +3,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { convertToModelMessages, createUIMessageStream, stepCountIs, streamText, type UIMessage } from 'ai';
-import { memoryStore, NotPerformed, type Store } from 'countersign';
+import { memoryStore, NotPerformed } from 'countersign';
 import { APPROVAL, gate, processToolCalls } from 'countersign/ai-sdk';
+import type { Store } from 'countersign/store';
 import { z } from 'zod';
 import { type Random, randomFrom } from '../random.ts';
 import { applied, type ChatMessage, changed, type Part, userMessage } from './bank.ts';

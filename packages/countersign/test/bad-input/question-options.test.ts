@@ -1,6 +1,7 @@
 // Questions that cannot wait as they say: a mistake of the tool, found before anybody is asked, and no run hangs on it.
-import { type AskOptions, type Countersign, countersign, memoryStore, type Store, tool, z } from 'countersign';
+import { type AskOptions, type Countersign, countersign, memoryStore, tool, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';

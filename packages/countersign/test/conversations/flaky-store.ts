@@ -1,5 +1,6 @@
 // A store that goes away right after it wrote, and stays away for a moment.
-import { memoryStore, ProviderError, type Store } from 'countersign';
+import { memoryStore, ProviderError } from 'countersign';
+import type { Store } from 'countersign/store';
 import { changedStore } from '../changed-store.ts';
 
 export const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });

@@ -11,8 +11,8 @@ import {
   reject,
   respond,
   restart,
-  type Store,
 } from 'countersign';
+import type { Store } from 'countersign/store';
 import { LEASE_MS, waiting } from '../sub-agents/kit.ts';
 import {
   firstStep,

@@ -1,7 +1,8 @@
 // The world of the random histories: one store, a clock, and processes with the same agents. A process may die or fall
 // asleep at any moment, its models fail, and what the store answers may be lost on the way to it.
 import { setImmediate } from 'node:timers/promises';
-import { type Agent, type Countersign, countersign, type Runs, type Store } from 'countersign';
+import { type Agent, type Countersign, countersign, type Runs } from 'countersign';
+import type { Store } from 'countersign/store';
 import { ask, call, LEASE_MS, STUCK, script, tool } from '../sub-agents/kit.ts';
 import { away } from './flaky-store.ts';
 

@@ -3,8 +3,9 @@
 //
 // COUNTERSIGN_SEEDS and COUNTERSIGN_FIRST_SEED choose other seeds: how many, and from which on.
 import { isDeepStrictEqual } from 'node:util';
-import { type Message, memoryStore, type RunEvent, type RunInterrupt, type RunView, type Store } from 'countersign';
+import { type Message, memoryStore, type RunEvent, type RunInterrupt, type RunView } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { describe, expect, onTestFailed, test } from 'vitest';
 import { waiting } from '../sub-agents/kit.ts';
 import { finish, type History, live, newHistory, RUN_ID } from './random-history.ts';

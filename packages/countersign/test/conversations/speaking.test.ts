@@ -1,5 +1,6 @@
 // Speaking in a stored conversation while others speak, decide or drive: everything said is answered, once.
-import { countersign, type ModelRequest, memoryStore, type Runs, respond, type Store, z } from 'countersign';
+import { countersign, type ModelRequest, memoryStore, type Runs, respond, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';

@@ -1,5 +1,6 @@
 // Chats on stored runs: what is said and decided while others drive, stores go away and deadlines pass.
-import { countersign, type ModelRequest, memoryStore, type Store, z } from 'countersign';
+import { countersign, type ModelRequest, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

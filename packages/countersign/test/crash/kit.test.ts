@@ -1,6 +1,7 @@
 // The crash kit finds what it is made to find: each of these scenarios or stores breaks one of its promises.
 
-import { countersign, memoryStore, type Store, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type CrashScenario, crashEverywhere, type StoreUnderTest, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

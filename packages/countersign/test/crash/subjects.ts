@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { memoryStore, type Store } from 'countersign';
+import { memoryStore } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import type { StoreUnderTest } from 'countersign/testing';
 import { onServer } from '../stores/postgres-server.ts';
 

@@ -1,14 +1,7 @@
 // The clock of a process may be wrong, be set, or stand still while the process is stopped: what counts is the time of
 // the store, and nothing happens too early or twice because somebody took it for another.
-import {
-  type Countersign,
-  countersign,
-  memoryStore,
-  type Store,
-  type ToolConfig,
-  type ToolContext,
-  z,
-} from 'countersign';
+import { type Countersign, countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

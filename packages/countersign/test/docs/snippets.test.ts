@@ -52,6 +52,7 @@ const CONFIG = {
       'countersign/ai-sdk': [join(root, 'packages/countersign/src/ai-sdk/index.ts')],
       'countersign/postgres': [join(root, 'packages/countersign/src/stores/postgres/postgres.ts')],
       'countersign/sqlite': [join(root, 'packages/countersign/src/stores/sqlite/sqlite.ts')],
+      'countersign/store': [join(root, 'packages/countersign/src/store.ts')],
       'countersign/testing': [join(root, 'packages/countersign/src/testing/index.ts')],
       'countersign/timeline': [join(root, 'packages/countersign/src/core/timeline.ts')],
       'countersign/ui': [join(root, 'packages/countersign/src/ui/index.ts')],

@@ -1,5 +1,6 @@
 // Results that come after a run was taken over: only of the try that is on record, and only from who started it.
-import { countersign, memoryStore, NotPerformed, ProviderError, type Store, type ToolConfig } from 'countersign';
+import { countersign, memoryStore, NotPerformed, ProviderError, type ToolConfig } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

@@ -1,5 +1,6 @@
 // What a later release recorded: this one does not know it, says so, and does nothing on the strength of the rest.
-import type { RunEvent, Store } from 'countersign';
+import type { RunEvent } from 'countersign';
+import type { Store } from 'countersign/store';
 import { describe, expect, test } from 'vitest';
 import { linkAll } from '../../src/runs/port/chain.ts';
 import { eventually } from '../eventually.ts';

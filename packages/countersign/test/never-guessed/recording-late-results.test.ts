@@ -1,5 +1,6 @@
 // What a process does about bodies that were under way when their run was lost: it tells, and warns where it cannot.
-import { countersign, memoryStore, type Store } from 'countersign';
+import { countersign, memoryStore } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { beforeEach, expect, type MockInstance, test, vi } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';

@@ -1,13 +1,6 @@
 // A store that is set back while a process works: a backup is restored, or a replica that was behind takes over.
-import {
-  type Append,
-  type Countersign,
-  countersign,
-  memoryStore,
-  type Store,
-  type Tool,
-  type ToolContext,
-} from 'countersign';
+import { type Countersign, countersign, memoryStore, type Tool, type ToolContext } from 'countersign';
+import type { Append, Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

@@ -1,5 +1,6 @@
 // `settlesWithin`: a call that was not found is run again only where it was looked for after that time, and not before.
-import { countersign, memoryStore, ProviderError, type Store, type ToolConfig } from 'countersign';
+import { countersign, memoryStore, ProviderError, type ToolConfig } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';

@@ -1,5 +1,6 @@
 // What is decided before it is asked: a decision is recorded on the question that is put, or not at all.
-import { countersign, memoryStore, type Store, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';

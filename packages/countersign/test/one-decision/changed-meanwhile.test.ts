@@ -1,8 +1,9 @@
 // A decision counts on what is on record now, whatever this process has seen of the run or others have changed since.
 import { DatabaseSync } from 'node:sqlite';
-import { type Countersign, countersign, memoryStore, type Store, z } from 'countersign';
+import { type Countersign, countersign, memoryStore, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../stores/folder.ts';

@@ -1,5 +1,6 @@
 // Many who decide on one run at the same moment: each is heard, and none keeps the others waiting.
-import { countersign, memoryStore, type Store, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
 import { Turns } from '../../src/runs/serialize-decisions.ts';

@@ -1,5 +1,6 @@
 // Deciding, through a chat and by id: too late, at once, on another card, or with something that is no decision.
-import { approve, countersign, type InterruptRecord, memoryStore, type Store, UsageError, z } from 'countersign';
+import { approve, countersign, memoryStore, UsageError, z } from 'countersign';
+import type { InterruptRecord, Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../src/runs/questions/card.ts';

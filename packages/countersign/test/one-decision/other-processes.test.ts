@@ -1,5 +1,6 @@
 // Deciding while another process has its hand on the run: it holds the claim, was killed, or has brought the run further.
-import { approve, countersign, memoryStore, type Store, z } from 'countersign';
+import { approve, countersign, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

@@ -1,5 +1,6 @@
 // `mayDecide` of `runs.decide`: a policy sees the input that would run, and nothing is recorded without its yes.
-import { countersign, memoryStore, type ProposedDecision, type Store, z } from 'countersign';
+import { countersign, memoryStore, type ProposedDecision, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

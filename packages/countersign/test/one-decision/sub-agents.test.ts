@@ -1,6 +1,7 @@
 // Decisions on questions inside: who wins, what is kept, and what a wrong answer does.
-import { type Agent, approve, ConflictError, memoryStore, type Runs, reject, type Store } from 'countersign';
+import { type Agent, approve, ConflictError, memoryStore, type Runs, reject } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { afterAll, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { temporaryFolder } from '../stores/folder.ts';

@@ -1,5 +1,6 @@
 // Two who write about the same call, or decide the same question, in one moment: who is first has said all there is.
-import { approve, countersign, memoryStore, ProviderError, type Store, type ToolConfig, z } from 'countersign';
+import { approve, countersign, memoryStore, ProviderError, type ToolConfig, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

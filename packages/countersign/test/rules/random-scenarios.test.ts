@@ -3,7 +3,6 @@
 import {
   approve,
   cancel,
-  type DecisionPart,
   type GenerateResponse,
   interrupt,
   type Message,
@@ -11,6 +10,7 @@ import {
   respond,
   restart,
   type ToolRequestPart,
+  type ToolResponsePart,
   tool,
   z,
 } from 'countersign';
@@ -88,8 +88,10 @@ function makeTurns(random: Random, known: Map<number, Known>): ScriptedTurn[] {
 
 const numberOf = (part: ToolRequestPart): number => (part.toolRequest.input as { n: number }).n;
 
+type Decided = ToolRequestPart | ToolResponsePart;
+
 /** Decides one interrupt at random, and notes what must come of it. */
-function decide(part: ToolRequestPart, { known, random }: World): { verb: string; decision: DecisionPart } {
+function decide(part: ToolRequestPart, { known, random }: World): { verb: string; decision: Decided } {
   const n = numberOf(part);
   const call = known.get(n) as Known;
   const asked = (part.metadata?.interrupt as { asked?: number } | undefined)?.asked ?? 0;
@@ -159,7 +161,7 @@ async function scenario(seed: number): Promise<void> {
   });
   const { ai } = scripted([], { model });
   let response: GenerateResponse = await ai.generate({ prompt: 'go', tools });
-  const stale: { verb: string; decision: DecisionPart }[] = [];
+  const stale: { verb: string; decision: Decided }[] = [];
   for (let round = 0; response.finishReason === 'interrupted'; round++) {
     expect(round, 'the run ends').toBeLessThan(200);
     expect(response.interrupts.length).toBeGreaterThan(0);
@@ -176,7 +178,7 @@ async function scenario(seed: number): Promise<void> {
     const chosen = pending.filter(() => random.chance(0.6));
     if (chosen.length === 0) chosen.push(random.pick(pending));
     const decisions = chosen.map((part) => decide(part, world));
-    const resume: Record<string, DecisionPart[]> = {};
+    const resume: Record<string, Decided[]> = {};
     for (const { verb, decision } of decisions) resume[verb] = [...(resume[verb] ?? []), travelled(decision)];
     stale.push(...decisions);
     if (random.chance(0.15)) {

@@ -1,5 +1,6 @@
 // A stored run in which a payment is about to begin, with journals of its own: for tests of what lies below the door.
-import { countersign, memoryStore, type Store } from 'countersign';
+import { countersign, memoryStore } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import { StoredRun } from '../../src/loop/stored-run.ts';

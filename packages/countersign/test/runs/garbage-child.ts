@@ -1,7 +1,8 @@
 // Many short runs, one after the other, and how much of what they leave behind only a full collection could free.
 import { setImmediate as turn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { countersign, memoryStore, type Store, z } from '../../src/index.ts';
+import { countersign, memoryStore, z } from '../../src/index.ts';
+import type { Store } from '../../src/store.ts';
 
 /** Forgets runs that have ended. */
 function forgetful(): Store {

@@ -1,5 +1,6 @@
 // The journal of a run by itself: what it writes, and what it makes of answers that are lost and of what others wrote.
-import type { ProviderError, Store } from 'countersign';
+import type { ProviderError } from 'countersign';
+import type { Store } from 'countersign/store';
 import { describe, expect, test, vi } from 'vitest';
 import { away } from '../conversations/flaky-store.ts';
 import { approved, LEASE_MS, loaded } from './approved.ts';

@@ -6,10 +6,10 @@ import {
   memoryStore,
   NotPerformed,
   type RunInterrupt,
-  type Store,
   UsageError,
   z,
 } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 

@@ -1,5 +1,6 @@
 // A store that does not answer keeps nobody who gives up, and what it says afterwards troubles nobody.
-import { countersign, memoryStore, type Store } from 'countersign';
+import { countersign, memoryStore } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { expect, onTestFinished, test } from 'vitest';

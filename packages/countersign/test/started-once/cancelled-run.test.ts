@@ -1,6 +1,7 @@
 // Somebody cancels a run just when whoever drives it is about to write: what has not begun does not begin any more.
 import { setImmediate } from 'node:timers/promises';
-import { approve, countersign, memoryStore, type Store, type ToolConfig, z } from 'countersign';
+import { approve, countersign, memoryStore, type ToolConfig, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

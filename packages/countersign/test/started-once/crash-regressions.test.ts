@@ -1,5 +1,6 @@
 // What the crash tests found in the runs, each as a small test of its own on the memory store.
-import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, type Store, z } from 'countersign';
+import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';

@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { countersign, type Store } from 'countersign';
+import { countersign } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

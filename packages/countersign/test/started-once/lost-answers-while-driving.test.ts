@@ -1,5 +1,6 @@
 // A store that goes away after it wrote, while a run is driven: nothing is recorded twice.
-import { type Countersign, countersign, type Store, z } from 'countersign';
+import { type Countersign, countersign, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { ASKED_NEXT, flakyStore } from '../conversations/flaky-store.ts';

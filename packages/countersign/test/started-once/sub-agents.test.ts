@@ -6,10 +6,10 @@ import {
   memoryStore,
   type RunInterrupt,
   type Runs,
-  type Store,
   type Tool,
   z,
 } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptedTurn, scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { chainStart, linkAll } from '../../src/runs/port/chain.ts';

@@ -1,5 +1,6 @@
 // What is written in one append: as much as comes together, and nothing acts before it is durable.
-import { type Append, countersign, memoryStore, ProviderError, type Store, z } from 'countersign';
+import { countersign, memoryStore, ProviderError, z } from 'countersign';
+import type { Append, Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 

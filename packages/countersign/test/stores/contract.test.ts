@@ -1,5 +1,6 @@
 // The published contract finds bugs that are planted into a store that is sound otherwise.
-import { type Append, memoryStore, type Store } from 'countersign';
+import { memoryStore } from 'countersign';
+import type { Append, Store } from 'countersign/store';
 import { storeContract } from 'countersign/testing';
 import { expect, test } from 'vitest';
 

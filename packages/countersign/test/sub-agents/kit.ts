@@ -10,12 +10,12 @@ import {
   type RunEvent,
   type RunInterrupt,
   type Runs,
-  type Store,
   type Tool,
   type ToolConfig,
   type ToolContext,
   z,
 } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from 'countersign/testing';
 import { expect } from 'vitest';
 

@@ -1,6 +1,7 @@
 // Sub-agents and their store: what is read in the middle, and a store that fails.
 import { setImmediate } from 'node:timers/promises';
-import { type Append, type Json, ProviderError, type RunInterrupt, type Store } from 'countersign';
+import { type Json, ProviderError, type RunInterrupt } from 'countersign';
+import type { Append, Store } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { ask, call, type Define, helped, LEASE_MS, STUCK, script, tool, world } from './kit.ts';

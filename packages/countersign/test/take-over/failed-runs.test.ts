@@ -1,6 +1,7 @@
 // Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
 import { setImmediate } from 'node:timers/promises';
-import { countersign, InvariantError, memoryStore, ProviderError, type Runs, type Store, z } from 'countersign';
+import { countersign, InvariantError, memoryStore, ProviderError, type Runs, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';

@@ -1,6 +1,7 @@
 // What a process that drives a run does when another comes in between: it stops what it may not finish, and leaves
 // nothing undone that nobody else would do.
-import { countersign, memoryStore, type Runs, type Store, z } from 'countersign';
+import { countersign, memoryStore, type Runs, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { afterStarts, changedStore } from '../changed-store.ts';

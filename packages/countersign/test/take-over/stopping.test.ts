@@ -1,5 +1,6 @@
 // A stop comes to an end though a model does not reply: whoever goes on asks it anew, and nothing is in doubt.
-import { countersign, type Model, memoryStore, type Store } from 'countersign';
+import { countersign, type Model, memoryStore } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

@@ -1,6 +1,7 @@
 // Workers: a stop of the runs holds beside them, an onError that throws does not end them, and they take nothing from
 // their own process.
-import { countersign, memoryStore, type StartedRun, type Store, z } from 'countersign';
+import { countersign, memoryStore, type StartedRun, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';

@@ -1,5 +1,6 @@
 // A call that asks again: who may decide its first question, and what was said to it, is nothing to the next one.
-import { countersign, memoryStore, type Store, z } from 'countersign';
+import { countersign, memoryStore, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { APPROVAL, type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';

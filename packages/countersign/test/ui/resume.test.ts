@@ -1,5 +1,6 @@
 // Reload, a second tab, a cut connection: the current message again, and news of what others decided.
-import { countersign, memoryStore, type Store } from 'countersign';
+import { countersign, memoryStore } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 // What a browser posts is said once and answered, also when answers were lost and processes died.
-import { countersign, memoryStore, type Store } from 'countersign';
+import { countersign, memoryStore } from 'countersign';
+import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute, type LoadedChat } from 'countersign/ui';
 import { describe, expect, test, vi } from 'vitest';

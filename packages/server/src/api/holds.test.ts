@@ -1,4 +1,4 @@
-import type { Notes } from 'countersign';
+import type { Notes } from 'countersign/store';
 import { expect, test } from 'vitest';
 import { holdVersions } from './holds.ts';
 

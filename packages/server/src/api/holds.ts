@@ -1,5 +1,6 @@
 // Holds: show that a person is reviewing a request, so that two people do not. They expire and lock nothing.
-import { ConflictError, type Note, type Notes } from 'countersign';
+import { ConflictError } from 'countersign';
+import type { Note, Notes } from 'countersign/store';
 import { isMoment } from '../moment.ts';
 import { type Hold, HoldShape } from '../schemas/interrupt.ts';
 

@@ -1,7 +1,8 @@
 // Idempotency keys: a request repeated with its key acts once.
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { type Json, type Notes, UsageError } from 'countersign';
+import { type Json, UsageError } from 'countersign';
+import type { Notes } from 'countersign/store';
 
 const COLLECTION = 'idempotency';
 const KEPT_MS = 24 * 3_600_000;

@@ -1,5 +1,6 @@
 // Runs as the API returns them, with their requests.
-import { type Countersign, type RunRecord, UsageError } from 'countersign';
+import { type Countersign, UsageError } from 'countersign';
+import type { RunRecord } from 'countersign/store';
 import type { Access } from '../access.ts';
 import type { Person } from '../identity/person.ts';
 import type { Run, RunSummary } from '../schemas/run.ts';

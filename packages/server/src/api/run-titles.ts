@@ -1,5 +1,6 @@
 // Titles of runs: the first words of the user.
-import type { Message, RunRecord, Store } from 'countersign';
+import type { Message } from 'countersign';
+import type { RunRecord, Store } from 'countersign/store';
 
 const LONGEST = 120;
 /** How many titles are cached; the oldest are dropped. */

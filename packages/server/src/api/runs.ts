@@ -1,6 +1,6 @@
 // Runs: list, read, cancel, resume, verify.
 import { z } from '@hono/zod-openapi';
-import type { RunRecord } from 'countersign';
+import type { RunRecord } from 'countersign/store';
 import { keptPage } from '../access.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import { pageOf, runIdShape } from '../schemas/page.ts';

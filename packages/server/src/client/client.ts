@@ -1,5 +1,6 @@
 // The API as typed functions.
-import type { InterruptOutcome, Message, StoredEvent } from 'countersign';
+import type { Message } from 'countersign';
+import type { InterruptOutcome, StoredEvent } from 'countersign/store';
 import type { Hold, Interrupt } from '../schemas/interrupt.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
 import type { Run, RunSummary } from '../schemas/run.ts';

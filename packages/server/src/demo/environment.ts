@@ -1,5 +1,5 @@
 // Chooses the model: the one that the environment names or has a key for, otherwise the demo model.
-import { type AiSdkProvider, type ModelInput, type Providers, UsageError } from 'countersign';
+import { type ModelInput, type Providers, UsageError } from 'countersign';
 import { demoModel } from './model.ts';
 
 /** A model, with the name that `/me` shows. */
@@ -66,7 +66,7 @@ async function ofProvider(provider: string, model: string, load: Load): Promise<
     const message = `The model ${provider}/${model} needs ${entry.package}, which is not installed: ${how}`;
     throw new UsageError('unknown-model', { provider, model }, message, { cause });
   });
-  const found = loaded[entry.name] as AiSdkProvider;
+  const found = loaded[entry.name] as Providers[string];
   const name = `${provider}/${model}`;
   return { model: name, providers: { [provider]: found }, name, demo: false };
 }

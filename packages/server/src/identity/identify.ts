@@ -1,5 +1,6 @@
 // Identifies the caller of a request: by an API token, the `identify` hook, or a browser session.
-import { type Notes, UsageError } from 'countersign';
+import { UsageError } from 'countersign';
+import type { Notes } from 'countersign/store';
 import { checkIdentified, type Identified, isPersonId, type Person, type Proof, personOf } from './person.ts';
 import { personOfSession, readCookie, type SessionCookie } from './sessions.ts';
 import { looksLikeToken, personOfToken } from './tokens.ts';

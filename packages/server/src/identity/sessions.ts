@@ -1,6 +1,7 @@
 // Browser sessions: a one-time link signs a person in, and a cookie keeps them signed in. Only hashes are stored.
 import { createHash, randomBytes } from 'node:crypto';
-import { type Json, type Notes, UsageError } from 'countersign';
+import { type Json, UsageError } from 'countersign';
+import type { Notes } from 'countersign/store';
 import { checkIdentified, type Identified, identifiedIn, isPersonId, type Person, personOf } from './person.ts';
 
 const LINKS = 'login-links';

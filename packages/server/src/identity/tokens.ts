@@ -1,7 +1,8 @@
 // API tokens: shown once when made; only their hashes are stored.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { type Json, type Notes, UsageError } from 'countersign';
+import { type Json, UsageError } from 'countersign';
+import type { Notes } from 'countersign/store';
 import { checkOptions, option, optionsOf } from '../check-options.ts';
 import { isMoment } from '../moment.ts';
 import { isPersonId, type Person, personOf, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';

@@ -1,6 +1,6 @@
 // Notices changed holds across processes. A store reports changes of runs only, so all holds are read once a second while
 // clients stream. All streams of this process share that read.
-import type { Notes } from 'countersign';
+import type { Notes } from 'countersign/store';
 import { holdVersions } from '../api/holds.ts';
 
 export type HoldWatchOptions = {

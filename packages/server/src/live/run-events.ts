@@ -1,5 +1,6 @@
 // Streams the events of a run as they happen. All streams of one run share each read.
-import type { Runs, StoredEvent } from 'countersign';
+import type { Runs } from 'countersign';
+import type { StoredEvent } from 'countersign/store';
 import type { ServerEvent } from './event-stream.ts';
 import type { Hub } from './hub.ts';
 import { unlessAborted } from './unless-aborted.ts';

@@ -1,5 +1,6 @@
 // Statistics are computed less often the longer they take, and shared by callers of the same.
-import type { Runs, Stats } from 'countersign';
+import type { Runs } from 'countersign';
+import type { Stats } from 'countersign/store';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { SharedStats } from './shared-stats.ts';
 

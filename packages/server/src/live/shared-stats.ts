@@ -1,7 +1,8 @@
 // Shares statistics between callers. Computing them takes time in proportion to all requests, blocks SQLite, and open
 // dashboards ask after every change.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Runs, Stats } from 'countersign';
+import type { Runs } from 'countersign';
+import type { Stats } from 'countersign/store';
 
 type Asked = NonNullable<Parameters<Runs['stats']>[0]>;
 

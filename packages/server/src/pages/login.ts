@@ -1,5 +1,5 @@
 // Signs people in by a one-time link, and out.
-import type { Notes } from 'countersign';
+import type { Notes } from 'countersign/store';
 import { endSession, readCookie, type SessionCookie, setCookie, takeLogin } from '../identity/sessions.ts';
 import { htmlResponse, page } from './html.ts';
 

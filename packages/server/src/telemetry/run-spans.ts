@@ -1,5 +1,5 @@
 // A view of the timeline for traces: spans of replies, calls, waits for people, and the run itself.
-import type { RunStatus, StoredEvent } from 'countersign';
+import type { RunStatus, StoredEvent } from 'countersign/store';
 import { createTimeline, type TimelineEntry } from 'countersign/timeline';
 
 /** A span of time in a run. Waiting for a person is a separate span and not an error. */

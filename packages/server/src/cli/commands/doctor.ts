@@ -1,5 +1,6 @@
 // `countersign doctor`: is everything there that a run needs? Each check is a line, with what to do if it fails.
-import type { Countersign, Page, Store } from 'countersign';
+import type { Countersign } from 'countersign';
+import type { Page, Store } from 'countersign/store';
 import { checkWrites } from '../../store-writes.ts';
 import type { Command, Invocation } from '../command.ts';
 import { EXIT, failureOf } from '../failure.ts';

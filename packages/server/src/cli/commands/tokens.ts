@@ -1,5 +1,5 @@
 // `countersign tokens create|list|revoke`: API tokens, kept in the store as hashes.
-import type { Notes } from 'countersign';
+import type { Notes } from 'countersign/store';
 import type { TokenRecord } from '../../identity/tokens.ts';
 import type { Command, Invocation } from '../command.ts';
 import { CommandFailure, EXIT } from '../failure.ts';

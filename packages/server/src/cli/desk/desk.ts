@@ -1,14 +1,6 @@
 // The desk: what commands need to look at runs and to decide, whether a store or a server is behind it.
-import type {
-  Decided,
-  DecisionInput,
-  InterruptListOptions,
-  Message,
-  Page,
-  RunListOptions,
-  RunRecord,
-  StoredEvent,
-} from 'countersign';
+import type { Decided, DecisionInput, InterruptListOptions, Message, RunListOptions } from 'countersign';
+import type { Page, RunRecord, StoredEvent } from 'countersign/store';
 import type { InterruptCard } from 'countersign/ui';
 import type { Hold } from '../../schemas/interrupt.ts';
 

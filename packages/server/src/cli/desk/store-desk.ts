@@ -1,5 +1,6 @@
 // The desk on a store: reads and decides directly. It drives nothing; whoever works on the store goes on with the runs.
-import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Store, tool, z } from 'countersign';
+import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, z } from 'countersign';
+import type { Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../api/holds.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';

@@ -2,7 +2,8 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Countersign, ModelInput, Providers, Store } from 'countersign';
+import type { Countersign, ModelInput, Providers } from 'countersign';
+import type { Store } from 'countersign/store';
 import { checkOptions } from '../../check-options.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';

@@ -1,5 +1,6 @@
 // Would a run that waits still go on with the agents of today? Its record is loaded and each question held against its tool.
-import type { Agent, Countersign, RunInterrupt, RunRecord } from 'countersign';
+import type { Agent, Countersign, RunInterrupt } from 'countersign';
+import type { RunRecord } from 'countersign/store';
 
 type ToolDefinition = Agent['definition'];
 

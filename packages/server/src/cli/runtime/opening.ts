@@ -1,6 +1,7 @@
 // Opens what a command works on: the desk of a store or a server, or the user's agents on their store.
 import { userInfo } from 'node:os';
-import { type Countersign, countersign, type Notes, type Store } from 'countersign';
+import { type Countersign, countersign } from 'countersign';
+import type { Notes, Store } from 'countersign/store';
 import { demoAgents } from '../../demo/agents.ts';
 import { modelFromEnvironment } from '../../demo/environment.ts';
 import { demoModel } from '../../demo/model.ts';

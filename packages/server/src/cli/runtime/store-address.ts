@@ -1,7 +1,7 @@
 // Stores by their address, as in --store and COUNTERSIGN_STORE.
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Store } from 'countersign';
+import type { Store } from 'countersign/store';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 
 export const DEFAULT_STORE = 'sqlite:./.countersign/runs.sqlite';
