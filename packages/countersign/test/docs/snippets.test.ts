@@ -7,7 +7,14 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../../../..');
-const pages = ['README.md', 'packages/countersign/README.md', ...globSync('docs/**/*.md', { cwd: root }).sort()];
+const pages = [
+  'README.md',
+  'AGENTS.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'packages/countersign/README.md',
+  ...globSync('docs/**/*.md', { cwd: root }).sort(),
+];
 const blocks = pages.flatMap(blocksOf);
 const compiled = blocks.filter((block) => block.kind !== 'ts ignore');
 const executed = blocks.filter((block) => block.kind === 'ts run');
