@@ -1,72 +1,70 @@
-// What is known of a run: its history, the turn that is open, and where each of its calls stands.
+// The state of a run: its history, its open turn, and the phase of each call in that turn.
 import type { CallIds, Decision, FinishReason, Interrupt, InterruptKind, Result } from './event.ts';
 import type { GrowList, GrowSet } from './grow.ts';
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
 
-/** Where a call stands. */
+/** How far a call has come. */
 export type Phase =
-  /** Not looked at yet, or safe to look at again; with `inner`, it goes on in its own conversation. */
-  | { readonly at: 'open'; readonly inner?: readonly Message[] }
+  /** Nothing has happened yet. */
+  | { readonly at: 'open' }
+  /** The call asks a person. */
+  | { readonly at: 'waiting'; readonly interrupt: Interrupt }
   /** A person decided that the body runs. */
   | { readonly at: 'cleared' }
-  /**
-   * The body was started, at `since`. Seen by `next`, it means that nobody knows how it ended; with `inside`, the record
-   * of the conversation inside says how far it came, and with `commits`, `committed` says whether it may have acted.
-   */
-  | {
-      readonly at: 'started';
-      readonly since?: number;
-      readonly commits?: true;
-      readonly committed?: true;
-      readonly inside?: true;
-    }
-  | { readonly at: 'waiting'; readonly interrupt: Interrupt; readonly inner?: readonly Message[] }
-  | { readonly at: 'settled'; readonly result: Result };
+  /** The body was started. If `next` sees this, the process died while the body ran: its outcome is unknown. */
+  | { readonly at: 'started'; readonly since?: number; readonly progress: Progress }
+  /** The sub-agent asks a person. */
+  | { readonly at: 'sub-agent-waiting'; readonly interruptId: string; readonly messages: readonly Message[] }
+  /** The sub-agent stopped in the middle and needs no decision: it continues from these messages. */
+  | { readonly at: 'sub-agent-held'; readonly messages: readonly Message[] }
+  /** `isPending`: it finished while a sibling waited, and was read back from messages. */
+  | { readonly at: 'settled'; readonly result: Result; readonly isPending?: true };
 
+/** What a started body records: nothing, whether it has passed its commit point, or each event of its sub-agent. */
+export type Progress = 'unknown' | 'uncommitted' | 'committed' | 'sub-agent';
+
+/** One tool request of the model. */
 export type Call = CallIds & {
   readonly name: string;
-  /** What the model or its provider said beside the request. */
+  /** The model's or the provider's metadata. */
   readonly metadata?: Metadata;
-  /** What runs: what the model proposed, or what a person made of it. */
+  /** The input that runs: the proposed one, or the edited one. */
   readonly input: Json;
-  /** What the model proposed, where a person edited it. */
-  readonly proposed?: Json;
-  /** Who made the last edit, where they said who they are. */
-  readonly editedBy?: string;
-  readonly phase: Phase;
-  /** What a person gave the body to go on with; absent when it runs for the first time. */
-  readonly resumed?: { readonly value: Json };
-  /** What a person let run: the input as it was on their card, or what the schema of the tool had made of it. */
+  /** Present if a person edited the input: the model's input, and the last editor if known. */
+  readonly edit?: { readonly proposed: Json; readonly by?: string };
+  /** The input as the approved card showed it, or as the tool's schema had parsed it for the card. */
   readonly runsWith?: Json;
+  readonly phase: Phase;
+  /** What a person gave the body to continue with; absent when it runs for the first time. */
+  readonly resumed?: { readonly value: Json };
   /** How often the call has asked; the next interrupt gets the next number. */
   readonly pauses: number;
   /** How often its body was started. */
-  readonly starts?: number;
-  /** What a start of its body came to that was given up by then. It settles nothing. */
-  readonly endedLate?: Result;
-  /** The last interrupt that was decided, and how. */
-  readonly decided?: { readonly interrupt: Interrupt; readonly decision: Decision };
-  /**
-   * What was decided about the conversation inside since it last waited: what it goes on with now, and what was decided
-   * while it went on, which it takes up when it next waits.
-   */
-  readonly decidedInside?: { readonly now?: Json; readonly later: readonly Json[] };
-  /** What is kept of the decisions before that. */
-  readonly earlierDecisions?: readonly Metadata[];
-  /** The kinds of the questions after which a person let the body run. */
-  readonly passed?: readonly InterruptKind[];
-  /** It was an agent when it was last started, whether or not anything inside is on record. */
-  readonly startedInside?: true;
-  /**
-   * The conversation inside, where it is on record as it happens. Once it has `begun`, what it was to begin or go on with
-   * is part of it.
-   */
-  readonly inside?: { readonly state: State; readonly begun: boolean };
-  /** Results of the steps inside the body that are done. */
+  readonly starts: number;
+  /** Results of the steps of the body that are done. */
   readonly steps: ReadonlyMap<string, Json>;
-  /** Finished while a sibling waited; set when the turn was read back from messages. */
-  readonly pending?: true;
+  /** The last decision, the question it was made on (absent if a sub-agent asked), and a note of each decision before. */
+  readonly decided?: {
+    readonly interrupt?: Interrupt;
+    readonly decision: Decision;
+    readonly earlier: readonly Metadata[];
+  };
+  /** The kinds of questions on which a person decided that the body runs. */
+  readonly approvals: readonly InterruptKind[];
+  /** The result of an earlier start that came too late to settle the call. */
+  readonly endedLate?: Result;
+  readonly subAgent?: SubAgent;
+};
+
+/** The conversation inside a call: of an agent that is used as a tool, or of a `generate` whose pause a tool passes on. */
+export type SubAgent = {
+  /** Present if its events are recorded as they happen. `begun`: the state includes what it was last started with. */
+  readonly recorded?: { readonly state: State; readonly begun: boolean };
+  /** Decided since it last waited: `now` is what it continues with, `later` was decided while it ran. */
+  readonly decisions?: { readonly now?: Json; readonly later: readonly Json[] };
+  /** The tool was an agent when its body was last started in a store. */
+  readonly isAgent?: true;
 };
 
 /** A reply of the model while some of its calls are open. */
@@ -79,7 +77,7 @@ export type Turn = {
   readonly resumed?: Json;
 };
 
-/** A call that failed and may have taken effect all the same. */
+/** A call that failed and may have acted. */
 export type MayHaveActed = { readonly name: string; readonly ref: string; readonly text: string };
 
 export type State = {
@@ -98,33 +96,38 @@ export type State = {
   readonly ended?: { readonly reason: FinishReason; readonly message?: string };
 };
 
+/** A call that nothing has happened to. */
+export function newCall(ids: CallIds, name: string, input: Json): Call {
+  return { ...ids, name, input, phase: OPEN, pauses: 0, starts: 0, steps: NO_STEPS, approvals: NO_APPROVALS };
+}
+
+const OPEN: Phase = { at: 'open' };
+const NO_APPROVALS: readonly InterruptKind[] = [];
+export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
+
 /** The call of the open turn that has this id. */
 export function callOf({ turn }: State, callId: string): Call | undefined {
   return turn?.calls.find(({ id }) => id === callId);
 }
 
-/** The call has its result, or is of a turn that is over: nothing more can be said of it. */
+/** The call has its result, or its turn is closed: it cannot change any more. */
 export function isOver(state: State, callId: string): boolean {
   const { phase } = callOf(state, callId) ?? {};
   return phase === undefined || phase.at === 'settled';
 }
 
-export const NO_STEPS: ReadonlyMap<string, Json> = new Map();
+/** The id of the interrupt that the call, or its sub-agent, waits on. */
+export function pendingInterruptId({ phase }: Call): string | undefined {
+  if (phase.at === 'waiting') return phase.interrupt.id;
+  return phase.at === 'sub-agent-waiting' ? phase.interruptId : undefined;
+}
+
+/** A person is asked whether the call has taken effect. */
+export function isInDoubt({ phase }: Call): boolean {
+  return phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
+}
 
 /** The number of the pause is part of an interrupt's id: a decision on the first question never fits the second. */
 export function interruptId(callId: string, pause: number): string {
   return pause > 1 ? `${callId}/${pause}` : callId;
-}
-
-/** The conversation inside does not wait as a whole; what waits in it can be decided meanwhile. */
-export function goesOnInside({ phase, decidedInside, inside }: Call): boolean {
-  if ((!decidedInside && !inside) || phase.at === 'settled') return false;
-  return phase.at !== 'waiting' || phase.interrupt.kind !== 'inside';
-}
-
-/** The conversation inside as it was when it last waited. */
-export function innerMessages({ phase, resumed }: Call): readonly Message[] {
-  if (phase.at === 'waiting' && phase.interrupt.kind === 'inside') return phase.inner ?? [];
-  if (phase.at === 'open' && phase.inner) return phase.inner;
-  return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
 }

@@ -1,5 +1,5 @@
 // Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
-import { type Call, goesOnInside, interruptId, type Turn } from './call.ts';
+import { type Call, interruptId, pendingInterruptId, type Turn } from './call.ts';
 import type { Decision, EditBound } from './event.ts';
 import { isObject, type Json, sameJson, toJson } from './json.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type ToolResponsePart,
 } from './message.ts';
 import { decisionMetadata } from './messages/turn-messages.ts';
-import { decidedRefs, insideState, refsOf } from './sub-agents.ts';
+import { decidedRefs, isSubAgentActive, refsOf, subAgentState } from './sub-agents.ts';
 
 /** A decision as data: what `respond`, `restart`, `approve`, `reject` and `cancel` make, or an interrupt itself. */
 export type DecisionPart = ToolRequestPart | ToolResponsePart;
@@ -165,7 +165,7 @@ function matchEntries(
   for (const [call, nested] of inside) {
     // What is decided inside it as well comes to nothing.
     if (over.has(call)) continue;
-    const state = insideState(call);
+    const state = subAgentState(call);
     const known = decidedRefs(call);
     const open = nested.filter(({ part }) => !known.has(refsOf(part)));
     for (const { part, where } of nested.filter((entry) => !open.includes(entry)))
@@ -175,7 +175,7 @@ function matchEntries(
     faults.push(...inner.faults);
     leaves.push(...inner.leaves);
     const decision = { type: 'inside', resume: asResume(open), decided: inner.leaves.map(leafNote) } as const;
-    matched.push({ call, interruptId: call.phase.at === 'waiting' ? call.phase.interrupt.id : call.id, decision });
+    matched.push({ call, interruptId: pendingInterruptId(call) ?? call.id, decision });
   }
   return { matched, leaves, faults };
 }
@@ -203,23 +203,25 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };
   if (call.phase.at === 'settled')
     return { fault: { problem: `${what} was decided or finished earlier`, stale: true } };
-  if (call.phase.at === 'open' && call.phase.inner && !(outer !== undefined && goesOnInside(call)))
+  const { phase } = call;
+  if (outer !== undefined) {
+    const deeper = [...rest, ref];
+    if (isSubAgentActive(call)) return { call, interruptId: call.id, rest: deeper };
+    if (phase.at === 'sub-agent-waiting') return { call, interruptId: phase.interruptId, rest: deeper };
+    if (phase.at === 'waiting') return { fault: { problem: `${what} is not pending inside ${label(call)}` } };
+  }
+  if (phase.at === 'sub-agent-held')
     return {
       fault: { problem: `${label(call)} stopped in the middle and goes on by itself; nobody has to decide it` },
     };
   // Handed out by `returnToolRequests` before anything looked at it: its caller may decide.
-  if (call.phase.at === 'open' && outer === undefined)
+  if (phase.at === 'open' && outer === undefined)
     return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
-  if (outer !== undefined && goesOnInside(call)) return { call, interruptId: call.id, rest: [...rest, ref] };
-  if (call.phase.at !== 'waiting')
-    return { fault: { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) } };
-  const { interrupt } = call.phase;
-  if (outer !== undefined) {
-    if (interrupt.kind !== 'inside') return { fault: { problem: `${what} is not pending inside ${label(call)}` } };
-    return { call, interruptId: interrupt.id, rest: [...rest, ref] };
-  }
-  if (interrupt.kind === 'inside')
+  if (phase.at === 'sub-agent-waiting')
     return { fault: { problem: `${label(call)} asks nothing itself; decide the interrupts inside it` } };
+  if (phase.at !== 'waiting')
+    return { fault: { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) } };
+  const { interrupt } = phase;
   const id = interruptIdOf(part);
   if (id === undefined ? call.pauses > 1 : id !== interrupt.id)
     return {

@@ -7,29 +7,37 @@ export const EVENT_VERSION = 1;
 
 /**
  * What kind of question a call puts to a person.
- * `question`: the call is the question. `interrupt`: the tool's body asked. `approval`: the gate asked before the body.
- * `unknown-outcome`: the body was started and nobody knows how it ended. `unavailable`: a person let the call run, but
- * its tool is gone or does not take its input any more. `inside`: a conversation inside the tool waits.
+ * `question`: the call itself is the question. `interrupt`: the tool's body asks. `approval`: the gate asks before the body.
+ * `unknown-outcome`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool
+ * is missing or no longer takes its input.
  */
-export type InterruptKind = 'question' | 'interrupt' | 'approval' | 'unknown-outcome' | 'unavailable' | 'inside';
+export type InterruptKind = 'question' | 'interrupt' | 'approval' | 'unknown-outcome' | 'unavailable';
 
+/** A question to a person. Times are in milliseconds. */
 export type Interrupt = {
   /** Unique; a second question of the same call has another id. */
   readonly id: string;
   readonly kind: InterruptKind;
-  /** What the asker wants shown, as given; `true` when nothing was given. */
+  /** What the asker wants shown; `true` if nothing was given. */
   readonly payload: Json;
-  /** When nobody has decided by then, `onExpiry` is the decision. Times are in milliseconds. */
+  /** When the question expires, `onExpiry` is the decision. */
   readonly expiresAt?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';
   readonly remindAt?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
-  /** What the schema of the tool makes of the input, such as with defaults, where that is something else. */
-  readonly runsWith?: Json;
-  /** Neither that nor the input is what would run: the schema does not take what it makes, and reads the input anew. */
-  readonly readAnew?: true;
-};
+} & Bound;
+
+/**
+ * What runs if the call is approved. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the
+ * schema rejects its own output, so the input is parsed again when the call runs. Neither: the input itself.
+ */
+export type Bound =
+  | { readonly runsWith?: Json; readonly readAnew?: never }
+  | { readonly readAnew: true; readonly runsWith?: never };
+
+/** The sub-agent of a call asks; its questions are recorded in its own conversation. */
+export type SubAgentPause = { readonly id: string; readonly kind: 'inside'; readonly payload: true };
 
 /** Who decides when nobody has decided in time. */
 export const DEADLINE = 'deadline';
@@ -101,7 +109,7 @@ type Fact =
   | {
       readonly type: 'call-interrupted';
       readonly callId: string;
-      readonly interrupt: Interrupt;
+      readonly interrupt: Interrupt | SubAgentPause;
       /** The conversation inside the tool that waits, where it is not on record with `call-went-on`. */
       readonly inner?: readonly Message[];
     }
@@ -159,7 +167,6 @@ const KINDS: { readonly [kind in InterruptKind]: true } = {
   approval: true,
   'unknown-outcome': true,
   unavailable: true,
-  inside: true,
 };
 
 /** What a deadline may decide. */
@@ -191,6 +198,7 @@ export function isKnown(event: RunEvent): boolean {
   if (event.type === 'decision-made') return Object.hasOwn(DECISIONS, event.decision.type);
   if (event.type === 'call-settled') return Object.hasOwn(RESULTS, event.result.type);
   if (event.type !== 'call-interrupted') return true;
+  if (event.interrupt.kind === 'inside') return true;
   const { kind, onExpiry } = event.interrupt;
   return Object.hasOwn(KINDS, kind) && (onExpiry === undefined || Object.hasOwn(ENDINGS, onExpiry));
 }

@@ -24,8 +24,8 @@ export function next(state: State, limits: Limits): Step {
     const { calls } = state.turn;
     const doubtful = calls.filter((call) => call.phase.at === 'started');
     if (doubtful.length > 0) return { do: 'settle-doubt', calls: doubtful };
-    const ready = calls.filter(
-      (call) => call.phase.at === 'cleared' || (call.phase.at === 'open' && !limits.holdCalls),
+    const ready = calls.filter(({ phase: { at } }) =>
+      limits.holdCalls ? at === 'cleared' : at === 'cleared' || at === 'open' || at === 'sub-agent-held',
     );
     return ready.length > 0 ? { do: 'run-calls', calls: ready } : { do: 'wait' };
   }

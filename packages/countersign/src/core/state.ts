@@ -1,16 +1,24 @@
 // The state of a run, and how each event changes it.
-import { type Call, callOf, goesOnInside, innerMessages, NO_STEPS, type State, type Turn } from './call.ts';
+import { type Call, callOf, newCall, pendingInterruptId, type State, type Turn } from './call.ts';
 import { InvariantError, UsageError } from './errors.ts';
 import { type CallIds, type Decision, type Interrupt, type InterruptKind, isKnown, type RunEvent } from './event.ts';
-import type { Json } from './json.ts';
-import { isToolRequest, type Message, type ToolRequestPart } from './message.ts';
-import { messagesOf } from './messages/load-messages.ts';
+import { isToolRequest, type ToolRequestPart } from './message.ts';
 import { closeTurn, decisionMetadata, MAX_TURNS_KEY } from './messages/turn-messages.ts';
-import { insideState, stillHeard, waitingParts } from './sub-agents.ts';
+import {
+  advanceSubAgent,
+  changeSubAgent,
+  decideSubAgent,
+  forgetRecord,
+  holdSubAgent,
+  isSubAgentActive,
+  pauseSubAgent,
+  resumedWith,
+  startSubAgent,
+} from './sub-agents.ts';
 
 export type { State } from './call.ts';
 
-/** Whoever reads what a later release wrote, here or inside a call, hears that this one does not know it. */
+/** Throws a `UsageError` on an event of a later release, here or in a sub-agent. */
 export function fold(state: State, event: RunEvent): State {
   if (!isKnown(event)) throw unknownEvent(event);
   switch (event.type) {
@@ -24,18 +32,13 @@ export function fold(state: State, event: RunEvent): State {
     case 'call-started':
       return changeCall(state, event.callId, (call) => startCall(call, event));
     case 'call-went-on':
-      return changeCall(state, event.callId, (call) => goOnInside(call, event));
+      return changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold));
     case 'call-committed':
-      return changeCall(state, event.callId, (call) =>
-        call.phase.at === 'started' ? { ...call, phase: { ...call.phase, committed: true } } : call,
-      );
+      return changeCall(state, event.callId, commitCall);
     case 'call-interrupted':
       return changeCall(state, event.callId, (call) => interruptCall(call, event));
     case 'call-held':
-      return changeCall(state, event.callId, (call) => ({
-        ...heldInside(keepInside(call, event.inner)),
-        phase: { at: 'open', inner: event.inner ?? recordedInside(call) },
-      }));
+      return changeCall(state, event.callId, (call) => holdSubAgent(call, event.inner));
     case 'decision-made': {
       const decided = changeCall(state, event.callId, (call) => decideCall(call, event));
       return { ...decided, turn: { ...openTurn(decided), resumed: event.resumed } };
@@ -58,7 +61,7 @@ export function fold(state: State, event: RunEvent): State {
       const ended = { reason: event.reason, ...(event.message !== undefined && { message: event.message }) };
       const last = state.history.last;
       if (event.reason !== 'max-turns' || !last) return { ...state, ended };
-      // Whoever goes on from these messages gets a fresh allowance of turns.
+      // A run that continues from these messages may use `maxTurns` again.
       const marked = { ...last, metadata: { ...last.metadata, [MAX_TURNS_KEY]: true } };
       return { ...state, ended, history: state.history.withLast(marked), turnsUsed: 0 };
     }
@@ -73,11 +76,9 @@ function unknownEvent({ v: version, type }: { readonly v: unknown; readonly type
   );
 }
 
-const KEEPS_RESUMED: ReadonlySet<string> = new Set(['approval', 'unknown-outcome', 'unavailable']);
-
 /** The calls of the turn that wait for a person. */
 export function waitingCalls(state: State): readonly Call[] {
-  return state.turn?.calls.filter((call) => call.phase.at === 'waiting') ?? [];
+  return state.turn?.calls.filter((call) => pendingInterruptId(call) !== undefined) ?? [];
 }
 
 function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): State {
@@ -95,191 +96,115 @@ function foldReply(state: State, reply: RunEvent & { type: 'model-replied' }): S
   return {
     ...base,
     refs: state.refs.add(reply.calls.map((call) => call.ref)),
-    turn: { content: reply.content, calls: reply.calls.map((ids, index) => newCall(ids, requests[index])) },
+    turn: { content: reply.content, calls: reply.calls.map((ids, index) => requestedCall(ids, requests[index])) },
   };
 }
 
-function newCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
+function requestedCall(ids: CallIds, request: ToolRequestPart | undefined): Call {
   if (!request) throw new InvariantError('invariant', { callId: ids.id }, `Call ${ids.id} is not in its reply.`);
-  const { name, input } = request.toolRequest;
-  const call: Call = { ...ids, name, input, phase: { at: 'open' }, pauses: 0, steps: NO_STEPS };
+  const call = newCall(ids, request.toolRequest.name, request.toolRequest.input);
   return request.metadata ? { ...call, metadata: request.metadata } : call;
 }
 
 function startCall(call: Call, { at, inside, commits }: RunEvent & { type: 'call-started' }): Call {
-  const { phase } = call;
-  // Where a conversation inside goes on from is kept: it may have to go on from there again.
-  const held = phase.at === 'open' && phase.inner ? ({ messages: phase.inner } as unknown as Json) : undefined;
+  const started = startSubAgent(call);
   return {
-    ...call,
-    ...(held && { resumed: { value: held } }),
-    ...takeUp(call),
-    starts: (call.starts ?? 0) + 1,
-    ...(inside && { startedInside: true as const }),
+    ...started,
+    starts: call.starts + 1,
+    ...(inside && { subAgent: { ...started.subAgent, isAgent: true } }),
     phase: {
       at: 'started',
       ...(at !== undefined && { since: at }),
-      ...(inside && { inside }),
-      ...(commits && { commits }),
+      progress: inside ? 'sub-agent' : commits ? 'uncommitted' : 'unknown',
     },
   };
 }
 
-/** Whoever goes on anew inside does so with all that was decided meanwhile. */
-function takeUp(call: Call): Partial<Call> {
-  const { inside, decidedInside } = call;
-  if (!inside || !decidedInside || decidedInside.later.length === 0) return {};
-  const { now, later } = decidedInside;
-  const resume = stillHeard(inside.state, mergeResumes(now === undefined || inside.begun ? later : [now, ...later]));
-  if (isNothing(resume)) return { decidedInside: { ...decidedInside, later: [] } };
-  return goOnWith(call, innerMessages(call), resume);
+function commitCall(call: Call): Call {
+  const { phase } = call;
+  const isFirst = phase.at === 'started' && phase.progress === 'uncommitted';
+  return isFirst ? { ...call, phase: { ...phase, progress: 'committed' } } : call;
 }
 
-/** What happened inside was recorded when the fact was that tells of it. */
-export function eventsInside({ inside, at }: RunEvent & { type: 'call-went-on' }): readonly RunEvent[] {
-  return inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
-}
-
-function goOnInside(call: Call, fact: RunEvent & { type: 'call-went-on' }): Call {
-  const state = eventsInside(fact).reduce(fold, insideState(call));
-  const known: Call = { ...call, inside: { state, begun: true } };
-  if (call.phase.at !== 'waiting' || call.phase.interrupt.kind !== 'inside') return known;
-  // A result came late, while it waits. It goes on if nothing else waits in it.
-  const inner = messagesOf(state);
-  return { ...known, phase: waitingParts(state, []).length > 0 ? { ...call.phase, inner } : { at: 'open', inner } };
-}
-
-const recordedInside = (call: Call): readonly Message[] => messagesOf(insideState(call));
-
-/** Given as messages, the conversation inside is what they say. */
-function keepInside({ inside, ...call }: Call, inner: readonly Message[] | undefined): Call {
-  return inside && inner === undefined ? { ...call, inside } : call;
-}
-
-/** It goes on from where it stopped, as whoever goes on from messages does. */
-function heldInside({ inside, ...call }: Call): Call {
-  if (!inside) return call;
-  const { ended: _ended, reply, ...state } = inside.state;
-  // A last word that was of no use, such as an output that does not fit, is asked for anew: no model takes a conversation
-  // that ends with its own reply.
-  const isUseless = reply && !state.turn && state.history.last?.role === 'model';
-  const history = isUseless ? state.history.withoutLast() : state.history;
-  return { ...call, inside: { ...inside, state: { ...state, history } } };
-}
-
-/** Whoever is asked about the call next is told. */
+/** The next card about the call shows the late result. `path`: the calls whose sub-agents it is in. */
 function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, path: readonly string[]): State {
-  const [outer, ...inner] = path;
+  const [outer, ...rest] = path;
   const callId = outer ?? late.callId;
   if (!callOf(state, callId)) return state;
-  return changeCall(state, callId, (call) => {
-    if (outer === undefined) return { ...call, endedLate: late.result };
-    return call.inside ? { ...call, inside: { ...call.inside, state: endLate(call.inside.state, late, inner) } } : call;
-  });
+  return changeCall(state, callId, (call) =>
+    outer === undefined
+      ? { ...call, endedLate: late.result }
+      : changeSubAgent(call, (inner) => endLate(inner, late, rest)),
+  );
 }
 
 function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'call-interrupted' }): Call {
+  if (interrupt.kind === 'inside') return pauseSubAgent(call, interrupt.id, inner);
   const { resumed, phase, ...rest } = call;
-  const asked = { ...rest, pauses: call.pauses + 1 };
-  if (interrupt.kind === 'inside')
-    return waitInside({ ...keepInside({ ...asked, phase }, inner), phase }, interrupt, inner ?? recordedInside(call));
-  if (!KEEPS_RESUMED.has(interrupt.kind)) {
-    const { inside: _inside, ...fresh } = asked;
-    return { ...fresh, phase: { at: 'waiting', interrupt } };
-  }
-  // It may have to run exactly as it was started, or was to be.
-  const held = phase.at === 'open' && phase.inner ? { value: { messages: phase.inner } as unknown as Json } : undefined;
-  const goesOnWith = held ?? resumed;
-  return { ...asked, ...(goesOnWith && { resumed: goesOnWith }), phase: { at: 'waiting', interrupt } };
+  const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', interrupt } };
+  if (!KEEPS_RESUMED.has(interrupt.kind)) return forgetRecord(asked);
+  // If the call is approved, it runs exactly as it was started, or would have been.
+  const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
+  return resumesWith ? { ...asked, resumed: resumesWith } : asked;
 }
 
-/** A conversation inside that was decided on while it went on does not wait: it goes on with those decisions. */
-function waitInside({ decidedInside, ...call }: Call, interrupt: Interrupt, inner: readonly Message[]): Call {
-  const { later = [] } = decidedInside ?? {};
-  const resume = call.inside ? stillHeard(call.inside.state, mergeResumes(later)) : mergeResumes(later);
-  return isNothing(resume) ? { ...call, phase: { at: 'waiting', interrupt, inner } } : goOnWith(call, inner, resume);
-}
-
-const isNothing = (resume: Json): boolean => Object.keys(resume as object).length === 0;
-
-function goOnWith({ inside, ...call }: Call, inner: readonly Message[], resume: Json): Call {
-  return {
-    ...call,
-    ...(inside && { inside: { ...inside, begun: false } }),
-    decidedInside: { now: resume, later: [] },
-    resumed: { value: { messages: inner, resume } as unknown as Json },
-    phase: { at: 'cleared' },
-  };
-}
-
-function mergeResumes(resumes: readonly Json[]): Json {
-  const merged: Record<string, Json[]> = {};
-  for (const resume of resumes as readonly Record<string, readonly Json[]>[])
-    for (const [verb, parts] of Object.entries(resume)) merged[verb] = [...(merged[verb] ?? []), ...parts];
-  return merged;
-}
+/** Questions about the body as a whole, which do not replace what it was given to continue with. */
+const KEEPS_RESUMED: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
 
 function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Call {
   const { decision } = event;
-  if (decision.type === 'inside' && goesOnInside(call)) {
-    const { later = [], ...before } = call.decidedInside ?? {};
-    return { ...call, decidedInside: { ...before, later: [...later, decision.resume] } };
-  }
-  if (call.phase.at !== 'waiting' || call.phase.interrupt.id !== event.interruptId)
+  if (decision.type === 'inside' && isSubAgentActive(call)) return decideSubAgent(call, decision);
+  if (pendingInterruptId(call) !== event.interruptId)
     throw new InvariantError('invariant', event, `Interrupt ${event.interruptId} does not wait for a decision.`);
-  const { interrupt, inner } = call.phase;
-  const before = call.decided && decisionMetadata(call.decided.decision);
-  const decided: Call = {
-    ...call,
-    decided: { interrupt, decision },
-    ...(before && { earlierDecisions: [...(call.earlierDecisions ?? []), before] }),
-  };
+  const interrupt = call.phase.at === 'waiting' ? call.phase.interrupt : undefined;
+  const { decided: before } = call;
+  const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
+  const decided: Call = { ...call, decided: { ...(interrupt && { interrupt }), decision, earlier } };
   switch (decision.type) {
     case 'respond':
     case 'reject':
     case 'cancel':
-      // The result follows as a fact of its own; until then the call cannot run.
+      // The result follows as an event of its own; until then the call cannot run.
       return decided;
-    case 'restart':
-      return {
-        ...edited(decided, decision, interrupt),
-        passed: withKind(call.passed, interrupt.kind),
-        // A conversation inside goes on with what was decided in it.
-        ...(!call.inside && { resumed: { value: decision.resumed } }),
-        phase: { at: 'cleared' },
-      };
+    case 'restart': {
+      // A recorded sub-agent continues with the decisions on its questions.
+      const isRecorded = call.subAgent?.recorded !== undefined;
+      return clear(decided, decision, interrupt, isRecorded ? undefined : { value: decision.resumed });
+    }
     case 'approve':
-      return {
-        ...edited(decided, decision, interrupt),
-        passed: withKind(call.passed, interrupt.kind),
-        // At the gate, and for a second try, the body starts as it would have. A question that it asked itself is
-        // answered with `true`.
-        ...(interrupt.kind === 'interrupt' && { resumed: { value: true } }),
-        phase: { at: 'cleared' },
-      };
+      // At the gate, and for a second try, the body starts as it would have. If the body asked, the answer is `true`.
+      return clear(decided, decision, interrupt, interrupt?.kind === 'interrupt' ? { value: true } : undefined);
     case 'inside':
-      return goOnWith(decided, inner ?? [], decision.resume);
+      return decideSubAgent(decided, decision);
   }
 }
 
-function withKind(passed: readonly InterruptKind[] = [], kind: InterruptKind): readonly InterruptKind[] {
-  return passed.includes(kind) ? passed : [...passed, kind];
+type RunDecision = Decision & { readonly type: 'restart' | 'approve' };
+
+/** Lets the body run with the approved input. */
+function clear(call: Call, decision: RunDecision, card: Interrupt | undefined, resumed: Call['resumed']): Call {
+  const { approvals } = call;
+  return {
+    ...withApprovedInput(call, decision, card),
+    approvals: !card || approvals.includes(card.kind) ? approvals : [...approvals, card.kind],
+    ...(resumed && { resumed }),
+    phase: { at: 'cleared' },
+  };
 }
 
-/** The call with the input that the person made of it, or as it was on their card; that is what runs. */
-function edited(
-  { editedBy, runsWith: _before, ...call }: Call,
-  { input, bound, by }: Decision & { readonly type: 'restart' | 'approve' },
-  card: Interrupt,
+/** Binds the call to the edited input, or to the input as the card showed it. */
+function withApprovedInput(
+  { runsWith: _before, ...call }: Call,
+  { input, bound, by }: RunDecision,
+  card: Interrupt | undefined,
 ): Call {
-  const { proposed = call.input } = call;
-  const now: Call =
-    input === undefined
-      ? { ...call, ...(editedBy !== undefined && { editedBy }) }
-      : { ...call, input, proposed, ...(by !== undefined && { editedBy: by }) };
-  const binding = input === undefined && !card.readAnew ? card : bound;
-  const { runsWith = now.input } = binding ?? {};
-  return binding ? { ...now, runsWith } : now;
+  const proposed = call.edit ? call.edit.proposed : call.input;
+  const edited: Call =
+    input === undefined ? call : { ...call, input, edit: { proposed, ...(by !== undefined && { by }) } };
+  const binding = input === undefined && card && !card.readAnew ? card : bound;
+  if (!binding) return edited;
+  const { runsWith = edited.input } = binding;
+  return { ...edited, runsWith };
 }
 
 function changeCall(state: State, callId: string, change: (call: Call) => Call): State {

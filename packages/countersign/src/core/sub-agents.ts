@@ -1,80 +1,210 @@
-// The conversation inside a call: what is known of it, and what waits in it.
-import { type Call, goesOnInside, innerMessages, type State } from './call.ts';
+// Sub-agents: the conversation inside a call, how events change it, and which questions wait in it.
+import { type Call, isInDoubt, type State, type SubAgent } from './call.ts';
+import type { Decision, RunEvent } from './event.ts';
 import { isObject, type Json } from './json.ts';
 import { isToolRequest, type Message, type Part, type ToolRequestPart, type ToolResponsePart } from './message.ts';
-import { loadMessages } from './messages/load-messages.ts';
+import { loadMessages, messagesOf } from './messages/load-messages.ts';
 import { requestPart } from './messages/turn-messages.ts';
 
-/** How it stands, as far as it is on record. */
-export function insideState(call: Call): State {
-  return call.inside?.state ?? loadMessages(innerMessages(call)).state;
+/** The state of the conversation, as far as it is known. */
+export function subAgentState(call: Call): State {
+  return call.subAgent?.recorded?.state ?? loadMessages(lastPause(call)).state;
 }
 
-/** The questions that wait in a conversation, those inside its calls included, with the `path` that leads to them. */
+/** The messages of the conversation when it last paused. */
+function lastPause({ phase, resumed }: Call): readonly Message[] {
+  if (phase.at === 'sub-agent-waiting' || phase.at === 'sub-agent-held') return phase.messages;
+  return (resumed?.value as { readonly messages?: readonly Message[] } | undefined)?.messages ?? [];
+}
+
+/** The sub-agent has begun and does not wait as a whole. Its questions can be decided meanwhile. */
+export function isSubAgentActive({ phase, subAgent }: Call): boolean {
+  if (!subAgent?.decisions && !subAgent?.recorded) return false;
+  return phase.at !== 'settled' && phase.at !== 'sub-agent-waiting';
+}
+
+/** The call has a sub-agent that has begun and is not over. */
+export function hasSubAgent(call: Call): boolean {
+  const { at } = call.phase;
+  return isSubAgentActive(call) || at === 'sub-agent-held' || at === 'sub-agent-waiting';
+}
+
+// How events change a sub-agent.
+
+/** Whenever the sub-agent is started, it continues with everything that was decided by then. */
+export function startSubAgent(call: Call): Call {
+  const { phase, subAgent } = call;
+  // It may have to continue from the same place again.
+  const held = phase.at === 'sub-agent-held' ? { ...call, resumed: resumedWith(phase.messages) } : call;
+  const { recorded, decisions } = subAgent ?? {};
+  if (!recorded || !decisions || decisions.later.length === 0) return held;
+  const resume = withoutSettled(recorded.state, mergeResumes(pendingDecisions(subAgent)));
+  if (isEmpty(resume)) return { ...held, subAgent: { ...subAgent, decisions: { ...decisions, later: [] } } };
+  return continueWith(call, lastPause(call), resume);
+}
+
+/** Folds the events of the sub-agent in. `fold` is the fold of a run: a sub-agent is a run of its own. */
+export function advanceSubAgent(
+  call: Call,
+  progress: RunEvent & { type: 'call-went-on' },
+  fold: (state: State, event: RunEvent) => State,
+): Call {
+  const state = subAgentEvents(progress).reduce(fold, subAgentState(call));
+  const advanced: Call = { ...call, subAgent: { ...call.subAgent, recorded: { state, begun: true } } };
+  if (call.phase.at !== 'sub-agent-waiting') return advanced;
+  // A result came late. If nothing else waits, the sub-agent continues.
+  const messages = messagesOf(state);
+  const phase = waitingParts(state, []).length > 0 ? call.phase : ({ at: 'sub-agent-held' } as const);
+  return { ...advanced, phase: { ...phase, messages } };
+}
+
+/** The events of a sub-agent have the time of the event that carries them. */
+export function subAgentEvents({ inside, at }: RunEvent & { type: 'call-went-on' }): readonly RunEvent[] {
+  return inside.map((event) => (event.at === undefined && at !== undefined ? { ...event, at } : event));
+}
+
+/** Changes the recorded state of the sub-agent, if there is one. */
+export function changeSubAgent(call: Call, change: (state: State) => State): Call {
+  const recorded = call.subAgent?.recorded;
+  if (!recorded) return call;
+  return { ...call, subAgent: { ...call.subAgent, recorded: { ...recorded, state: change(recorded.state) } } };
+}
+
+/** The sub-agent stopped in the middle and continues as from messages. */
+export function holdSubAgent(call: Call, given: readonly Message[] | undefined): Call {
+  const messages = given ?? messagesOf(subAgentState(call));
+  return { ...changeSubAgent(withRecordUnless(given, call), resumable), phase: { at: 'sub-agent-held', messages } };
+}
+
+/** A last reply that was of no use, such as invalid output, is dropped: no model accepts its own reply as the last. */
+function resumable({ ended: _ended, reply, ...state }: State): State {
+  const isUseless = reply && !state.turn && state.history.last?.role === 'model';
+  return isUseless ? { ...state, history: state.history.withoutLast() } : state;
+}
+
+/** The sub-agent asks a person, unless the questions were decided while it ran: then it continues at once. */
+export function pauseSubAgent(call: Call, interruptId: string, given: readonly Message[] | undefined): Call {
+  const messages = given ?? messagesOf(subAgentState(call));
+  const { decisions, ...subAgent } = withRecordUnless(given, call).subAgent ?? {};
+  const later = mergeResumes(decisions?.later ?? []);
+  const resume = subAgent.recorded ? withoutSettled(subAgent.recorded.state, later) : later;
+  const { resumed: _resumed, ...rest } = call;
+  const paused: Call = { ...rest, pauses: call.pauses + 1, subAgent };
+  return isEmpty(resume)
+    ? { ...paused, phase: { at: 'sub-agent-waiting', interruptId, messages } }
+    : continueWith(paused, messages, resume);
+}
+
+/** Messages that are given replace the recorded events. */
+function withRecordUnless(given: readonly Message[] | undefined, call: Call): Call {
+  return given === undefined ? call : forgetRecord(call);
+}
+
+/** Forgets the recorded conversation: the body asks for itself, or begins again. */
+export function forgetRecord(call: Call): Call {
+  if (!call.subAgent?.recorded) return call;
+  const { recorded: _recorded, ...subAgent } = call.subAgent;
+  return { ...call, subAgent };
+}
+
+/** Decides questions of the sub-agent. If it is running, it hears of the decisions when it next pauses. */
+export function decideSubAgent(call: Call, { resume }: Decision & { type: 'inside' }): Call {
+  if (call.phase.at === 'sub-agent-waiting') return continueWith(call, call.phase.messages, resume);
+  const { later = [], ...decisions } = call.subAgent?.decisions ?? {};
+  return { ...call, subAgent: { ...call.subAgent, decisions: { ...decisions, later: [...later, resume] } } };
+}
+
+function continueWith(call: Call, messages: readonly Message[], resume: Json): Call {
+  const { recorded } = call.subAgent ?? {};
+  return {
+    ...call,
+    subAgent: {
+      ...call.subAgent,
+      ...(recorded && { recorded: { ...recorded, begun: false } }),
+      decisions: { now: resume, later: [] },
+    },
+    resumed: resumedWith(messages, resume),
+    phase: { at: 'cleared' },
+  };
+}
+
+/** What the body of a call gets to continue its sub-agent with. */
+export function resumedWith(messages: readonly Message[], resume?: Json): NonNullable<Call['resumed']> {
+  return { value: { messages, ...(resume !== undefined && { resume }) } as unknown as Json };
+}
+
+function mergeResumes(resumes: readonly Json[]): Json {
+  const merged: Record<string, Json[]> = {};
+  for (const resume of resumes as readonly Record<string, readonly Json[]>[])
+    for (const [verb, parts] of Object.entries(resume)) merged[verb] = [...(merged[verb] ?? []), ...parts];
+  return merged;
+}
+
+const isEmpty = (resume: Json): boolean => Object.keys(resume as object).length === 0;
+
+/** Drops decisions on calls that are over: another decision, made at the same time, has ended them. */
+function withoutSettled(state: State, resume: Json): Json {
+  const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
+  return Object.fromEntries(
+    verbs.flatMap(([verb, parts]) => {
+      const open = parts.filter((part) => isOpen(state, pathTo(part as never)));
+      return open.length > 0 ? [[verb, open]] : [];
+    }),
+  );
+}
+
+function isOpen({ turn }: State, [ref, ...rest]: readonly string[]): boolean {
+  const call = turn?.calls.find((call) => call.ref === ref);
+  if (!call || call.phase.at === 'settled') return false;
+  return rest.length === 0 || isOpen(subAgentState(call), rest);
+}
+
+// Questions that wait, and decisions on them.
+
+/** The questions that wait in a conversation and in its sub-agents, with the `path` that leads to them. */
 export function waitingParts(state: State, path: readonly string[]): readonly ToolRequestPart[] {
   return (state.turn?.calls ?? []).flatMap((call) => {
-    const { phase } = call;
-    const asks = phase.at === 'waiting' && phase.interrupt.kind !== 'inside';
-    return [...(asks ? [withPath(requestPart(call), path)] : []), ...waitingInside(call, path)];
+    const own = call.phase.at === 'waiting' ? [withPath(requestPart(call), path)] : [];
+    return [...own, ...waitingInSubAgent(call, path)];
   });
 }
 
-/** The questions inside a call that nobody has decided. */
-export function waitingInside(call: Call, path: readonly string[]): readonly ToolRequestPart[] {
-  const { phase } = call;
-  if (!goesOnInside(call) && (phase.at !== 'waiting' || phase.interrupt.kind !== 'inside')) return [];
-  const inner = [...path, call.ref];
+/** The questions of the sub-agent that are not decided. */
+export function waitingInSubAgent(call: Call, path: readonly string[]): readonly ToolRequestPart[] {
+  if (!isSubAgentActive(call) && call.phase.at !== 'sub-agent-waiting') return [];
+  const deeper = [...path, call.ref];
   const decided = decidedRefs(call);
-  return waitingParts(insideState(call), inner).filter((part) => !decided.has(refsOf(part, inner.length)));
+  return waitingParts(subAgentState(call), deeper).filter((part) => !decided.has(refsOf(part, deeper.length)));
 }
 
 function withPath(part: ToolRequestPart, path: readonly string[]): ToolRequestPart {
   return path.length > 0 ? { ...part, metadata: { ...part.metadata, path } } : part;
 }
 
-/** What was decided inside and is not part of the record of the conversation yet, as `refsOf` gives it. */
-export function decidedRefs({ phase, inside, decidedInside }: Call): ReadonlySet<string> {
-  if (!decidedInside || (phase.at === 'waiting' && phase.interrupt.kind === 'inside')) return NONE;
-  const { now, later } = decidedInside;
-  const resumes = now === undefined || inside?.begun ? later : [now, ...later];
-  return new Set(resumes.flatMap(decisionRefs));
-}
-
-/** What a resumption of the conversation inside is about, as `refsOf` gives it. */
-export function decisionRefs(resume: Json): readonly string[] {
-  return decidedParts(resume).map((part) => refsOf(part));
-}
-
-/**
- * A resumption of the conversation that stands like this, without what was decided about calls that are over by now, or inside
- * of such. Somebody else decided about what they were part of in the same moment.
- */
-export function stillHeard(state: State, resume: Json): Json {
-  const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
-  return Object.fromEntries(
-    verbs.flatMap(([verb, parts]) => {
-      const heard = parts.filter((part) => isOpen(state, pathTo(part as never)));
-      return heard.length > 0 ? [[verb, heard]] : [];
-    }),
-  );
-}
-
-function isOpen({ turn }: State, [ref, ...inner]: readonly string[]): boolean {
-  const call = turn?.calls.find((call) => call.ref === ref);
-  if (!call || call.phase.at === 'settled') return false;
-  return inner.length === 0 || isOpen(insideState(call), inner);
+/** Decided questions whose decisions are not part of the recorded conversation yet, as `refsOf` gives them. */
+export function decidedRefs({ phase, subAgent }: Call): ReadonlySet<string> {
+  if (!subAgent?.decisions || phase.at === 'sub-agent-waiting') return NONE;
+  return new Set(pendingDecisions(subAgent).flatMap(decisionRefs));
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-function decidedParts(resume: Json): readonly (ToolRequestPart | ToolResponsePart)[] {
-  if (!isObject(resume)) return [];
-  return Object.values(resume).flatMap((parts) => (Array.isArray(parts) ? (parts as never[]) : []));
+/** The decisions that the sub-agent has not begun to continue with. */
+function pendingDecisions({ recorded, decisions }: SubAgent = {}): readonly Json[] {
+  const { now, later = [] } = decisions ?? {};
+  return now === undefined || recorded?.begun ? later : [now, ...later];
 }
 
-/** The refs that lead to a call, and its own, as one text; those of the first `outside` conversations are left out. */
-export function refsOf(part: ToolRequestPart | ToolResponsePart, outside = 0): string {
-  return JSON.stringify(pathTo(part).slice(outside));
+/** The questions that a resumption of a sub-agent decides, as `refsOf` gives them. */
+export function decisionRefs(resume: Json): readonly string[] {
+  if (!isObject(resume)) return [];
+  const parts = Object.values(resume).flatMap((parts) => (Array.isArray(parts) ? (parts as never[]) : []));
+  return parts.map((part) => refsOf(part));
+}
+
+/** The refs that lead to a call, and its own, as one string, without the first `skipped` of them. */
+export function refsOf(part: ToolRequestPart | ToolResponsePart, skipped = 0): string {
+  return JSON.stringify(pathTo(part).slice(skipped));
 }
 
 function pathTo(part: ToolRequestPart | ToolResponsePart): readonly string[] {
@@ -83,9 +213,9 @@ function pathTo(part: ToolRequestPart | ToolResponsePart): readonly string[] {
   return [...(Array.isArray(path) ? path : []), ref];
 }
 
-/** A conversation inside of which what was decided was refused: the same, where those questions have a new id. */
-export function askedAgain(messages: readonly Message[], { decidedInside }: Call): readonly Message[] {
-  const decided = new Set(decisionRefs(decidedInside?.now ?? null));
+/** The messages of a sub-agent that refused its decisions, with new ids for those questions. */
+export function askedAgain(messages: readonly Message[], { subAgent }: Call): readonly Message[] {
+  const decided = new Set(decisionRefs(subAgent?.decisions?.now ?? null));
   return withNextPause(messages, decided, []);
 }
 
@@ -111,29 +241,20 @@ function withNextPause(
   return messages.with(at, { ...open, content });
 }
 
-/** The call has a conversation inside that has begun and is not over. */
-export function isConversation(call: Call): boolean {
-  const { phase } = call;
-  if (goesOnInside(call) || (phase.at === 'open' && phase.inner !== undefined)) return true;
-  return phase.at === 'waiting' && phase.interrupt.kind === 'inside';
-}
+// Doubt: calls that were started and have no result.
 
-function callsInside(call: Call): readonly Call[] {
-  return isConversation(call) ? (insideState(call).turn?.calls ?? []) : [];
-}
-
-const hasNoResult = ({ phase }: Call): boolean => phase.at === 'started' && !phase.inside;
-
-/** A person is asked how it ended. */
-export const isInDoubt = ({ phase }: Call): boolean =>
-  phase.at === 'waiting' && phase.interrupt.kind === 'unknown-outcome';
-
-/** It, or something inside, was started and has no result, and nobody is asked about it yet. */
+/** The call, or one in its sub-agent, was started and has no result, and no person is asked about it yet. */
 export function isUnaskedDoubt(call: Call): boolean {
   return hasNoResult(call) || callsInside(call).some(isUnaskedDoubt);
 }
 
-/** Something inside was started, and nobody knows how it ended. */
-export function isInDoubtInside(call: Call): boolean {
-  return callsInside(call).some((inner) => hasNoResult(inner) || isInDoubt(inner) || isInDoubtInside(inner));
+/** The outcome of a call in the sub-agent is unknown, whether or not a person is asked about it. */
+export function isSubAgentInDoubt(call: Call): boolean {
+  return callsInside(call).some((inner) => hasNoResult(inner) || isInDoubt(inner) || isSubAgentInDoubt(inner));
+}
+
+const hasNoResult = ({ phase }: Call): boolean => phase.at === 'started' && phase.progress !== 'sub-agent';
+
+function callsInside(call: Call): readonly Call[] {
+  return hasSubAgent(call) ? (subAgentState(call).turn?.calls ?? []) : [];
 }

@@ -1,5 +1,13 @@
 // The timeline of a run: what happened, from when to when, in one list. The CLI, traces and the inbox are views of it.
-import { type Decision, type FinishReason, type Interrupt, isKnown, type Result, type RunEvent } from './event.ts';
+import {
+  type Decision,
+  type FinishReason,
+  type Interrupt,
+  isKnown,
+  type Result,
+  type RunEvent,
+  type SubAgentPause,
+} from './event.ts';
 import { isToolRequest, type Message, type Part } from './message.ts';
 
 /** An event with the time at which it was recorded, in milliseconds. */
@@ -32,13 +40,13 @@ export type TimelineEntry = {
       readonly startedAt: number | null;
       readonly result?: Result;
     }
-  | { readonly type: 'wait-started'; readonly call: TimelineCall; readonly interrupt: Interrupt }
+  | { readonly type: 'wait-started'; readonly call: TimelineCall; readonly interrupt: Interrupt | SubAgentPause }
   /** Without `decision` the question was withdrawn. */
   | {
       readonly type: 'wait-ended';
       readonly call: TimelineCall;
       readonly startedAt: number | null;
-      readonly interrupt?: Interrupt;
+      readonly interrupt?: Interrupt | SubAgentPause;
       readonly decision?: Decision;
     }
   | { readonly type: 'step-done'; readonly call: TimelineCall; readonly step: string }
@@ -76,7 +84,7 @@ export function createTimeline(): (event: TimedEvent) => readonly TimelineEntry[
 
 type OpenCall = TimelineCall & {
   startedAt?: number | undefined;
-  wait?: { readonly at: number; readonly interrupt: Interrupt } | undefined;
+  wait?: { readonly at: number; readonly interrupt: Interrupt | SubAgentPause } | undefined;
   /** The sub-agent's conversation. */
   readonly conversation: Conversation;
 };

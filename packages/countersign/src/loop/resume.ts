@@ -1,5 +1,5 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
-import type { Call } from '../core/call.ts';
+import { type Call, isInDoubt, pendingInterruptId } from '../core/call.ts';
 import {
   type DecisionFault,
   type Decisions,
@@ -13,7 +13,7 @@ import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { type Decision, type EditBound, event, type InterruptKind, isByDeadline, type Result } from '../core/event.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import type { State } from '../core/state.ts';
-import { isConversation, isInDoubt, isInDoubtInside } from '../core/sub-agents.ts';
+import { hasSubAgent, isSubAgentInDoubt } from '../core/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
 import type { Run } from './run.ts';
 import type { ToolDefinition } from './tool/definition.ts';
@@ -93,10 +93,9 @@ export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string 
     if (run.keepsDecision(call)) continue;
     const reason = 'The user said something else instead.';
     const decision: Decision = { type: 'cancel', reason, ...(by !== undefined && { by }) };
-    if (phase.at === 'waiting')
-      run.record(
-        event({ type: 'decision-made', callId: call.id, interruptId: phase.interrupt.id, decision, resumed: true }),
-      );
+    const interruptId = pendingInterruptId(call);
+    if (interruptId !== undefined)
+      run.record(event({ type: 'decision-made', callId: call.id, interruptId, decision, resumed: true }));
     run.record(event({ type: 'call-settled', callId: call.id, result: resultOf(call, decision) as Result }));
   }
 }
@@ -125,20 +124,20 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
 
 /** Said in so many words: a model takes a vague denial for a success. */
 function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
-  const kind = isInDoubtInside(call) ? 'unknown-outcome' : kindOf(call);
+  const kind = isSubAgentInDoubt(call) ? 'unknown-outcome' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
   const text = `The call of ${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
   return kind === 'unknown-outcome' ? { text, mayHaveActed: true } : { text };
 }
 
-function kindOf(call: Call): InterruptKind {
+function kindOf(call: Call): keyof typeof CONSEQUENCE {
   const { phase } = call;
   if (isInDoubt(call)) return 'unknown-outcome';
-  if (isConversation(call)) return 'inside';
+  if (hasSubAgent(call)) return 'sub-agent';
   if (phase.at === 'started') return 'unknown-outcome';
   if (phase.at === 'waiting' && !MAY_COME_LATE.has(phase.interrupt.kind)) return phase.interrupt.kind;
   // Somebody said that it had not happened, so that it was to run. Who had started it may have been only asleep.
-  if (call.passed?.includes('unknown-outcome')) return 'unknown-outcome';
+  if (call.approvals.includes('unknown-outcome')) return 'unknown-outcome';
   return hadBegun(call) ? 'interrupt' : 'approval';
 }
 
@@ -146,9 +145,10 @@ function kindOf(call: Call): InterruptKind {
 const MAY_COME_LATE: ReadonlySet<InterruptKind> = new Set(['approval', 'unavailable']);
 
 /** Its body had done some of its steps, or was given an answer to go on with. */
-function hadBegun({ steps, resumed, decided, passed = [] }: Call): boolean {
-  if (steps.size > 0 || passed.includes('interrupt')) return true;
-  return resumed !== undefined && decided !== undefined && !ASKED_BEFORE.has(decided.interrupt.kind);
+function hadBegun({ steps, resumed, decided, approvals }: Call): boolean {
+  if (steps.size > 0 || approvals.includes('interrupt')) return true;
+  if (resumed === undefined || decided === undefined) return false;
+  return decided.interrupt === undefined || !ASKED_BEFORE.has(decided.interrupt.kind);
 }
 
 /** What is asked before a body runs. */
@@ -156,11 +156,11 @@ const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question'
 
 const isQuestion = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'question';
 
-const CONSEQUENCE: Readonly<Record<InterruptKind, string>> = {
+const CONSEQUENCE: Readonly<Record<InterruptKind | 'sub-agent', string>> = {
   approval: 'It did not run.',
   question: 'There is no answer.',
   interrupt: 'It stopped before it was done.',
-  inside: 'It stopped before it was done.',
+  'sub-agent': 'It stopped before it was done.',
   unavailable: 'It did not run.',
   'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
 };
@@ -175,7 +175,7 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   for (const outer of path) {
     const deeper = inner.get(outer.name)?.innerTools?.();
     // A tool may hold a conversation with tools of its own that only it knows; it checks their decisions itself.
-    if (!deeper) return outer.inside ? checkWithout(outer.name, leaf, defined) : [];
+    if (!deeper) return outer.subAgent?.recorded ? checkWithout(outer.name, leaf, defined) : [];
     inner = deeper;
   }
   // An answer runs nothing, so its tool need not be offered to the model any more.

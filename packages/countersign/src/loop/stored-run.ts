@@ -1,8 +1,8 @@
 // A run in a store: nothing happens before it is durable, other writers may come first, and decisions are final.
-import { type Call, callOf, isOver, type State } from '../core/call.ts';
+import { type Call, callOf, isOver, pendingInterruptId, type State } from '../core/call.ts';
 import { event, type RunEvent } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
-import { askedAgain, decidedRefs, waitingInside } from '../core/sub-agents.ts';
+import { askedAgain, decidedRefs, waitingInSubAgent } from '../core/sub-agents.ts';
 import { type Driver, Run } from './run.ts';
 import type { Sink, SubAgentRecord } from './sink.ts';
 import type { ToolDefinition } from './tool/definition.ts';
@@ -62,7 +62,7 @@ export class StoredRun extends Run {
   }
 
   override waitsForTool({ phase }: Call): boolean {
-    return phase.at === 'cleared' || (phase.at === 'open' && phase.inner !== undefined);
+    return phase.at === 'cleared' || phase.at === 'sub-agent-held';
   }
 
   override keepsDecision(call: Call): boolean {
@@ -71,17 +71,18 @@ export class StoredRun extends Run {
 
   /** A call that needs no decision continues by itself. */
   override isUndecided(call: Call): boolean {
-    return call.phase.at === 'waiting' || waitingInside(call, []).length > 0;
+    return pendingInterruptId(call) !== undefined || waitingInSubAgent(call, []).length > 0;
   }
 
   /** Nothing is recorded, and so nothing happens, in a sub-agent whose run has ended or was taken over. */
   override subAgentRecord(call: Call, { clock, worker }: Driver): SubAgentRecord {
+    const { recorded } = call.subAgent ?? {};
     const wentOn = (events: readonly RunEvent[]) =>
       event({ type: 'call-went-on', callId: call.id, inside: events } as const);
     const late = (events: readonly RunEvent[]) => this.onLate?.([wentOn(events)]);
     return {
-      ...(call.inside && { past: call.inside.state }),
-      begun: call.inside?.begun ?? false,
+      ...(recorded && { past: recorded.state }),
+      begun: recorded?.begun ?? false,
       sink: {
         write: (events) => {
           if (!this.#isRunning(call)) {

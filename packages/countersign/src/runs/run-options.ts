@@ -36,7 +36,7 @@ export type CancelOptions = { readonly by?: string; readonly reason?: string };
 export type RunListOptions = Partial<Omit<RunQuery, 'after'>> & { readonly cursor?: string };
 /** Which questions, and which page of them: `cursor` is that of the page before, `limit` 50 unless given. */
 export type InterruptListOptions = Partial<Omit<InterruptQuery, 'after' | 'kind'>> & {
-  readonly kind?: Exclude<InterruptKind, 'inside'>;
+  readonly kind?: InterruptKind;
   readonly cursor?: string;
 };
 

@@ -1,6 +1,6 @@
 // What is read from the record about results that come late.
 import { expect, test } from 'vitest';
-import { type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
+import { type Bound, type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
 import { fold, type State } from '../../src/core/state.ts';
 import {
   isAwaited,
@@ -45,7 +45,7 @@ test('a start is forgotten also where an earlier one, of the same moment, is on 
 });
 
 /** The payment is in doubt, for the second time or the first, and a person decides on that. */
-function doubted(state: State, callId: string, id: string, asked: Partial<Interrupt> = {}): State {
+function doubted(state: State, callId: string, id: string, asked: Bound = {}): State {
   const interrupt: Interrupt = { id, kind: 'unknown-outcome', payload: true, ...asked };
   return fold(state, event({ type: 'call-interrupted', callId, interrupt }));
 }

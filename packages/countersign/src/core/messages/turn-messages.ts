@@ -1,6 +1,6 @@
 // A turn as messages: how its calls are written at a pause and after it, and how they are read back.
-import { type Call, interruptId, NO_STEPS, type Phase, type Turn } from '../call.ts';
-import type { Decision, Interrupt, InterruptKind, Result } from '../event.ts';
+import { type Call, interruptId, newCall, type Phase, type Turn } from '../call.ts';
+import type { Bound, Decision, Interrupt, InterruptKind, Result } from '../event.ts';
 import { isObject, type Json } from '../json.ts';
 import {
   isToolRequest,
@@ -102,7 +102,7 @@ export function requestPart(call: Call, metadata: (call: Call) => Metadata = ope
 export function responsePart(call: Call): ToolResponsePart {
   if (call.phase.at !== 'settled') throw new TypeError(`Call ${call.id} is not settled.`);
   const { result } = call.phase;
-  const metadata = { ...responseMetadata(result), ...(call.pending && { source: 'pending' }) };
+  const metadata = { ...responseMetadata(result), ...(call.phase.isPending && { source: 'pending' }) };
   return {
     toolResponse: { name: call.name, ref: call.ref, output: outputOf(result) },
     ...(Object.keys(metadata).length > 0 && { metadata }),
@@ -120,8 +120,8 @@ function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly 
 
 /** What whoever goes on from the messages has to know, and nobody is shown on a card. */
 function messageMetadata(call: Call): Metadata {
-  const { passed, phase } = call;
-  return { ...openMetadata(call), ...(phase.at !== 'settled' && passed && { passed }) };
+  const { approvals, phase } = call;
+  return { ...openMetadata(call), ...(phase.at !== 'settled' && approvals.length > 0 && { passed: approvals }) };
 }
 
 function openMetadata(call: Call): Metadata {
@@ -132,32 +132,33 @@ function openMetadata(call: Call): Metadata {
     ...writePauses(call),
     ...(call.phase.at !== 'settled' && call.resumed && { resumed: call.resumed.value }),
     ...phaseMetadata(call.phase),
-    ...(isUnderWay(call) && call.runsWith !== undefined && { runsWith: call.runsWith }),
+    ...(isUnderWay(call.phase) && call.runsWith !== undefined && { runsWith: call.runsWith }),
   };
 }
 
-/** A person let it run, and nobody has said yet what came of it. What waits inside it is no question of its own. */
-function isUnderWay({ phase }: Pick<Call, 'phase'>): boolean {
-  if (phase.at === 'waiting') return phase.interrupt.kind === 'inside';
-  return phase.at === 'cleared' || phase.at === 'started';
+/** The call was approved, or needed no approval, and has neither a result nor a question of its own. */
+function isUnderWay({ at }: Phase): boolean {
+  return at === 'cleared' || at === 'started' || at === 'sub-agent-waiting';
 }
 
-/** Left out where it can be told from the rest: the first pause of a call that waits. */
+/** Omits the number that reading back assumes: 1 for a call that waits, 0 for any other. */
 function writePauses({ phase, pauses }: Call): Metadata {
-  const told = phase.at === 'waiting' && phase.interrupt.kind !== 'inside' ? 1 : 0;
-  return phase.at === 'settled' || pauses === told ? {} : { pauses };
+  return phase.at === 'settled' || pauses === (phase.at === 'waiting' ? 1 : 0) ? {} : { pauses };
 }
 
 function phaseMetadata(phase: Phase): Metadata {
   switch (phase.at) {
     case 'open':
-      return phase.inner ? { inner: { messages: phase.inner } } : {};
+      return {};
+    case 'sub-agent-held':
+      return { inner: { messages: phase.messages } };
+    case 'sub-agent-waiting':
+      return { inner: { messages: phase.messages, waiting: true } };
     case 'cleared':
       return { cleared: true };
     case 'started':
       return { started: true };
     case 'waiting':
-      if (phase.interrupt.kind === 'inside') return { inner: { messages: phase.inner, waiting: true } };
       return {
         interrupt: phase.interrupt.payload,
         ...(WRITTEN_KINDS.has(phase.interrupt.kind) && { interruptKind: phase.interrupt.kind }),
@@ -179,11 +180,10 @@ function phaseMetadata(phase: Phase): Metadata {
 /** How long and how urgently a question waits, and with what its call would run, as far as it says. */
 export function waitOf(
   given: Partial<Interrupt>,
-): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk' | 'runsWith' | 'readAnew'> {
+): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> & Bound {
   const { expiresAt, onExpiry, remindAt, labels, risk, runsWith, readAnew } = given;
   return {
-    ...(runsWith !== undefined && { runsWith }),
-    ...(readAnew && { readAnew }),
+    ...(readAnew ? { readAnew } : runsWith !== undefined && { runsWith }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(onExpiry !== undefined && { onExpiry }),
     ...(remindAt !== undefined && { remindAt }),
@@ -198,15 +198,15 @@ const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['question', 'approval
 /** What stays on a request for good: which question was decided, and how the input was edited and by whom. */
 function decidedMetadata(call: Call): Metadata {
   if (!call.decided) return {};
-  const { interrupt, decision } = call.decided;
-  const earlier = call.earlierDecisions;
+  const { interrupt, decision, earlier } = call.decided;
+  const { edit } = call;
   const said = isPlain(decision) ? undefined : decisionMetadata(decision);
   return {
-    ...(interrupt.kind !== 'inside' && { resolvedInterrupt: interrupt.payload }),
-    ...(call.proposed !== undefined && { replacedInput: call.proposed }),
-    ...(call.editedBy !== undefined && { editedBy: call.editedBy }),
+    ...(interrupt && { resolvedInterrupt: interrupt.payload }),
+    ...(edit && { replacedInput: edit.proposed }),
+    ...(edit?.by !== undefined && { editedBy: edit.by }),
     ...(said && { decision: said }),
-    ...(earlier && { earlierDecisions: earlier }),
+    ...(earlier.length > 0 && { earlierDecisions: earlier }),
   };
 }
 
@@ -265,56 +265,47 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
   const metadata = part.metadata ?? {};
   const id = typeof metadata.callId === 'string' ? metadata.callId : ref;
   const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : 'interrupt' in metadata ? 1 : 0;
+  const { editedBy: by } = metadata;
   const decided = readDecided(metadata);
   const foreign = foreignMetadata(part.metadata);
-  const stands = answer ? { phase: answered(answer) } : readPhase(metadata, id, pauses);
+  const phase = answer ? answered(answer) : readPhase(metadata, id, pauses);
   return {
-    id,
-    ref,
-    name,
-    ...(foreign && { metadata: foreign }),
-    input: input as Json,
-    ...('replacedInput' in metadata && { proposed: metadata.replacedInput as Json }),
-    ...(typeof metadata.editedBy === 'string' && { editedBy: metadata.editedBy }),
+    ...newCall({ id, ref }, name, input as Json),
+    phase,
     pauses,
+    ...(foreign && { metadata: foreign }),
+    ...('replacedInput' in metadata && {
+      edit: { proposed: metadata.replacedInput as Json, ...(typeof by === 'string' && { by }) },
+    }),
     ...('resumed' in metadata && { resumed: { value: metadata.resumed as Json } }),
     ...(decided && { decided }),
-    ...(Array.isArray(metadata.earlierDecisions) && {
-      earlierDecisions: metadata.earlierDecisions as readonly Metadata[],
-    }),
-    ...(Array.isArray(metadata.passed) && { passed: metadata.passed as readonly InterruptKind[] }),
-    steps: isObject(metadata.steps) ? new Map(Object.entries(metadata.steps as Record<string, Json>)) : NO_STEPS,
-    ...(isUnderWay(stands) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
-    ...stands,
+    ...(Array.isArray(metadata.passed) && { approvals: metadata.passed as readonly InterruptKind[] }),
+    ...(isObject(metadata.steps) && { steps: new Map(Object.entries(metadata.steps as Record<string, Json>)) }),
+    ...(isUnderWay(phase) && 'runsWith' in metadata && { runsWith: metadata.runsWith as Json }),
   };
 }
 
-function readPhase(metadata: Metadata, id: string, pauses: number): { phase: Phase; pending?: true } {
-  if ('pendingOutput' in metadata) return { phase: { at: 'settled', result: readPending(metadata) }, pending: true };
+function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
+  if ('pendingOutput' in metadata) return { at: 'settled', result: readPending(metadata), isPending: true };
   const inner = isObject(metadata.inner) ? metadata.inner : undefined;
   const messages = inner?.messages as readonly Message[] | undefined;
-  if (inner?.waiting === true && messages) {
-    const interrupt: Interrupt = { id: interruptId(id, pauses), kind: 'inside', payload: true };
-    return { phase: { at: 'waiting', interrupt, inner: messages } };
-  }
+  if (inner?.waiting === true && messages)
+    return { at: 'sub-agent-waiting', interruptId: interruptId(id, pauses), messages };
   if ('interrupt' in metadata) {
     const kind = metadata.interruptKind as InterruptKind | undefined;
-    const payload = metadata.interrupt as Json;
     return {
-      phase: {
-        at: 'waiting',
-        interrupt: {
-          id: interruptId(id, pauses),
-          kind: kind !== undefined && WRITTEN_KINDS.has(kind) ? kind : 'interrupt',
-          payload,
-          ...waitOf(metadata as Partial<Interrupt>),
-        },
+      at: 'waiting',
+      interrupt: {
+        id: interruptId(id, pauses),
+        kind: kind !== undefined && WRITTEN_KINDS.has(kind) ? kind : 'interrupt',
+        payload: metadata.interrupt as Json,
+        ...waitOf(metadata as Partial<Interrupt>),
       },
     };
   }
-  if (metadata.started === true) return { phase: { at: 'started' } };
-  if (metadata.cleared === true) return { phase: { at: 'cleared' } };
-  return { phase: { at: 'open', ...(messages && { inner: messages }) } };
+  if (metadata.started === true) return { at: 'started', progress: 'unknown' };
+  if (metadata.cleared === true) return { at: 'cleared' };
+  return messages ? { at: 'sub-agent-held', messages } : { at: 'open' };
 }
 
 function readPending(metadata: Metadata): Result {
@@ -345,10 +336,13 @@ function notOutput(said: unknown, output: Json, acted: unknown, kept: { metadata
 
 function readDecided(metadata: Metadata): Call['decided'] {
   const said = metadata.decision;
-  if (!('resolvedInterrupt' in metadata) && !isObject(said)) return undefined;
-  const payload = 'resolvedInterrupt' in metadata ? (metadata.resolvedInterrupt as Json) : true;
-  const interrupt: Interrupt = { id: '', kind: 'interrupt', payload };
-  return { interrupt, decision: isObject(said) ? readSaid(said) : { type: 'restart', resumed: true } };
+  const hasAsked = 'resolvedInterrupt' in metadata;
+  if (!hasAsked && !isObject(said)) return undefined;
+  return {
+    ...(hasAsked && { interrupt: { id: '', kind: 'interrupt', payload: metadata.resolvedInterrupt as Json } }),
+    decision: isObject(said) ? readSaid(said) : { type: 'restart', resumed: true },
+    earlier: Array.isArray(metadata.earlierDecisions) ? (metadata.earlierDecisions as readonly Metadata[]) : [],
+  };
 }
 
 /** What a request says about its decision; an edit was an approval with another input. */

@@ -15,11 +15,11 @@ export function bodyContext(
   interrupt: ToolContext['interrupt'],
   unbegun: Set<string>,
 ): ToolContext {
-  const inner = call.phase.at === 'open' ? call.phase.inner : undefined;
+  const { phase } = call;
   return {
     context: driver.context,
     interrupt,
-    resumed: inner ? { messages: inner } : call.resumed && copyOf(call.resumed.value),
+    resumed: phase.at === 'sub-agent-held' ? { messages: phase.messages } : call.resumed && copyOf(call.resumed.value),
     step: stepsOf(run, call, unbegun),
     commitPoint: commitPointOf(run, call),
     signal: driver.signal ?? NEVER,

@@ -1,12 +1,10 @@
 // What the schema of a tool makes of an input. A person lets run what was made of it when they were asked.
 import type { Call } from '../../core/call.ts';
+import type { Bound, EditBound } from '../../core/event.ts';
 import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 
 export type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
-
-/** What a question says that its call would run with, where that is not the input itself. */
-export type Bound = { readonly runsWith?: Json; readonly readAnew?: true };
 
 /** What the body gets: where a person let it run, exactly what they were shown. */
 export async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
@@ -44,12 +42,12 @@ export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: u
 }
 
 /** What an edit binds its call to; undefined where the schema does not take what it makes, and reads the edit anew. */
-export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): Promise<Bound | undefined> {
+export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): Promise<EditBound | undefined> {
   try {
     const made = await read(tool, input);
     if (!made.ok) return undefined;
-    const { readAnew, ...bound } = await runsWithOf(tool, { ...call, input }, made.value);
-    return readAnew ? undefined : bound;
+    const bound = await runsWithOf(tool, { ...call, input }, made.value);
+    return bound.readAnew ? undefined : bound;
   } catch {
     return undefined;
   }

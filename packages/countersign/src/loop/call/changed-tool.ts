@@ -11,16 +11,16 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
 }
 
 /** Only what agents do is on record as it happens, and only agents are held in the middle. */
-function wasAgent({ inside, startedInside, phase }: Call): boolean {
-  return inside !== undefined || startedInside === true || (phase.at === 'open' && phase.inner !== undefined);
+function wasAgent({ subAgent, phase }: Call): boolean {
+  return subAgent?.recorded !== undefined || subAgent?.isAgent === true || phase.at === 'sub-agent-held';
 }
 
 /** Only tools have a gate, or ask something themselves: what agents ask is asked inside them. */
-function wasTool({ passed = [] }: Call): boolean {
-  return passed.includes('approval') || passed.includes('interrupt');
+function wasTool({ approvals }: Call): boolean {
+  return approvals.includes('approval') || approvals.includes('interrupt');
 }
 
 /** Nobody let the body run, and there is a gate: what was decided, if anything, was about a question inside. */
-export function isUnasked({ needsApproval }: ToolDefinition, { passed = [] }: Call): boolean {
-  return needsApproval !== false && passed.every((kind) => kind === 'interrupt');
+export function isUnasked({ needsApproval }: ToolDefinition, { approvals }: Call): boolean {
+  return needsApproval !== false && approvals.every((kind) => kind === 'interrupt');
 }

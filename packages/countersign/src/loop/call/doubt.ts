@@ -1,11 +1,12 @@
 // Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
 import type { Call } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { Bound } from '../../core/event.ts';
 import { isObject } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { runBody } from './body.ts';
-import { type Bound, boundTo, validInput } from './bound-input.ts';
+import { boundTo, validInput } from './bound-input.ts';
 import { changedKind } from './changed-tool.ts';
 import { mayRunAgain } from './gate.ts';
 import { ask, keptOptions, lateResult } from './pause.ts';
@@ -57,8 +58,8 @@ const FINDINGS = {
 function isHarmless({ idempotent, commits, innerTools }: ToolDefinition, { phase }: Call): boolean {
   if (idempotent || phase.at !== 'started') return idempotent;
   // A missing commit only counts if the body had a commit point when it was started: a new version may have added it.
-  const isUncommitted = commits && phase.commits === true && !phase.committed;
-  return isUncommitted || (innerTools !== undefined && phase.inside === true);
+  const isUncommitted = commits && phase.progress === 'uncommitted';
+  return isUncommitted || (innerTools !== undefined && phase.progress === 'sub-agent');
 }
 
 /** Enough time has passed for any effect of the call to show. */

@@ -1,11 +1,12 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 import type { Call } from '../../core/call.ts';
+import type { Bound } from '../../core/event.ts';
 import { isObject, type Json, toJson } from '../../core/json.ts';
 import type { Driver, Run } from '../run.ts';
 import { askGate, requestPayload } from '../tool/ask-gate.ts';
 import type { Approval, ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
-import { type Bound, runsWithOf, type ValidInput, validInput } from './bound-input.ts';
+import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { isUnasked } from './changed-tool.ts';
 import { ask, askUnavailable, asPayload } from './pause.ts';
 import { failed, settle } from './result.ts';
@@ -30,9 +31,9 @@ export async function passGate(
   return input;
 }
 
-/** Neither a person nor a sub-agent has had anything to do with the call yet. */
+/** No person was asked about the call, and no sub-agent has begun in it. */
 export function isNew({ phase }: Call): boolean {
-  return phase.at === 'open' && !phase.inner;
+  return phase.at === 'open';
 }
 
 /** True if a call whose outcome is unknown may run again without a new approval. */

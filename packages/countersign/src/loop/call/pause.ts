@@ -1,14 +1,14 @@
 // How a call pauses: its question, or its sub-agent's, is recorded as an interrupt.
 import { type Call, interruptId } from '../../core/call.ts';
 import { pendingParts } from '../../core/decide.ts';
-import { event, type InterruptKind } from '../../core/event.ts';
+import { type Bound, event, type InterruptKind } from '../../core/event.ts';
 import { isObject, type Json, type JsonCheck, sameJson, toJson } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
 import { askOptionsOf, askProblem, unreadOption } from '../tool/ask-options.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { AskOptions } from '../tool/signal.ts';
-import { type Bound, boundTo } from './bound-input.ts';
+import { boundTo } from './bound-input.ts';
 import { failed, failedInBody, settle } from './result.ts';
 
 /** A question that a call puts to a person. */
@@ -27,7 +27,7 @@ export function ask(
   run: Run,
   driver: Driver,
   call: Call,
-  { tool, kind, payload, options: given = {}, bound: { runsWith, readAnew } = call }: Question,
+  { tool, kind, payload, options: given = {}, bound = call }: Question,
 ): void {
   if (run.isSuperseded(call)) return;
   const options = askOptionsOf(given);
@@ -48,10 +48,15 @@ export function ask(
     ...(remindAfter !== undefined && { remindAt: now + Math.ceil(remindAfter) }),
     ...(labels !== undefined && { labels }),
     ...(risk !== undefined && { risk }),
-    ...(runsWith !== undefined && !sameJson(runsWith, call.input) && { runsWith }),
-    ...(readAnew && { readAnew }),
+    ...shownBound(bound, call),
   };
   run.record(event({ type: 'call-interrupted', callId: call.id, interrupt }));
+}
+
+/** A card need not repeat the input. */
+function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
+  if (readAnew) return { readAnew };
+  return runsWith === undefined || sameJson(runsWith, input) ? {} : { runsWith };
 }
 
 /** No deadline may decide how a call ended, or whether it waits for its tool: only a person can. */
@@ -129,5 +134,5 @@ export function holdSubAgent(run: Run, call: Call, messages: readonly Message[])
 
 /** The messages of a sub-agent are written only where its events were not recorded as they happened. */
 function unrecorded({ phase }: Call, inner: readonly Message[]): { inner?: readonly Message[] } {
-  return phase.at === 'started' && phase.inside ? {} : { inner };
+  return phase.at === 'started' && phase.progress === 'sub-agent' ? {} : { inner };
 }

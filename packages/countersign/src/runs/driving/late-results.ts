@@ -1,10 +1,9 @@
 // Results that come late: from a tool that finished after its run was taken over by another worker.
-import { type Call, callOf, goesOnInside, type State } from '../../core/call.ts';
+import { type Call, callOf, isInDoubt, pendingInterruptId, type State } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
 import { event, type Result, type RunEvent } from '../../core/event.ts';
 import { sameJson } from '../../core/json.ts';
-import { eventsInside } from '../../core/state.ts';
-import { insideState, isInDoubt } from '../../core/sub-agents.ts';
+import { isSubAgentActive, subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
 import type { LoadedRun } from '../port/store.ts';
 import { warn } from '../port/warning.ts';
 
@@ -23,8 +22,8 @@ export function lateResults(events: readonly RunEvent[]): readonly LateResult[] 
 export function isOfAgent(late: LateResult, known: State): boolean {
   const started = callOf(known, late.callId);
   if (started?.phase.at !== 'started') return false;
-  if (late.type === 'call-settled') return started.phase.inside === true;
-  return isOfAgent(late.inside[0] as LateResult, insideState(started));
+  if (late.type === 'call-settled') return started.phase.progress === 'sub-agent';
+  return isOfAgent(late.inside[0] as LateResult, subAgentState(started));
 }
 
 /**
@@ -37,10 +36,10 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
   if (!started || !call) return false;
   if (result.type === 'call-settled') return isSameTry(started, call, result.result);
   const [inside] = result.inside as readonly LateResult[];
-  const awaited = inside !== undefined && isAwaited(inside, insideState(started), insideState(call));
+  const awaited = inside !== undefined && isAwaited(inside, subAgentState(started), subAgentState(call));
   // Whatever it waits for, also for an agent that is gone: nobody goes on inside.
-  if (awaited === false || call.phase.at === 'waiting') return awaited;
-  return goesOnInside(call) && 'soon';
+  if (awaited === false || pendingInterruptId(call) !== undefined) return awaited;
+  return isSubAgentActive(call) && 'soon';
 }
 
 /**
@@ -56,9 +55,9 @@ export function isForgotten(path: CallPath, known: State, recorded: readonly Run
   const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
   const starts = ofCall.filter(({ type }) => type === 'call-started');
   // One that was approved again has another time.
-  if (starts.length < (started.starts ?? 0) || !starts.some(({ at }) => at === since)) return true;
-  const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? eventsInside(event) : []));
-  return isPath(inside) && isForgotten(inside, insideState(started), past);
+  if (starts.length < started.starts || !starts.some(({ at }) => at === since)) return true;
+  const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? subAgentEvents(event) : []));
+  return isPath(inside) && isForgotten(inside, subAgentState(started), past);
 }
 
 /** A call, after those it is inside of. */
@@ -76,9 +75,9 @@ export function pathOf(late: LateResult): CallPath {
 export function underWay({ turn }: State): readonly CallPath[] {
   return (turn?.calls ?? []).flatMap((call): readonly CallPath[] => {
     if (call.phase.at !== 'started') return [];
-    const { inside, commits, committed } = call.phase;
-    if (inside) return underWay(insideState(call)).map((path) => [call.id, ...path]);
-    return commits && !committed ? [] : [[call.id]];
+    const { progress } = call.phase;
+    if (progress === 'sub-agent') return underWay(subAgentState(call)).map((path) => [call.id, ...path]);
+    return progress === 'uncommitted' ? [] : [[call.id]];
   });
 }
 
@@ -137,9 +136,9 @@ function endedLateIn(
   const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
   if (late.type === 'call-went-on') {
     const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? event.inside : []));
-    return started && endedLateIn(late.inside[0] as LateResult, insideState(started), past, [...path, callId]);
+    return started && endedLateIn(late.inside[0] as LateResult, subAgentState(started), past, [...path, callId]);
   }
-  if (started?.phase.at !== 'started' || started.phase.inside) return undefined;
+  if (started?.phase.at !== 'started' || started.phase.progress === 'sub-agent') return undefined;
   const { result } = late;
   const starts = ofCall.filter(({ type }) => type === 'call-started').length;
   // After another try, that both came to the same says that both have acted.
@@ -163,7 +162,7 @@ function isSameTry(started: Call, now: Call, result: Result): boolean {
   // Who has not started it knows nothing of it, and another try since is not theirs to settle.
   if (started.phase.at !== 'started' || started.starts !== now.starts) return false;
   // Whoever took the run over goes on inside, from what is on record, and comes to an end of its own.
-  if (started.phase.inside) return false;
+  if (started.phase.progress === 'sub-agent') return false;
   if (now.phase.at === 'started') return now.pauses === started.pauses;
   if (now.phase.at === 'settled') return false;
   return isInDoubt(now) ? now.pauses === started.pauses + 1 : result.type === 'output' && isSameOrder(started, now);

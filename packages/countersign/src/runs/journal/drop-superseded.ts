@@ -2,7 +2,7 @@
 import { callOf } from '../../core/call.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { State } from '../../core/state.ts';
-import { decidedRefs, decisionRefs, insideState } from '../../core/sub-agents.ts';
+import { decidedRefs, decisionRefs, subAgentState } from '../../core/sub-agents.ts';
 
 /** It would start, ask about or settle a call that is settled, or decide a question inside that is decided. */
 export function isOvertaken(event: RunEvent, state: State): boolean {
@@ -28,7 +28,7 @@ function toldByBodies(event: RunEvent, state: State): readonly RunEvent[] {
   const call = callOf(state, event.callId);
   if (call?.phase.at !== 'started') return [];
   if (event.type !== 'call-went-on') return [event];
-  const before = insideState(call);
+  const before = subAgentState(call);
   const inside = event.inside.flatMap((inner) => toldByBodies(inner, before));
   return inside.length > 0 ? [{ ...event, inside }] : [];
 }

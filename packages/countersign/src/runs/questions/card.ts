@@ -1,12 +1,12 @@
 // Cards: what a person is shown of a question, and the digest that binds a decision to it.
-import { type Call, goesOnInside } from '../../core/call.ts';
+import { type Call, pendingInterruptId } from '../../core/call.ts';
 import { interruptIdOf } from '../../core/decide.ts';
 import type { Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import { requestPart, waitOf } from '../../core/messages/turn-messages.ts';
 import type { State } from '../../core/state.ts';
-import { isUnaskedDoubt, waitingInside } from '../../core/sub-agents.ts';
+import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/sub-agents.ts';
 import { shortHash } from '../port/chain.ts';
 import type { NewInterrupt } from '../port/store.ts';
 
@@ -31,7 +31,7 @@ export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, M
 export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
   const calls = openCalls(state);
   // Asked again and again, also where nothing waits.
-  if (!calls.some((call) => call.phase.at === 'waiting' || goesOnInside(call))) return NO_CARDS;
+  if (!calls.some((call) => pendingInterruptId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
   for (const call of calls) for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
   return cards;
@@ -65,9 +65,9 @@ const NO_CARDS: ReadonlyMap<string, PendingCard> = new Map();
 
 function cardsOf(call: Call): readonly PendingCard[] {
   const { phase } = call;
-  const asks = phase.at === 'waiting' && phase.interrupt.kind !== 'inside';
-  const inside = waitingInside(call, []).map((part) => innerCard(call, part));
-  return asks ? [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside] : inside;
+  const inside = waitingInSubAgent(call, []).map((part) => innerCard(call, part));
+  if (phase.at !== 'waiting') return inside;
+  return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
 }
 
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {

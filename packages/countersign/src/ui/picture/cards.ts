@@ -23,7 +23,7 @@ export function cardOf(key: string, pending: PendingCard, at: number | undefined
     id: key,
     toolCallId: toolCallIdAt(path, ref),
     tool: pending.tool,
-    kind: kind === 'inside' ? 'interrupt' : kind,
+    kind,
     status: 'pending',
     input: willRun(part),
     payload: kind === 'approval' ? shownOf(pending.payload) : pending.payload,
@@ -146,7 +146,6 @@ export function allowsOf(kind: Interrupt['kind']): readonly Allowed[] {
     case 'question':
       return ['respond', 'reject'];
     case 'interrupt':
-    case 'inside':
       return ['approve', 'edit', 'reject', 'respond', 'restart'];
     // It happened, with this result; it did not, so run it; leave it and tell the model.
     case 'unknown-outcome':

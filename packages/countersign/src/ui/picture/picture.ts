@@ -4,8 +4,8 @@ import { interruptIdOf } from '../../core/decide.ts';
 import type { Result, RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
 import { isToolRequest, type Message, type Part, type ToolResponsePart } from '../../core/message.ts';
-import { eventsInside, fold, type State } from '../../core/state.ts';
-import { insideState } from '../../core/sub-agents.ts';
+import { fold, type State } from '../../core/state.ts';
+import { subAgentEvents, subAgentState } from '../../core/sub-agents.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import { interruptKey, type PendingCard, pendingCards } from '../../runs/questions/card.ts';
 import type { CardDecision, InterruptCard, Problem } from './card.ts';
@@ -403,7 +403,7 @@ function settledInside(event: RunEvent): readonly Settled[] {
 /** The decisions that an event tells of, on its call or inside it. Those inside were recorded when it was. */
 function decisionsIn(event: RunEvent): readonly (RunEvent & { type: 'decision-made' })[] {
   if (event.type === 'decision-made') return [event];
-  return event.type === 'call-went-on' ? eventsInside(event).flatMap(decisionsIn) : [];
+  return event.type === 'call-went-on' ? subAgentEvents(event).flatMap(decisionsIn) : [];
 }
 
 /** All conversations on the way to a call inside are on record as they happen. */
@@ -411,7 +411,7 @@ function isRecorded(state: State, path: readonly unknown[]): boolean {
   const [ref, ...rest] = path;
   if (ref === undefined) return true;
   const call = state.turn?.calls.find((call) => call.ref === ref);
-  return call?.inside !== undefined && isRecorded(insideState(call), rest);
+  return call?.subAgent?.recorded !== undefined && isRecorded(subAgentState(call), rest);
 }
 
 function decidedEnd(piece: ToolPiece, { type, reason, output }: CardDecision): ToolPiece['at'] {

@@ -104,6 +104,7 @@ const textOf = (content: readonly Part[]): string =>
   visibleText(content.map((part) => ('text' in part ? part.text : '')).join(''));
 
 function asks(interrupt: Asked): string {
+  if (interrupt.kind === 'inside') return KINDS.inside;
   const { kind, payload, risk, expiresAt } = interrupt;
   const message = (payload as { readonly message?: unknown } | null)?.message;
   const words = [
