@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Somebody else may be installing something, and a mirror may fail once. */
+/** Another process may hold the lock, and a mirror may fail once. */
 const PATIENT = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3'];
 
 export const canInstall = () => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');

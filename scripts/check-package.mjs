@@ -1,11 +1,11 @@
-// The packages as npm would publish them: what is in each tarball, and whether its doors and types resolve for users.
+// Checks the packages as npm would publish them: the files in each tarball, and whether entry points and types resolve.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npm, root, run, tool } from './run.mjs';
 
 const WANTED = ['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts'];
-/** Each package, with what it must hold beside that. */
+/** Each package, with files that its tarball must contain. */
 const PACKAGES = {
   countersign: ['dist/ui/index.js', 'dist/stores/sqlite/sqlite.js'],
   react: [],
@@ -35,7 +35,7 @@ function checkPackage(name, wanted) {
   check('attw', attw);
 }
 
-// Packing builds anew from an empty dist (see `prepack`), so that no file of an earlier build is published.
+// Packing builds into an empty dist (see `prepack`), so no file of an earlier build is published.
 function pack(name) {
   const [command, ...args] = [...npm(), 'pack', '--json', '--loglevel=error', '--pack-destination', scratch];
   const { code, stdout, output } = run(command, args, { cwd: join(root, 'packages', name) });

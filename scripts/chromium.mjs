@@ -21,7 +21,7 @@ if (process.argv[1] === import.meta.filename) console.log(chromiumPath());
 function installed() {
   const manual = 'Install Chromium (on Debian: apt-get install chromium), or set CHROMIUM to a browser of its kind.';
   if (!canInstall())
-    throw new Error(`There is no Chromium here, and it can be installed only as root on Debian. ${manual}`);
+    throw new Error(`Chromium is not installed, and this script can install it only as root on Debian. ${manual}`);
   // Letters of any kind need a font; a bare system has none.
   const problem = install('chromium', 'fonts-dejavu-core');
   const found = PLACES.find((path) => existsSync(path));

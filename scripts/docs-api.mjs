@@ -26,7 +26,7 @@ Made by \`npm run docs\` from the schemas in \`packages/server/src\`; do not edi
 - Who asks: \`Authorization: Bearer cs_…\`, the session of a browser, or a hook of yours; see [identity](../guides/identity.md).
 - Lists come in pages: \`{ items, cursor }\`. Ask for the next with \`?cursor=\`; it is null on the last.
 - Errors are \`application/problem+json\` with a stable \`code\`; see [error codes](errors.md).
-- \`x-countersign-channel\` says through what somebody decides: \`api\`, \`inbox\`, \`chat\` or \`cli\`. It is recorded.
+- \`x-countersign-channel\` names the channel of a decision: \`api\`, \`inbox\`, \`chat\` or \`cli\`. It is recorded.
 
 ${tags.map((tag) => section(tag, operations)).join('\n')}
 ## Shapes

@@ -1,4 +1,4 @@
-// Load on a server that is killed again and again: starts runs and decides them over HTTP, then counts what happened.
+// Load on a server that is killed repeatedly: starts runs and decides them over HTTP, then counts the effects.
 //
 //   node scripts/load.mjs [--runs 300] [--at-once 20] [--kills 5] [--stops 2] [--json]
 //
@@ -89,7 +89,7 @@ async function payOrder(client, order) {
   }
 }
 
-/** What the person does who is asked: look into the ledger. The process that might still write is dead by then. */
+/** Plays the person who settles a doubt by reading the ledger. The process that might still write is dead by then. */
 function settleDoubt(order) {
   return ledgerLines().includes(order) ? { type: 'respond', output: { paid: order } } : { type: 'approve' };
 }
@@ -104,7 +104,7 @@ async function insist(ask) {
       return answer;
     } catch (error) {
       const isAway = error.status === undefined || error.status === 0 || error.status === 503;
-      // Somebody, this very client before a cut included, was first: look again.
+      // Another client decided first, or this one did before its connection was cut: read again.
       if (error.status === 409 && error.code === 'already-decided') return undefined;
       if (!isAway || tries > 500) throw error;
       counts.retries += 1;

@@ -1,4 +1,4 @@
-// A private PostgreSQL for tests and trials: on loopback, on a free port, in a folder of its own, gone afterwards.
+// A private PostgreSQL for tests and trials: on loopback, on a free port, in a temporary folder that is removed afterwards.
 //
 //   node scripts/postgres.mjs                 prints the address and keeps the server until Ctrl-C
 //   node scripts/postgres.mjs npm run thing   runs the command with POSTGRES_URL set, then stops the server
@@ -12,8 +12,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { canInstall, install } from './apt.mjs';
 
 /**
- * Starts a server in a process of its own that stops it, and removes its folder, as soon as this process is gone.
- * Rejects with the reason when there is no PostgreSQL and none can be installed.
+ * Starts a server in a separate process that stops it and removes its folder as soon as this process is gone.
+ * Rejects with the reason when PostgreSQL is missing and cannot be installed.
  * `settings` go to the server; by default it does not wait for the disk, which only matters if the computer crashes.
  */
 export async function startPostgres({ settings = { fsync: 'off' } } = {}) {
@@ -54,7 +54,7 @@ if (process.argv[1] === import.meta.filename) {
   else await keep(first, rest);
 }
 
-/** The command line: keeps a server while a command runs, or until somebody interrupts. */
+/** The command line: keeps a server while a command runs, or until Ctrl-C. */
 async function keep(command, args) {
   const server = await startPostgres({ settings: {} });
   const url = server.url();
@@ -163,7 +163,7 @@ function findBinaries() {
 function installed() {
   const manual = 'Install a PostgreSQL server (on Debian: apt-get install postgresql).';
   if (!canInstall()) {
-    throw new Error(`There is no PostgreSQL server here, and it can be installed only as root on Debian. ${manual}`);
+    throw new Error(`PostgreSQL is not installed, and this script can install it only as root on Debian. ${manual}`);
   }
   const problem = install('postgresql');
   const binaries = findBinaries();
@@ -179,7 +179,7 @@ function serverUser() {
     const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout.trim());
     if (uid !== '') return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as.');
+  throw new Error('PostgreSQL refuses to run as root. Create a user `postgres` or `nobody` to run it as.');
 }
 
 /** In the temporary folder, or in the common one if the server's user may not go where this process keeps its own. */
@@ -193,7 +193,7 @@ function makeFolder(owner) {
   throw new Error('No temporary folder can be reached by the user that PostgreSQL runs as.');
 }
 
-/** Below those that connections are given: whoever tries to reach a server that is down must not take its place. */
+/** Below the ephemeral ports: a client that reconnects to a stopped server must not be given its port. */
 async function freePort() {
   for (;;) {
     const port = 20_000 + Math.floor(12_000 * Math.random());

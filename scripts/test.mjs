@@ -86,7 +86,7 @@ function countTests(code) {
   };
 }
 
-// Which tests failed, and why in a line or two: what is printed above them may be far away, or cut off.
+// Names the failed tests with a short reason, because the full output may be far above or cut off.
 function namesOf(report) {
   const named = report.testResults.flatMap((file) => {
     const path = relative(process.cwd(), file.name);

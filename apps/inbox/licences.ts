@@ -1,4 +1,4 @@
-// The licences of all that is built into the app, as a file beside it: whoever passes the app on passes them on too.
+// Writes the licences of all bundled packages into a file that ships with the app.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export type LicencesOptions = {
 
 const FILE_NAME = 'licences.txt';
 
-/** Those that ask for no text of their own, or for the one that stands at the beginning. */
+/** Licences that need no text, or the text at the top of the file. */
 const NEEDS_NO_TEXT = ['Apache-2.0', 'Unlicense', '0BSD', 'CC0-1.0'];
 
 /** Fails the build if a package says nothing of its licence. */

@@ -7,7 +7,7 @@ import { mount } from './api/mount.ts';
 import { createQueries } from './api/queries.ts';
 import { ErrorBoundary } from './frame/error-boundary.tsx';
 import { Frame } from './frame/frame.tsx';
-import { LoadingPage, NothingHere } from './frame/standing.tsx';
+import { LoadingPage, NothingHere } from './frame/placeholders.tsx';
 import { HistoryPage, InboxPage } from './inbox/inbox-page.tsx';
 import { WORDS } from './look/words.ts';
 
@@ -63,19 +63,19 @@ function Pages() {
         <Redirect to="/" replace />
       </Route>
       <Route>
-        <NothingHere what="There is no such page." />
+        <NothingHere what="Page not found." />
       </Route>
     </Switch>
   );
 }
 
-/** The router decodes some parts of an address and not others; an id never holds a percent sign of its own. */
+/** The router decodes some parts of a URL and not others; ids never contain a percent sign. */
 function decoded(part: string | undefined): string | undefined {
   if (part === undefined) return undefined;
   try {
     return decodeURIComponent(part);
   } catch {
-    // Not written by us: looked up as it is.
+    // Not one of our ids: look it up unchanged.
     return part;
   }
 }

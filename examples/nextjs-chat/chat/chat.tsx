@@ -1,4 +1,4 @@
-// The chat of the page `/`: `useChat` for the conversation, `useInterrupts` for what waits for a person.
+// The chat of the page `/`: `useChat` for the conversation, `useInterrupts` for pending requests.
 'use client';
 
 import { useChat } from '@ai-sdk/react';
@@ -70,7 +70,7 @@ export function Chat({ id, messages: loaded, isRunning, model }: ChatProps) {
   );
 }
 
-/** The server has the conversation; it is told the last message, which says what this browser knows already. */
+/** The server keeps the conversation. The page sends only the last message, which shows how much it already has. */
 function useTransport() {
   return useMemo(
     () =>

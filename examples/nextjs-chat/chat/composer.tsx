@@ -30,7 +30,7 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
     <div className="sticky bottom-0 bg-stone-50 pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:-top-6 before:h-6 before:bg-linear-to-t before:from-stone-50 dark:bg-stone-950 dark:before:from-stone-950">
       <form aria-label="Write a message" onSubmit={submit} className="mx-auto w-full max-w-3xl px-4 pt-1 sm:px-6">
         <p id={hint} className="pb-2 text-center text-xs empty:pb-0 text-stone-600 dark:text-stone-400">
-          {isPending && 'Writing instead of deciding withdraws what waits above.'}
+          {isPending && 'Sending a message cancels the pending requests above.'}
         </p>
         <div className="flex items-end gap-2 rounded-2xl border border-stone-300 bg-white p-2 shadow-sm focus-within:border-teal-700 focus-within:ring-1 focus-within:ring-teal-700 dark:border-stone-700 dark:bg-stone-900 dark:focus-within:border-teal-400 dark:focus-within:ring-teal-400">
           <textarea

@@ -1,10 +1,10 @@
-// A chat in which nothing was said yet: what one could say.
+// An empty chat with suggestions to start with.
 
 const SUGGESTIONS = [
   { title: 'Pay the two invoices', about: 'Two approvals at once; edit one if you like' },
   { title: 'Write Bob a mail', about: 'An approval with a text to edit' },
   { title: 'Plan the team lunch', about: 'A question first, then a mail' },
-  { title: 'How is the weather in Lisbon?', about: 'Needs nobody: it just runs' },
+  { title: 'How is the weather in Lisbon?', about: 'No approval needed' },
 ] as const;
 
 export type EmptyChatProps = { readonly isDemo: boolean; readonly onChoose: (text: string) => void };

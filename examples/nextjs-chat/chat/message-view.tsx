@@ -1,4 +1,4 @@
-// One message: what was said, and what became of each call.
+// One message: its text, and the outcome of each call.
 import { getStaticToolName, isStaticToolUIPart } from 'ai';
 import type { InterruptCard } from 'countersign/ui';
 import { DecidedCard } from './decided-card.tsx';
@@ -48,7 +48,7 @@ type CardProps = {
   readonly isLast: boolean;
 };
 
-/** What still waits is shown below the conversation. What nobody decided before the user went on was withdrawn. */
+/** Pending requests are shown below the conversation. Requests that a new message cancelled are shown as withdrawn. */
 function Card({ card, part, isLast }: CardProps) {
   if (card.status === 'pending' && isLast) return null;
   return <DecidedCard card={card} output={part.output} errorText={part.errorText} />;

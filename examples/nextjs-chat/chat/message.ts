@@ -1,4 +1,4 @@
-// The messages of this app: typed by its tools, of which nothing but the types reaches the browser.
+// The message type of this app, inferred from its tools. Only types reach the browser.
 import type { UIMessage } from 'ai';
 import type { ChatDataParts, InferTools } from 'countersign/ui';
 import type { createTools } from '../server/tools.ts';

@@ -1,4 +1,4 @@
-// A call that needs nobody: one line that opens to what was asked and what came of it.
+// A call without approval: one line that opens to its input and output.
 import { ValueView } from '@countersign/react';
 
 type Part = {

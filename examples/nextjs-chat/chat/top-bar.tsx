@@ -1,4 +1,4 @@
-// The bar above every page: where you are, which model answers, and a way to begin anew.
+// The bar above every page: the current page, the model, and a button for a new chat.
 import Link from 'next/link';
 
 export type ModelName = { readonly name: string; readonly isDemo: boolean };
@@ -31,7 +31,7 @@ export function TopBar({ page, model }: { readonly page: Page; readonly model?: 
         <div className="ml-auto flex shrink-0 items-center gap-2">
           {model && (
             <span
-              title={model.isDemo ? 'No provider key is set: a script answers.' : undefined}
+              title={model.isDemo ? 'No API key is set, so replies are scripted.' : undefined}
               className="hidden rounded-full border border-stone-300 px-2.5 py-0.5 text-xs text-stone-600 sm:inline dark:border-stone-700 dark:text-stone-300"
             >
               {model.name}

@@ -1,4 +1,4 @@
-// The answer broke off. The server keeps what it has, so trying again never does anything twice.
+// Shown when the connection dropped. The server keeps its record, so a retry never runs anything twice.
 
 export function Trouble({ onRetry }: { readonly onRetry: () => void }) {
   return (
@@ -6,7 +6,7 @@ export function Trouble({ onRetry }: { readonly onRetry: () => void }) {
       role="alert"
       className="mt-4 flex flex-wrap items-center justify-between gap-3 rounded-xl border border-red-300 bg-red-50 px-4 py-3 text-sm text-red-900 dark:border-red-900 dark:bg-red-950/60 dark:text-red-100"
     >
-      <p>The answer broke off. Nothing is lost, and nothing will happen twice.</p>
+      <p>Connection dropped. Nothing was lost or run twice.</p>
       <button
         type="button"
         onClick={onRetry}

@@ -1,4 +1,4 @@
-// Follows the conversation: who is at its end stays there, who reads further up is left alone.
+// Scrolls along with the conversation, unless the user has scrolled up.
 import { useEffect, useRef } from 'react';
 
 const NEAR = 120;

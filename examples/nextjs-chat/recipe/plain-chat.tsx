@@ -69,7 +69,7 @@ export function PlainChat(props: PlainChatProps) {
   );
 }
 
-/** A call that waits: what it asks, and the recipe's two buttons. */
+/** A pending call: its input, and the recipe's two buttons. */
 export function Confirmation({
   children,
   onAnswer,

@@ -28,7 +28,7 @@ export function RecipeChat({ model, toolsRequiringConfirmation }: RecipeChatProp
     <PlainChat
       page="/use-chat-human-in-the-loop"
       title="The recipe"
-      about="The AI SDK's human-in-the-loop recipe with processToolCalls, behind a gate that keeps what was asked in a store. Ask for the weather, which you confirm, or for the time in a city, which nobody is asked about."
+      about="The AI SDK's human-in-the-loop recipe with processToolCalls, behind a gate that records every question in a store. Ask for the weather, which needs your confirmation, or for the time in a city, which does not."
       model={model}
       isBusy={status === 'submitted' || status === 'streaming'}
       error={error}

@@ -7,7 +7,7 @@ import { chosenModel } from './model.ts';
 import { openStore, storePath } from './store.ts';
 import { createTools } from './tools.ts';
 
-// Next.js bundles pages and routes apart and loads them again while you develop; the process has one chat all the same.
+// Next.js bundles pages and routes separately and reloads them during development; the process still has one chat.
 const shared = globalThis as { countersignChat?: Promise<ChatRoute> };
 
 /** Opened when it is first needed: building the app must not open a store. */

@@ -50,7 +50,7 @@ export function createTools(bank: Bank) {
     inputSchema: z.object({
       question: z.string(),
       choices: z.array(z.string()).describe('The choices to show'),
-      allowOther: z.boolean().optional().describe('Whether the user may write an answer of their own'),
+      allowOther: z.boolean().optional().describe('Whether the user may write a free answer'),
     }),
     outputSchema: z.string(),
   });

@@ -1,4 +1,4 @@
-// Builds the app for the tests: once for the same sources, whoever asks.
+// Builds the app for the tests, once per state of the sources.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ function took(): boolean {
     writeFileSync(lock, `${process.pid}`, { flag: 'wx' });
     return true;
   } catch {
-    // Somebody else builds, or did until they died.
+    // Another process builds, or died while building.
     if (!isAlive()) rmSync(lock, { force: true });
     return false;
   }

@@ -33,7 +33,7 @@ async function payment(receiver: string, amount = 30): Promise<Page> {
   return page;
 }
 
-test('yes: the payment is made once, and the answer goes on', async () => {
+test('approve: the payment is made once, and the answer continues', async () => {
   const page = await payment('Yes Ltd');
   expect(site.transfersTo('Yes Ltd')).toEqual([]);
   await button(page, 'Approve').click();
@@ -53,7 +53,7 @@ test('no: nothing is paid, and the model hears why', async () => {
   expect(site.transfersTo('No Ltd')).toEqual([]);
 });
 
-test('edit: what runs is what was edited, and the change is shown before and after', async () => {
+test('edit: the edited input runs, and the card shows the change', async () => {
   const page = await payment('Edit Ltd', 80);
   await button(page, 'Edit').click();
   await page.getByLabel('amount').fill('20000');
@@ -68,7 +68,7 @@ test('edit: what runs is what was edited, and the change is shown before and aft
   expect(await decided(page).innerText()).toMatch(/Approved with changes by you[\s\S]*changed from 80 to 75/);
 });
 
-test('a question takes an answer of its own, and the next card is made of it', async () => {
+test('a question takes a free answer, and the next card uses it', async () => {
   const page = await open();
   await button(page, 'Plan the team lunch A question first, then a mail').click();
   await page.getByLabel('Another answer').fill('Monday');
@@ -112,7 +112,7 @@ test('two cards that are decided right after each other are both decided', async
   await say(page, 'Pay the two invoices');
   await cards(page).nth(1).waitFor();
   await atRest(page);
-  // Both in one moment: a decided card is no card any more, and the second would become the first.
+  // Both at once: a decided card disappears, and the second would become the first.
   const both = [cards(page).nth(0), cards(page).nth(1)].map((card) => button(card, 'Approve').elementHandle());
   await page.evaluate(
     (buttons) => {
@@ -153,7 +153,7 @@ test('two tabs that decide differently at once agree on one decision', async () 
   const first = await payment('Race Ltd');
   const second = await open(first.url());
   await button(second, 'Reject').click();
-  // Whoever comes second may find the card gone: then its click is nothing.
+  // The second click may find the card gone, and then does nothing.
   const buttons = await Promise.all([
     button(first, 'Approve').elementHandle(),
     button(second, 'Reject').elementHandle(),
@@ -167,7 +167,7 @@ test('two tabs that decide differently at once agree on one decision', async () 
   expect(site.transfersTo('Race Ltd')).toHaveLength(said[0]?.includes('Approved') ? 1 : 0);
 });
 
-test('a second tab learns of what is said in the first', async () => {
+test('a second tab shows messages sent in the first', async () => {
   const first = await payment('Third Ltd');
   const second = await open(first.url());
   await say(first, 'How is the weather in Lisbon?');
@@ -186,9 +186,9 @@ test('a double click decides once', async () => {
   expect(site.transfersTo('Double Ltd')).toHaveLength(1);
 });
 
-test('who writes instead of deciding is told before, and withdraws the question', async () => {
+test('the page warns that a message cancels the pending question, and it does', async () => {
   const page = await payment('Withdrawn Ltd');
-  await page.getByText('Writing instead of deciding withdraws what waits above.').waitFor();
+  await page.getByText('Sending a message cancels the pending requests above.').waitFor();
   await say(page, 'How is the weather in Lisbon?');
   await page.getByText(/It is \w+ in Lisbon/).waitFor();
   expect(await cards(page).count()).toBe(0);
@@ -200,7 +200,7 @@ test('who writes instead of deciding is told before, and withdraws the question'
   expect(site.transfersTo('Withdrawn Ltd')).toEqual([]);
 });
 
-test('a new chat has an address of its own', async () => {
+test('a new chat has its own URL', async () => {
   const page = await payment('Other Ltd');
   const before = page.url();
   await page.getByRole('link', { name: 'New chat' }).click();

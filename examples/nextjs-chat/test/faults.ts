@@ -1,4 +1,4 @@
-// What is wrong with a page as it stands: what axe finds, and what reaches over the edge.
+// Finds faults of a page: axe violations and horizontal overflow.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';

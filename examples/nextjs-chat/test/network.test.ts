@@ -19,14 +19,14 @@ afterAll(() => site?.close());
 afterEach(async () => {
   await page.context().close();
   await wire.close();
-  // Browsers tell of every request that fails; that is what these tests do.
+  // Browsers log every failed request, and these tests make requests fail.
   expect(site.complaints().filter((text) => !/ERR_|Failed to load resource|fetch|network/i.test(text))).toEqual([]);
 });
 
 /** A chat over a wire that can be cut, with a payment that waits. */
 async function payment(receiver: string): Promise<void> {
   wire = await openWire(site.port);
-  // What is compressed cannot be read on the way.
+  // The proxy cannot read compressed responses.
   const extraHTTPHeaders = { 'accept-encoding': 'identity' };
   page = await site.open('/', { port: wire.port, extraHTTPHeaders });
   await say(page, `Pay "${receiver}" 30`);
@@ -36,19 +36,19 @@ async function payment(receiver: string): Promise<void> {
 
 test('the answer breaks off: who tries again gets the rest, and the payment is made once', async () => {
   await payment('Cut Ltd');
-  // Without the watch, nobody but the user asks again.
+  // Without the watch, only the user retries.
   await page.route('**/watch', (route) => route.abort());
   const cut = wire.cutAt('Paid ');
   await button(page, 'Approve').click();
   await cut;
-  await page.getByText('The answer broke off.').waitFor();
+  await page.getByText('Connection dropped.').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   expect(site.transfersTo('Cut Ltd')).toHaveLength(1);
   wire.mend();
   await button(page, 'Try again').click();
   await page.getByText('Paid 30.00 EUR to Cut Ltd').waitFor();
   await atRest(page);
-  expect(await page.getByText('The answer broke off.').count()).toBe(0);
+  expect(await page.getByText('Connection dropped.').count()).toBe(0);
   expect((await conversation(page)).match(/Paid 30\.00/g)).toHaveLength(1);
   expect(await decided(page).count()).toBe(1);
   expect(site.transfersTo('Cut Ltd')).toHaveLength(1);
@@ -59,7 +59,7 @@ test('the answer breaks off: the page finds the rest by itself when the network 
   const cut = wire.cutAt('Paid ');
   await button(page, 'Approve').click();
   await cut;
-  await page.getByText('The answer broke off.').waitFor();
+  await page.getByText('Connection dropped.').waitFor();
   wire.mend();
   await page.getByText('Paid 30.00 EUR to Heal Ltd').waitFor();
   await atRest(page);
@@ -71,7 +71,7 @@ test('a decision that could not be sent says so, and can be made again', async (
   await payment('Unsent Ltd');
   wire.cut();
   await button(page, 'Approve').click();
-  await page.getByText('Your decision is not confirmed.').waitFor();
+  await page.getByText('Could not confirm your decision').waitFor();
   expect(await faultsOf(page)).toEqual([]);
   expect(site.transfersTo('Unsent Ltd')).toEqual([]);
   wire.mend();

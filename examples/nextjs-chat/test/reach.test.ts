@@ -40,14 +40,14 @@ test('a keyboard is enough, and the focus is never lost', async () => {
   await page.keyboard.type('Twice');
   await page.keyboard.press('Enter');
   await page.getByText('I have not paid Contoso Hosting (Twice).').waitFor();
-  // Nothing waits any more, so the user can go on writing.
+  // Nothing is pending, so the user can write again.
   expect(await focused()).toBe('Your message');
   await page.keyboard.type('How is the weather in Lisbon?');
   await page.keyboard.press('Enter');
   await page.getByText(/It is \w+ in Lisbon/).waitFor();
 });
 
-test('what a model writes is shown as it is: no markup, nothing hidden', async () => {
+test('model text is shown literally: no markup, nothing hidden', async () => {
   page = await site.open();
   const name = `<img src=x onerror="globalThis.hurt=1"><b>Bob</b>\u202Egro.live\u200B`.replaceAll('"', "'");
   await say(page, `Pay "${name}" 5`);

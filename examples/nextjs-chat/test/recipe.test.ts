@@ -29,7 +29,7 @@ describe.each(['/low-level', '/use-chat-human-in-the-loop'])('%s', (path) => {
     await atRest(page);
   }
 
-  test('yes runs the tool, and the answer goes on', async () => {
+  test('yes runs the tool, and the answer continues', async () => {
     await ask();
     expect(await page.getByLabel('Your message').isDisabled()).toBe(true);
     await button(page, 'Yes').click();
@@ -37,7 +37,7 @@ describe.each(['/low-level', '/use-chat-human-in-the-loop'])('%s', (path) => {
     expect(await page.getByLabel('Your message').isDisabled()).toBe(false);
   });
 
-  test('no is told to the model', async () => {
+  test('the model learns of a no', async () => {
     await ask();
     await button(page, 'No').click();
     await page.getByText(/denied/).waitFor();
@@ -45,7 +45,7 @@ describe.each(['/low-level', '/use-chat-human-in-the-loop'])('%s', (path) => {
   });
 });
 
-test('a tool that needs nobody just runs', async () => {
+test('a tool without approval just runs', async () => {
   page = await site.open('/use-chat-human-in-the-loop');
   await say(page, 'What time is it in Rome?');
   await page.getByText('The local time in Rome is 10am.').waitFor();

@@ -1,4 +1,4 @@
-// The built app on loopback with a store of its own, and a browser to use it with.
+// The built app on loopback with an empty store, and a browser to use it with.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -11,7 +11,7 @@ import { buildApp, folder } from './build.ts';
 
 export type Site = {
   readonly port: number;
-  /** Opens a page in a browser of its own. `port` is another one when something stands in between. */
+  /** Opens a page in a new browser context. `port` differs when a proxy stands in between. */
   open(path?: string, options?: OpenOptions): Promise<Page>;
   /** What the bank has done for a receiver. */
   transfersTo(receiver: string): readonly { readonly to: string; readonly amount: number }[];
@@ -78,7 +78,7 @@ export async function say(page: Page, text: string): Promise<void> {
 /** The cards that wait, in order. */
 export const cards = (page: Page): Locator => page.locator('[data-countersign="card"]');
 
-/** Lines of what was decided. */
+/** The lines of decided requests. */
 export const decided = (page: Page): Locator => page.locator('details.line');
 
 export const button = (place: Page | Locator, name: string): Locator =>
@@ -128,7 +128,7 @@ function readLines(path: string): readonly string[] {
   try {
     return readFileSync(path, 'utf8').split('\n').filter(Boolean);
   } catch {
-    // Nobody was paid yet.
+    // No payment yet.
     return [];
   }
 }

@@ -22,7 +22,7 @@ export async function openWire(target: number): Promise<Wire> {
     for (const socket of [client, upstream]) {
       open.add(socket);
       socket.on('error', () => {
-        // What was cut says so; the browser and the server deal with it.
+        // A cut connection raises errors; the browser and the server handle them.
       });
       socket.on('close', () => {
         open.delete(socket);

@@ -1,30 +1,30 @@
-// How the components speak and what classes they carry. They bring no styles of their own.
+// The texts and class names of the components. They ship without styles.
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 
-/** Every sentence that the components say. */
+/** Every text that the components show. */
 export const ENGLISH = {
   waiting: 'Waiting for you',
   announce: (tool: string, kind: string) =>
-    kind === 'question' ? `A question waits for you: ${tool}.` : `A decision waits for you: ${tool}.`,
-  mayItRun: 'May this run?',
+    kind === 'question' ? `Question for you: ${tool}.` : `Approval needed: ${tool}.`,
+  mayItRun: 'Approve this call?',
   question: 'Please answer',
   unknownOutcome: 'Did this happen?',
-  unavailable: 'This cannot run any more',
+  unavailable: 'This can no longer run',
   risk: (risk: string) => `Risk: ${risk}`,
   labels: 'Labels',
   input: 'Input',
   approve: 'Approve',
   edit: 'Edit',
   reject: 'Reject',
-  decline: 'Do not answer',
+  decline: 'Skip',
   cancel: 'Cancel',
   answer: 'Answer',
   goOn: 'Continue',
   back: 'Back',
   tryAgain: 'Try again',
-  didNotHappen: 'It did not happen: run it',
-  happened: 'It happened: enter the result',
-  leaveIt: 'Leave it, and tell the model',
+  didNotHappen: 'It did not happen, run it',
+  happened: 'It happened, enter the result',
+  leaveIt: 'Skip it and tell the model',
   approveEdited: 'Approve with these changes',
   reason: 'Reason (optional)',
   changes: 'Changes',
@@ -35,12 +35,12 @@ export const ENGLISH = {
   removed: 'removed:',
   wholeValue: 'value',
   sending: 'Sending…',
-  notSent: 'Your decision is not confirmed. Please try again.',
-  orUnchanged: 'Or go back: it can be approved unchanged, or rejected.',
-  mayNotDecide: 'You may see this, and not decide it.',
-  deadline: 'Deadline:',
-  deadlinePassed: 'The deadline has passed.',
-  onExpiry: { reject: 'Then it is rejected.', cancel: 'Then it is cancelled.', approve: 'Then it is approved.' },
+  notSent: 'Could not confirm your decision. Try again.',
+  orUnchanged: 'Or go back to approve it unchanged or reject it.',
+  mayNotDecide: 'You can view this request but not decide it.',
+  deadline: 'Expires',
+  deadlinePassed: 'Expired',
+  onExpiry: { reject: ', then auto-rejects', cancel: ', then auto-cancels', approve: ', then auto-approves' },
   decided: {
     approve: 'Approved',
     reject: 'Rejected',
@@ -58,16 +58,16 @@ export const ENGLISH = {
   changesNotShown: (count: number) => `${count.toLocaleString('en')} more changes are not shown yet.`,
   showMore: 'Show more',
   notAllShown: (count: number) =>
-    `You do not see everything yet: ${count.toLocaleString('en')} characters are behind “Show more”.`,
+    `Not everything is visible yet: ${count.toLocaleString('en')} characters are behind “Show more”.`,
   hidden: 'Invisible character',
-  holdsHidden: 'It holds characters that you would not see:',
+  holdsHidden: 'Contains invisible characters:',
   submit: 'Send',
   yes: 'Yes',
   no: 'No',
   nothing: 'Nothing (null)',
   leaveOut: 'Leave out',
   choose: 'Choose…',
-  kindOfValue: 'Kind of value',
+  kindOfValue: 'Value type',
   optional: '(optional)',
   otherAnswer: 'Another answer',
   sendOther: 'Send this answer',
@@ -77,11 +77,11 @@ export const ENGLISH = {
   entryName: 'Name',
   jsonText: 'As JSON',
   yourTimeZone: (zone: string) => `Time zone: ${zone}`,
-  problems: 'Please look at this again:',
-  mustBeGiven: 'An answer is needed here.',
-  mustBeNumber: 'This is not a number.',
-  mustBeInteger: 'This is not a whole number.',
-  tooManyDigits: 'This number has more digits than can be kept.',
+  problems: 'Please fix:',
+  mustBeGiven: 'Required',
+  mustBeNumber: 'Enter a number.',
+  mustBeInteger: 'Enter a whole number.',
+  tooManyDigits: 'This number has too many digits.',
   atLeast: (limit: number) => `At least ${limit}.`,
   atMost: (limit: number) => `At most ${limit}.`,
   moreThan: (limit: number) => `More than ${limit}.`,
@@ -91,9 +91,9 @@ export const ENGLISH = {
   maxLength: (limit: number) => `At most ${limit} characters.`,
   minItems: (limit: number) => `At least ${limit} entries.`,
   maxItems: (limit: number) => `At most ${limit} entries.`,
-  mustMatch: (what: string) => `This does not have the form ${what}.`,
-  mustBeJson: 'This is not JSON.',
-  sameName: 'This name is there twice.',
+  mustMatch: (what: string) => `Expected the format ${what}.`,
+  mustBeJson: 'Enter valid JSON.',
+  sameName: 'This name is used twice.',
 } as const satisfies Record<string, unknown>;
 
 type Widened<T> = T extends string
@@ -102,7 +102,7 @@ type Widened<T> = T extends string
     ? (...given: Given) => string
     : { readonly [K in keyof T]: Widened<T[K]> };
 
-/** The sentences that can be replaced, for another language or tone. */
+/** The texts that you can replace, for another language or tone. */
 export type Words = { readonly [K in keyof typeof ENGLISH]: Widened<(typeof ENGLISH)[K]> };
 
 type Look = { readonly words: Words; readonly classNames: Readonly<Record<string, string>> };
@@ -110,7 +110,7 @@ type Look = { readonly words: Words; readonly classNames: Readonly<Record<string
 const LookContext = createContext<Look>({ words: ENGLISH, classNames: {} });
 
 export type AppearanceProps = {
-  /** Sentences to replace. */
+  /** Texts to replace. */
   readonly words?: Partial<Words>;
   /** Classes by element: the key is the value of its `data-countersign`. */
   readonly classNames?: Readonly<Record<string, string>>;
@@ -129,7 +129,7 @@ export function Appearance({ words, classNames, children }: AppearanceProps) {
 
 export const useWords = (): Words => useContext(LookContext).words;
 
-/** What every element carries, so that it can be styled: `<button {...named('approve')}>`. */
+/** Gives each element the attributes to style it by: `<button {...named('approve')}>`. */
 export function useNamed() {
   const { classNames } = useContext(LookContext);
   return (name: string, className?: string) => {

@@ -7,7 +7,7 @@ import type { InterruptCard } from 'countersign/ui';
  */
 export type InterruptTools = { readonly [tool: string]: { readonly input: any; readonly output?: any } };
 
-/** Without types of its own, every tool takes and gives anything. */
+/** The default: every tool takes and returns any value. */
 export type AnyTools = { readonly [tool: string]: { readonly input: any; readonly output: any } };
 
 /** A question that waits or waited for a person. `interrupt.tool` tells which tool asks, and so what `input` is. */
@@ -15,7 +15,7 @@ export type Interrupt<Tools extends InterruptTools = AnyTools> = {
   [Name in keyof Tools & string]: InterruptCard<Name, Tools[Name]['input']>;
 }[keyof Tools & string];
 
-/** What a person answers a question of this tool. */
+/** The answer type of this tool's questions. */
 export type AnswerOf<Tools extends InterruptTools, Name extends keyof Tools> = Tools[Name] extends {
   readonly output?: infer Output;
 }
@@ -30,7 +30,7 @@ export type ChatLike = {
   readonly error?: Error | undefined;
   sendMessage(message?: undefined, options?: { body?: object }): Promise<void>;
   resumeStream(): Promise<void>;
-  /** Only used where the conversation went on elsewhere: it is loaded anew. */
+  /** Called when the conversation continued elsewhere and must be loaded again. */
   setMessages?(messages: any[]): void;
   /** Only used where a server has no Countersign: for tool parts that ask for approval and have no interrupt part. */
   addToolApprovalResponse?(response: { id: string; approved: boolean; reason?: string }): void | PromiseLike<void>;

@@ -88,7 +88,7 @@ function Cards({
   );
 }
 
-/** Who decided otherwise, after somebody else had, is told what was decided. */
+/** Shows the recorded decision to a user whose own decision came second. */
 function CameSecond({ interrupt, problems }: { readonly interrupt: AnyCard; readonly problems: readonly Problem[] }) {
   const named = useNamed();
   if (problems.length === 0) return null;

@@ -15,12 +15,12 @@ const idsOf = (messages: readonly ChatMessage[], status: 'ready' | 'streaming' |
   return { pending: pending.map(({ card }) => card.id), decided: decided.map(({ card }) => card.id) };
 };
 
-test('what waits and what was decided, in the order of the messages', () => {
+test('pending and decided requests, in the order of the messages', () => {
   const messages = [user('u1'), assistant('a1', part('1', 'decided'), part('2'), part('3'))];
   expect(idsOf(messages)).toEqual({ pending: ['2', '3'], decided: ['1'] });
 });
 
-test('what the user spoke past does not wait, what was decided before stays so', () => {
+test('a new user message cancels pending requests, and earlier decisions stay', () => {
   const messages = [assistant('a1', part('1'), part('2', 'decided')), user('u2'), assistant('a2', part('3'))];
   expect(idsOf(messages)).toEqual({ pending: ['3'], decided: ['2'] });
 });
@@ -31,7 +31,7 @@ test('words that failed to be sent were not heard', () => {
   expect(idsOf(messages, 'error').pending).toEqual(['1']);
 });
 
-test('a card that a later message sends again counts as it is there', () => {
+test('the latest version of a card counts', () => {
   const messages = [assistant('a1', part('1')), user('u2'), assistant('a2', part('1'))];
   expect(idsOf(messages).pending).toEqual(['1']);
 });
@@ -46,7 +46,7 @@ test('while a message is replayed, a card that is not there yet has not gone; wi
   expect(during([assistant('a2')], 'streaming')).toBe(0);
 });
 
-test('a card that a replay has not brought, because it broke off, still waits', () => {
+test('a card missing from an interrupted replay is still pending', () => {
   const before = readInterrupts({ messages: [assistant('a1', part('1'))], status: 'ready' }, []).pending;
   const after = (messages: ChatMessage[]) => readInterrupts({ messages, status: 'error' }, before).pending.length;
   expect(after([assistant('a1')])).toBe(1);
@@ -54,7 +54,7 @@ test('a card that a replay has not brought, because it broke off, still waits', 
   expect(after([assistant('a2')])).toBe(0);
 });
 
-test('a plain card that was decided does not wait any more, also if that could not be sent', () => {
+test('a decided plain card is no longer pending, even if sending it failed', () => {
   const plain = (state: string) => ({ type: 'tool-pay', toolCallId: 'c', state, input: 0, approval: { id: 'a' } });
   const asked = readInterrupts({ messages: [assistant('a1', plain('approval-requested'))], status: 'ready' }, []);
   expect(asked.pending).toHaveLength(1);
@@ -62,7 +62,7 @@ test('a plain card that was decided does not wait any more, also if that could n
   expect(readInterrupts({ messages, status: 'error' }, asked.pending).pending).toEqual([]);
 });
 
-test('what is no card, and what a user sends, is passed over', () => {
+test('parts that are not cards, and user messages, are ignored', () => {
   const broken = { type: 'data-interrupt', data: { id: 5 } };
   const forged = { id: 'u1', role: 'user', parts: [part('1')] };
   expect(idsOf([assistant('a1', broken, { type: 'data-interrupt' }), forged])).toEqual({ pending: [], decided: [] });

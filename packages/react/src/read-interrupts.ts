@@ -33,7 +33,7 @@ export function readInterrupts(chat: Pick<ChatLike, 'messages' | 'status'>, befo
   };
 }
 
-/** That a decision came second is news until the user goes on. */
+/** A refused decision is shown until the user sends the next message. */
 function toldOnce(shown: Shown, open: ReadonlySet<string>): Shown {
   return open.has(shown.messageId) ? shown : { ...shown, card: { ...shown.card, problems: [] } };
 }

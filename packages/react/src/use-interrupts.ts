@@ -1,4 +1,4 @@
-// The hook: what waits for a person in a chat, and how it is decided.
+// The hook: the pending requests of a chat, and the functions that decide them.
 import type { Problem } from 'countersign/ui';
 import { useEffect, useMemo, useRef } from 'react';
 import { type Decision, posted } from './card/decision.ts';
@@ -50,17 +50,17 @@ export type InterruptActions<Tools extends InterruptTools = AnyTools> = {
 export type UseInterrupts<Tools extends InterruptTools = AnyTools> = InterruptActions<Tools> & {
   /** Those that wait, in the order of the conversation. */
   readonly interrupts: readonly Interrupt<Tools>[];
-  /** Those that were decided, by whomever. */
+  /** The decided requests, by this user or anyone else. */
   readonly decided: readonly Interrupt<Tools>[];
-  /** Whether any waits. Disable the input meanwhile: who speaks instead of deciding calls the questions off. */
+  /** Whether any request is pending. Consider disabling the input meanwhile: a new message cancels pending requests. */
   readonly isPending: boolean;
   /** The ids that this client is deciding now: sent and not answered, or about to be sent. */
   readonly deciding: ReadonlySet<string>;
-  /** Why the server refused the last decision of this client on this interrupt; also where somebody else was first. */
+  /** Why the server refused this client's last decision on this interrupt, including that someone else decided first. */
   problems(interruptId: string): readonly Problem[];
   /** Why the server did not confirm the last decision on this interrupt: it may have arrived. It can be decided again. */
   failure(interruptId: string): Error | undefined;
-  /** Why a decision was not confirmed, of the first interrupt of which that is so. */
+  /** Why the first unconfirmed decision was not confirmed. */
   readonly error: Error | undefined;
 };
 
@@ -96,7 +96,7 @@ export function useInterrupts<Tools extends InterruptTools = AnyTools>(
       const found = latest.current.pending.find(({ card }) => card.id === id);
       // Decided elsewhere, or called off, in the moment before the click.
       if (!found) return;
-      // The card as it was shown, if it was passed: a digest of what has changed since would not be what was decided on.
+      // Use the card that was passed in: its digest covers what the person saw, even if the card has changed since.
       const card = typeof named === 'string' ? found.card : named;
       send({ posted: posted(card, decision, note), by: found.by });
     }

@@ -240,7 +240,7 @@ test.for([
   const lost = await site.asked();
   if (how === 'cut') lost.cut();
   else lost.fail(how, 'The server is <b>down</b>.');
-  await page.getByText('Your decision is not confirmed.').waitFor();
+  await page.getByText('Could not confirm your decision').waitFor();
   expect(await page.getByTestId('error').textContent()).not.toBe('');
   if (how === 500) expect(await page.locator('[data-countersign=failure]').textContent()).toContain('<b>down</b>');
   await button('Approve').click();
@@ -249,7 +249,7 @@ test.for([
   asked.send(wentOn([decided(first)], 'Paid.'));
   await page.getByText('Paid.').waitFor();
   await settled();
-  expect(await page.getByText('Your decision is not confirmed.').count()).toBe(0);
+  expect(await page.getByText('Could not confirm your decision').count()).toBe(0);
 });
 
 test('a question that the user spoke past does not wait any more', async () => {
@@ -595,7 +595,7 @@ test('when a card goes, the focus goes to the next, and after the last to the pl
     { type: 'finish' },
   ]);
   await settled();
-  await expect.poll(focused).toBe('May this run?: second');
+  await expect.poll(focused).toBe('Approve this call?: second');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Space');
   (await site.asked()).send(wentOn([decided(all[1] as InterruptCard)], 'Done.'));
@@ -637,9 +637,9 @@ test('choices that do not fit the answer are shown, and not offered', async () =
 });
 
 test.for([
-  ['It did not happen: run it', [], { type: 'approve' }],
-  ['It happened: enter the result', ['receipt 7', 'Enter'], { type: 'respond', output: 'receipt 7' }],
-  ['Leave it, and tell the model', [], { type: 'cancel' }],
+  ['It did not happen, run it', [], { type: 'approve' }],
+  ['It happened, enter the result', ['receipt 7', 'Enter'], { type: 'respond', output: 'receipt 7' }],
+  ['Skip it and tell the model', [], { type: 'cancel' }],
 ] as const)('a call in doubt: %s', async ([name, keys, decision]) => {
   const doubt = card({
     kind: 'unknown-outcome',
@@ -674,7 +674,7 @@ test('each kind of interrupt offers what fits it', async () => {
 
 test('who may not decide sees the card without buttons', async () => {
   await chat([card({ mayDecide: false })]);
-  await page.getByText('You may see this, and not decide it.').waitFor();
+  await page.getByText('You can view this request but not decide it.').waitFor();
   expect(await cards().getByRole('button').count()).toBe(0);
 });
 
@@ -684,11 +684,11 @@ test('risk, labels and a counting deadline are shown', async () => {
   expect(await page.getByText('Risk: high').count()).toBe(1);
   expect(await page.getByRole('list', { name: 'Labels' }).textContent()).toBe('payments');
   const deadline = page.locator('[data-countersign=deadline]');
-  expect(await deadline.innerText()).toBe('Deadline: in 90 seconds Then it is rejected.');
+  expect(await deadline.innerText()).toBe('Expires in 90 seconds, then auto-rejects');
   await passing(30_000);
-  expect(await deadline.innerText()).toBe('Deadline: in 60 seconds Then it is rejected.');
+  expect(await deadline.innerText()).toBe('Expires in 60 seconds, then auto-rejects');
   await passing(61_000);
-  expect(await deadline.innerText()).toContain('The deadline has passed.');
+  expect(await deadline.innerText()).toContain('This request has expired.');
 });
 
 const plain = {
@@ -708,7 +708,7 @@ test('a tool part that asks for approval on a server without Countersign is a ca
 test('what such a server cannot be told, such as an edit, lets nothing run', async () => {
   await chat([], { messages: [plain] });
   await page.evaluate(() => window.actions.edit('a', { amount: 1 }));
-  await page.getByRole('alert').getByText('It can be approved or rejected only, as it is.').waitFor();
+  await page.getByRole('alert').getByText('This request can only be approved or rejected unchanged.').waitFor();
   expect(await cards().count()).toBe(1);
   await button('Approve').click();
   await expect.poll(() => cards().count()).toBe(0);

@@ -96,11 +96,11 @@ test('no schema asks for text', async () => {
 test.for([
   [{ type: 'number' }, '0', 0],
   [{ type: 'number' }, '-1.5e3', -1500],
-  [{ type: 'number' }, 'ten', 'This is not a number.'],
-  [{ type: 'number' }, '1,5', 'This is not a number.'],
-  [{ type: 'number' }, '', 'An answer is needed here.'],
-  [{ type: 'integer' }, '1.5', 'This is not a whole number.'],
-  [{ type: 'integer' }, '12345678901234567890', 'This number has more digits than can be kept.'],
+  [{ type: 'number' }, 'ten', 'Enter a number.'],
+  [{ type: 'number' }, '1,5', 'Enter a number.'],
+  [{ type: 'number' }, '', 'Required'],
+  [{ type: 'integer' }, '1.5', 'Enter a whole number.'],
+  [{ type: 'integer' }, '12345678901234567890', 'This number has too many digits.'],
   [{ type: 'number', minimum: 2 }, '1', 'At least 2.'],
   [{ type: 'number', maximum: 2 }, '3', 'At most 2.'],
   [{ type: 'number', exclusiveMinimum: 0 }, '0', 'More than 0.'],
@@ -109,9 +109,9 @@ test.for([
   [{ type: 'number', multipleOf: 5 }, '7', 'A multiple of 5.'],
   [{ type: 'string', minLength: 3 }, 'ab', 'At least 3 characters.'],
   [{ type: 'string', maxLength: 3 }, 'abcd', 'At most 3 characters.'],
-  [{ type: 'string', pattern: '^[A-Z]{2}$' }, 'de', 'This does not have the form ^[A-Z]{2}$.'],
+  [{ type: 'string', pattern: '^[A-Z]{2}$' }, 'de', 'Expected the format ^[A-Z]{2}$.'],
   [{ type: 'string', pattern: '^[A-Z]{2}$' }, 'DE', 'DE'],
-  [{ type: 'string', format: 'email' }, 'nobody', 'This does not have the form email.'],
+  [{ type: 'string', format: 'email' }, 'nobody', 'Expected the format email.'],
   [{ type: 'string', format: 'email' }, 'ann@example.org', 'ann@example.org'],
   [{ type: 'string', format: 'date' }, '2026-11-15', '2026-11-15'],
   [{ type: 'string', format: 'time' }, '08:30', '08:30'],
@@ -160,9 +160,9 @@ test('an address in another script is answered as it was written', async () => {
 });
 
 test.for([
-  ['{ "amount": 9007199254740993 }', 'This number has more digits than can be kept.'],
-  ['[1e400]', 'This number has more digits than can be kept.'],
-  ['{ "amount": 1, "am\\u006Funt": 100 }', 'This name is there twice.'],
+  ['{ "amount": 9007199254740993 }', 'This number has too many digits.'],
+  ['[1e400]', 'This number has too many digits.'],
+  ['{ "amount": 1, "am\\u006Funt": 100 }', 'This name is used twice.'],
 ] as const)('JSON %s, of which something would be lost, is no answer', async ([typed, problem]) => {
   await form({});
   await field('Answer (As JSON)').fill(typed);
@@ -234,9 +234,9 @@ test('what is needed and missing is told in a summary that leads to each field',
   await send();
   const summary = page.getByRole('alert');
   expect(await summary.getByRole('button').allTextContents()).toEqual([
-    'meat: An answer is needed here.',
-    'size: An answer is needed here.',
-    'dishes.0: An answer is needed here.',
+    'meat: Required',
+    'size: Required',
+    'dishes.0: Required',
   ]);
   await summary.getByRole('button', { name: /dishes/ }).click();
   await page.keyboard.type('soup');
@@ -262,7 +262,7 @@ test('a value that may be null is null when nothing is chosen', async () => {
     properties: { until: { anyOf: [{ type: 'string' }, { type: 'null' }] }, seats: { type: ['integer', 'null'] } },
     required: ['until', 'seats'],
   });
-  await field('until: Kind of value').selectOption('Nothing (null)');
+  await field('until: Value type').selectOption('Nothing (null)');
   await field('seats').fill('0');
   await send();
   expect(await answers()).toEqual([{ until: null, seats: 0 }]);
@@ -275,7 +275,7 @@ test('a union is chosen by its constant and then filled in', async () => {
     required: ['kind', name],
   });
   await form({ oneOf: [branch('card', 'number'), branch('transfer', 'iban')] });
-  await field('Answer: Kind of value').selectOption('transfer');
+  await field('Answer: Value type').selectOption('transfer');
   await field('iban').fill('DE02');
   await send();
   expect(await answers()).toEqual([{ kind: 'transfer', iban: 'DE02' }]);
@@ -329,7 +329,7 @@ test('what cannot be understood is asked for as JSON text, and checked as such',
   await form({ type: 'array', prefixItems: [{ type: 'number' }] });
   await field('Answer (As JSON)').fill('[1');
   await send();
-  expect(await page.getByText('This is not JSON.').count()).toBeGreaterThan(0);
+  expect(await page.getByText('Enter valid JSON.').count()).toBeGreaterThan(0);
   await field('Answer (As JSON)').fill('[1, null]');
   await send();
   expect(await answers()).toEqual([[1, null]]);

@@ -180,7 +180,7 @@ test.for<[string, InterruptCard['input']]>([
   const warning = page.locator('[data-countersign="not-all-shown"]');
   const rest = page.locator('[data-countersign="rest"]');
   const left = (await rest.textContent())?.match(/^([\d,]+) more characters are not shown yet\./)?.[1];
-  expect(await warning.textContent()).toBe(`You do not see everything yet: ${left} characters are behind “Show more”.`);
+  expect(await warning.textContent()).toBe(`Not everything is visible yet: ${left} characters are behind “Show more”.`);
   // It stands before the buttons, and what is shown at first is little.
   const approve = page.getByRole('button', { name: 'Approve' });
   expect(

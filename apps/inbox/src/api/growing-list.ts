@@ -15,7 +15,7 @@ export type GrowingList<Item> = {
 
 const AT_ONCE = 50;
 
-/** `query` is what the list is asked with; `kind` names it among what is kept. */
+/** `query` holds the filters; `kind` is the cache key. */
 export function useGrowingList<Item extends Identified>(
   kind: string,
   path: string,

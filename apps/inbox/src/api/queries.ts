@@ -1,4 +1,4 @@
-// What is asked of the server, under which key it is kept, and how it is asked again.
+// The queries to the server, their cache keys, and their retry rules.
 import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import { queryOf, Refusal, request } from './request.ts';
 import type { AgentInfo, InterruptWithMessages, Me, Page, Run, RunEvent, Stats } from './wire.ts';
@@ -9,7 +9,7 @@ const FEW_TRIES = 2;
 export function createQueries(): QueryClient {
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
-      // The session has ended: whoever shows who one is finds out.
+      // The session has expired; the query for the current user finds out.
       onError: (error, { queryKey }) => {
         if (error instanceof Refusal && error.status === 401 && queryKey[0] !== 'me')
           void client.invalidateQueries({ queryKey: ['me'] });

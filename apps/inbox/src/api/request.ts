@@ -9,12 +9,12 @@ export class Refusal extends Error {
   readonly code: string;
   /** Into an edited input or an answer. */
   readonly problems: readonly Problem[];
-  /** What was decided already, and by whom. */
+  /** The decision already recorded, and who made it. */
   readonly settlement: Partial<Decided> | undefined;
 
   constructor(status: number, body: { readonly [key: string]: unknown }) {
     const { code, title, detail, problems, settlement } = body;
-    super([detail, title].find((text) => typeof text === 'string') ?? `The server answered with ${status}.`);
+    super([detail, title].find((text) => typeof text === 'string') ?? `The server returned ${status}.`);
     this.status = status;
     this.code = typeof code === 'string' ? code : 'unknown';
     this.problems = Array.isArray(problems) ? problems : [];
@@ -58,15 +58,15 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(apiUrl(path), { cache: 'no-store', credentials: 'same-origin', ...init });
     // A proxy whose server is down.
-    if ([502, 503, 504].includes(response.status)) throw new Unreachable('The server does not answer.');
+    if ([502, 503, 504].includes(response.status)) throw new Unreachable('The server is not responding.');
     return response;
   } catch (error) {
     if (init.signal?.aborted || error instanceof Unreachable) throw error;
-    throw new Unreachable('The server cannot be reached.', { cause: error });
+    throw new Unreachable('Cannot reach the server.', { cause: error });
   }
 }
 
-/** `?a=1&b=2` of what is given; what is undefined or empty is left out. */
+/** Builds `?a=1&b=2`, leaving out undefined and empty values. */
 export function queryOf(given: { readonly [name: string]: string | number | undefined }): string {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined && value !== '');
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries.map(([name, value]) => [name, `${value}`]))}`;

@@ -5,7 +5,7 @@ export type Card = ApprovalCardProps['interrupt'];
 export type Problem = Card['problems'][number];
 export type Risk = NonNullable<Card['risk']>;
 
-/** Who works on it now. It keeps two people from the same work, it locks nothing. */
+/** Who is reviewing it now. A hold keeps two people from the same work; it locks nothing. */
 export type Hold = { readonly by: string; readonly until: number };
 
 export type Interrupt = Card & {

@@ -1,4 +1,4 @@
-// A chat with an agent: what was said is loaded first, then it goes on from there.
+// A chat with an agent: loads the conversation, then continues it.
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import type { UIMessage } from 'ai';
@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
-import { Loading, NothingHere, Trouble } from '../frame/standing.tsx';
+import { Loading, NothingHere, Trouble } from '../frame/placeholders.tsx';
 import { Chat } from './chat.tsx';
 import { newChatPath } from './start-page.tsx';
 
@@ -22,7 +22,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
   const chat = useQuery({
     queryKey: ['chat', agent, id],
     queryFn: ({ signal }) => load(agent, id, signal),
-    // From here on the chat itself knows what is said.
+    // From here on the chat component owns the messages.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
@@ -38,7 +38,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
           <VisibleText text={agent} />
         </h1>
         {me && (
-          <span className="chip shrink" title={me.demo ? 'No provider key is set: a script answers.' : undefined}>
+          <span className="chip shrink" title={me.demo ? 'No API key is set, so replies are scripted.' : undefined}>
             <span className="truncate">{me.demo ? 'Demo model' : me.model}</span>
           </span>
         )}
@@ -55,7 +55,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
         </span>
       </div>
       {isUnknown ? (
-        <NothingHere what="There is no agent of this name." />
+        <NothingHere what="No agent has this name." />
       ) : chat.data ? (
         <Chat
           agent={agent}
@@ -75,7 +75,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
   );
 }
 
-/** A chat that nobody has begun is an empty one. */
+/** A chat without messages yet is empty. */
 async function load(agent: string, id: string, signal: AbortSignal): Promise<Loaded> {
   try {
     return await request<Loaded>(`chat/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`, { signal });

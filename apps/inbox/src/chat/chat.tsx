@@ -1,4 +1,4 @@
-// The conversation: `useChat` for what is said, `useInterrupts` for what waits for a person.
+// The conversation: `useChat` for messages, `useInterrupts` for pending requests.
 import { useChat } from '@ai-sdk/react';
 import { Interrupts, useInterrupts } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
@@ -7,7 +7,7 @@ import { MessageSquare, RefreshCw } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import { apiUrl, Refusal } from '../api/request.ts';
-import { Empty } from '../frame/standing.tsx';
+import { Empty } from '../frame/placeholders.tsx';
 import { NotedCard } from '../inbox/noted-card.tsx';
 import { Composer } from './composer.tsx';
 import { MessageView } from './message-view.tsx';
@@ -75,7 +75,7 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
               <p>{error.message}</p>
             ) : (
               <>
-                <p>The answer broke off. Nothing is lost, and nothing will happen twice.</p>
+                <p>Connection dropped. Nothing was lost or run twice.</p>
                 <button type="button" className="button" onClick={() => void chat.sendMessage()}>
                   <RefreshCw aria-hidden="true" className="size-4" />
                   Try again
@@ -90,7 +90,7 @@ export function Chat({ agent, id, loaded, isRunning, onAnswer }: ChatProps) {
   );
 }
 
-/** The server has the conversation; it is told the last message, which says what this browser knows already. */
+/** The server keeps the conversation. The page sends only the last message, which shows how much it already has. */
 function useTransport(api: string) {
   return useMemo(
     () =>
@@ -127,7 +127,7 @@ function Greeting({ agent, onSay }: GreetingProps) {
   const known = me?.demo ? DEMO_WORDS.filter(({ tool }) => tools.some(({ name }) => name === tool)) : [];
   return (
     <Empty icon={MessageSquare} title="It asks before it acts">
-      {description || 'Say what you want. What needs your decision waits here and in the inbox, and is decided once.'}
+      {description || 'Tell the agent what you need. Requests for approval appear here and in the inbox.'}
       {known.length > 0 && (
         <div className="mt-4 flex flex-wrap justify-center gap-2">
           {known.map(({ words }) => (

@@ -33,7 +33,7 @@ export function Composer({ input, isBusy, isPending, onSend }: ComposerProps) {
       <div className="mx-auto max-w-3xl">
         {isPending && (
           <p id={hint} className="pb-2 text-xs text-muted">
-            Writing instead of deciding withdraws what waits above.
+            Sending a message cancels the pending requests above.
           </p>
         )}
         <div className="flex items-end gap-2 rounded-lg border border-edge/70 bg-surface p-1.5 focus-within:border-accent focus-within:ring-1 focus-within:ring-accent">

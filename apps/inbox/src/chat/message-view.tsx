@@ -1,4 +1,4 @@
-// One message of a chat: what was said, and what became of each call.
+// One message of a chat: its text, and the outcome of each call.
 import { DecisionSummary, LongText, VisibleText } from '@countersign/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import type { ReactNode } from 'react';
@@ -50,7 +50,7 @@ function Answer({ message, isLast }: MessageProps) {
 
 type Outcome = { readonly input?: unknown; readonly output?: unknown; readonly errorText?: string | undefined };
 
-/** A call that needs nobody. */
+/** A call that needs no approval. */
 function CallView({ name, part }: { readonly name: string; readonly part: Outcome }) {
   return (
     <Line
@@ -66,7 +66,7 @@ function CallView({ name, part }: { readonly name: string; readonly part: Outcom
 
 type DecidedCallProps = { readonly card: Card; readonly part: Outcome; readonly isLast: boolean };
 
-/** What still waits is shown below the conversation. What nobody decided before the user went on was withdrawn. */
+/** Pending requests are shown below the conversation. Requests that a new message cancelled are shown as withdrawn. */
 function DecidedCall({ card, part, isLast }: DecidedCallProps) {
   const { decision } = card;
   if (card.status === 'pending' && isLast) return null;

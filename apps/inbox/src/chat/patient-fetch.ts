@@ -3,10 +3,10 @@
 
 const SILENCE_MS = 60_000;
 
-/** Rejects, or breaks the answer off, with an error that is no abort: whoever asked has not given up. */
+/** Rejects, or ends the response, with an error that is not an abort: the caller has not given up. */
 export async function patientFetch(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const silence = new AbortController();
-  const give = () => silence.abort(new Error('Nothing came from the server for a minute.'));
+  const give = () => silence.abort(new Error('The server sent nothing for a minute.'));
   let timer = setTimeout(give, SILENCE_MS);
   const heard = () => {
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-// Where a chat begins: which agent, or which of one's chats to go on with.
+// Starts a chat with an agent, or continues an earlier one.
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { generateId } from 'ai';
@@ -8,7 +8,7 @@ import { useGrowingList } from '../api/growing-list.ts';
 import { agentsQuery, meQuery } from '../api/queries.ts';
 import type { AgentInfo, RunSummary } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
-import { Empty, Loading, Trouble } from '../frame/standing.tsx';
+import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
 import { StatusMark } from '../runs/run-status.tsx';
 
@@ -46,13 +46,13 @@ function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
   if (agents.length === 0)
     return (
       <Empty icon={Bot} title="No agents are defined">
-        Define one with <code className="font-mono">ai.defineAgent</code>, and it can be talked to here.
+        Define one with <code className="font-mono">ai.defineAgent</code> and it appears here.
       </Empty>
     );
   return (
     <section aria-labelledby="agents">
       <h2 id="agents" className="mb-3 font-semibold">
-        Talk to an agent
+        Chat with an agent
       </h2>
       <ul className="grid gap-3 sm:grid-cols-2">
         {agents.map(({ name, description, tools }) => (
@@ -82,7 +82,7 @@ function Agents({ agents }: { readonly agents: readonly AgentInfo[] }) {
 
 function asking(tools: AgentInfo['tools']): string {
   const asks = tools.filter((tool) => tool.asks !== 'never').map(({ name }) => name);
-  return asks.length === 0 ? 'Decides alone' : `Asks a person: ${asks.join(', ')}`;
+  return asks.length === 0 ? 'Never asks' : `Asks a person: ${asks.join(', ')}`;
 }
 
 function Recent({ person }: { readonly person: string }) {
@@ -91,7 +91,7 @@ function Recent({ person }: { readonly person: string }) {
   return (
     <section aria-labelledby="recent">
       <h2 id="recent" className="mb-3 font-semibold">
-        Go on
+        Continue
       </h2>
       <ul className="panel divide-y divide-line overflow-hidden">
         {items.slice(0, 8).map(({ id, agent, title, status, updatedAt }) => (

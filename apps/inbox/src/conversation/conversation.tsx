@@ -1,4 +1,4 @@
-// A conversation as text: who said what, what was called, and what came of it. Nothing in it is markup or a link.
+// A conversation as text: messages, calls and their results. It renders no markup and no links.
 import { LongText, VisibleText } from '@countersign/react';
 import { Bot, Settings2, UserRound, Wrench } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -17,7 +17,7 @@ type ConversationProps = {
 export function Conversation({ messages, last = MORE }: ConversationProps) {
   const [shown, setShown] = useState(last);
   const earlier = Math.max(messages.length - shown, 0);
-  if (messages.length === 0) return <p className="text-muted">Nothing was said.</p>;
+  if (messages.length === 0) return <p className="text-muted">No messages.</p>;
   return (
     <>
       {earlier > 0 && (
@@ -91,7 +91,7 @@ function PartView({ part }: { readonly part: Part }) {
   return null;
 }
 
-/** What is said inside a sub-agent while it waits; once it is done, only its answer is kept. */
+/** The conversation inside a waiting sub-agent. Once it is done, only its answer is kept. */
 function Inside({ part }: { readonly part: Part }) {
   const inner = part.metadata?.inner as { readonly messages?: readonly Message[] } | undefined;
   if (!inner?.messages) return null;

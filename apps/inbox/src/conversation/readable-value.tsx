@@ -8,7 +8,7 @@ const NAME_AT_MOST = 1_000;
 
 /** Several texts that are together as long as this would take a browser long; JSON is shown part by part. */
 const LENGTH_AT_MOST = 100_000;
-/** So few of the first level are told apart, however much there is in each. */
+/** How many top-level entries are shown separately. */
 const FEW = 10;
 
 type ReadableValueProps = { readonly value: unknown; readonly depth?: number };

@@ -1,4 +1,4 @@
-// The dashboard: what waits, how fast it is decided, and what is decided.
+// The dashboard: pending requests, time to decide, and outcomes.
 import { useQuery } from '@tanstack/react-query';
 import { ChartColumn } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -6,7 +6,7 @@ import { Link, useSearchParams } from 'wouter';
 import { meQuery, statsQuery } from '../api/queries.ts';
 import type { Stats } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
-import { Empty, Loading, Trouble } from '../frame/standing.tsx';
+import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useNow } from '../live/now.ts';
 import { duration, roughly } from '../live/time.tsx';
 import { DayChart } from './day-chart.tsx';
@@ -53,19 +53,19 @@ export default function DashboardPage() {
 
 type NumbersProps = { readonly stats: Stats; readonly days: number; readonly isOwn: boolean };
 
-/** Who may decide questions of others still sees the numbers of the own runs only, and is told so. */
+/** A person who can decide for others still sees numbers of their own runs only, and the page says so. */
 function Numbers({ stats, days, isOwn }: NumbersProps) {
   const now = useNow();
   if (stats.waiting === 0 && stats.decided === 0)
     return (
-      <Empty icon={ChartColumn} title="Nothing to count yet">
-        Once agents ask and people decide, the numbers appear here.
+      <Empty icon={ChartColumn} title="No data yet">
+        Numbers appear here after the first decisions.
       </Empty>
     );
   const rate = approvalRate(sumOf(stats));
   return (
     <div className="mx-auto flex w-full max-w-5xl flex-col gap-6 px-4 py-5 md:px-6">
-      {isOwn && <p className="text-sm text-muted">Of the runs that you started.</p>}
+      {isOwn && <p className="text-sm text-muted">Only runs you started.</p>}
       <dl className="grid grid-cols-2 gap-3 lg:grid-cols-5">
         <Tile name="Waiting now" value={count(stats.waiting)}>
           {stats.oldestWaitingAt !== null && stats.waiting > 0 && (
@@ -99,9 +99,7 @@ function Numbers({ stats, days, isOwn }: NumbersProps) {
         </h2>
         <ToolChart tools={stats.tools} />
       </section>
-      <p className="text-xs text-muted">
-        Counted over the runs that you started, or over all runs if your account reaches all. Days are in UTC.
-      </p>
+      <p className="text-xs text-muted">Covers the runs you can access. Days are in UTC.</p>
     </div>
   );
 }

@@ -45,7 +45,7 @@ export function DayChart({ days }: { readonly days: readonly Day[] }) {
       </div>
       <div className="mt-2 flex flex-col gap-3">
         <OutcomeKeys />
-        <Disclosure title="As a table">
+        <Disclosure title="View as table">
           <DayTable days={days} />
         </Disclosure>
       </div>

@@ -3,7 +3,7 @@ import { VisibleText } from '@countersign/react';
 import type { Outcomes, Stats } from '../api/wire.ts';
 import { duration } from '../live/time.tsx';
 
-/** Of what was approved or rejected; undefined if nothing was. */
+/** Approved out of approved and rejected; undefined if there are none. */
 export function approvalRate({ approved, rejected }: Pick<Outcomes, 'approved' | 'rejected'>): number | undefined {
   return approved + rejected === 0 ? undefined : approved / (approved + rejected);
 }

@@ -1,7 +1,7 @@
-// A page that breaks says so, and the rest of the app goes on.
+// Catches an error of one page; the rest of the app keeps working.
 import { Component, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import { Trouble } from './standing.tsx';
+import { Trouble } from './placeholders.tsx';
 
 type Children = { readonly children: ReactNode };
 

@@ -61,7 +61,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
         className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-surface focus:p-2"
         onClick={() => document.getElementById('content')?.focus()}
       >
-        Skip to the content
+        Skip to content
       </button>
       <header className="hidden shrink-0 flex-col gap-1 border-r border-line bg-canvas p-2 md:flex lg:w-48 lg:p-3">
         <Mark />
@@ -78,7 +78,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
       </header>
       {connection === 'lost' && (
         <p role="status" className="bg-warning-soft px-4 py-1.5 text-center text-xs text-warning md:hidden">
-          Connection lost. Trying again…
+          Connection lost. Reconnecting…
         </p>
       )}
       <main id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
@@ -182,7 +182,7 @@ function Person({ me }: { readonly me: Me | undefined }) {
       <p className="truncate" title={me.id}>
         {me.name || me.id}
       </p>
-      <p className="truncate" title={me.demo ? 'No provider key is set: a script answers.' : me.model}>
+      <p className="truncate" title={me.demo ? 'No API key is set, so replies are scripted.' : me.model}>
         {me.demo ? 'Demo model' : me.model}
       </p>
     </div>

@@ -1,4 +1,4 @@
-// The help: who you are here, the keys and their switch, and where more is said.
+// The help dialog: the signed-in user, keyboard shortcuts, and links.
 import { VisibleText } from '@countersign/react';
 import { CircleQuestionMark, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -29,14 +29,14 @@ const KEYS: readonly { readonly title: string; readonly keys: readonly (readonly
     keys: [
       ['j', 'Next'],
       ['k', 'Previous'],
-      ['a', 'To “Approve”, or to the answer; then Enter'],
+      ['a', 'Focus “Approve” or the answer, then press Enter'],
       ['e', 'Edit the input'],
       ['r', 'Reject, with a reason'],
       ['n', 'Add a note to your decision'],
-      ['c', 'Hold, or release'],
+      ['c', 'Hold or release'],
       ['/', 'Search'],
       ['Esc', 'Back'],
-      ['Ctrl Enter', 'Send the form you are in'],
+      ['Ctrl Enter', 'Submit the form'],
     ],
   },
   {
@@ -76,7 +76,7 @@ export function Help({ me }: { readonly me: Me | undefined }) {
       <Keys />
       <p className="flex flex-wrap gap-x-5 gap-y-1 border-t border-line px-5 py-3 text-muted">
         <Elsewhere path="api/v1/docs">The API</Elsewhere>
-        <Elsewhere path="licences.txt">Licences of what is built in</Elsewhere>
+        <Elsewhere path="licences.txt">Open-source licences</Elsewhere>
       </p>
     </dialog>
   );
@@ -92,7 +92,7 @@ function About({ me }: { readonly me: Me }) {
       </dd>
       <dt className="text-muted">Model</dt>
       <dd className="min-w-0 wrap-anywhere">
-        {me.demo ? 'Demo model: no provider key is set, a script answers.' : <VisibleText text={me.model} />}
+        {me.demo ? 'Demo model: no API key is set, so replies are scripted.' : <VisibleText text={me.model} />}
       </dd>
     </dl>
   );
@@ -133,7 +133,7 @@ function Keys() {
             setOn(target.checked);
           }}
         />
-        Single keys do something (switch this off for speech input)
+        Enable keyboard shortcuts
       </label>
     </div>
   );

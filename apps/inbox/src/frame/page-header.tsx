@@ -1,4 +1,4 @@
-// The top of a page: its name, and on a phone what the side bar has elsewhere.
+// The top of a page: its title, and on a phone the buttons of the side bar.
 import type { ReactNode } from 'react';
 import { HelpButton } from './help.tsx';
 import { SignOutButton } from './sign-out.tsx';
@@ -8,7 +8,7 @@ type PageHeaderProps = {
   readonly title: string;
   /** A page that hides its header at times has its heading elsewhere. */
   readonly isHeading?: boolean;
-  /** What it holds is much for a phone, and stands below the name there. */
+  /** The controls are wide and move below the title on a phone. */
   readonly isWide?: boolean;
   readonly children?: ReactNode;
 };

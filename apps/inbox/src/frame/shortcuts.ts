@@ -1,4 +1,4 @@
-// Keys that do something on a page, unless somebody is typing or a dialog is open.
+// Keyboard shortcuts, off while the user is typing or a dialog is open.
 import { useEffect, useRef } from 'react';
 import { keep, kept } from './kept.ts';
 

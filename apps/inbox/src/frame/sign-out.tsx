@@ -1,4 +1,4 @@
-// The way out: ends the session of this browser.
+// Ends the session of this browser.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
 import { mount } from '../api/mount.ts';
@@ -10,13 +10,13 @@ export function SignOutButton() {
   const leave = useMutation({
     mutationFn: async () => {
       const response = await fetch(new URL('logout', mount), { method: 'POST', credentials: 'same-origin' });
-      if (!response.ok) throw new Error('You could not be signed out.');
+      if (!response.ok) throw new Error('Could not sign you out.');
       await client.invalidateQueries({ queryKey: meQuery.queryKey });
     },
     onSuccess: () => {
-      // Still known after the session has ended: somebody else says who one is, such as a proxy.
+      // Still signed in after the session ended: a proxy signs the user in.
       if (client.getQueryState(meQuery.queryKey)?.status === 'success')
-        showToast('trouble', 'You are signed in elsewhere, such as by your organisation. Sign out there.');
+        showToast('trouble', 'Your organisation signs you in. Sign out there.');
     },
     onError: (error) => showToast('trouble', error.message),
   });

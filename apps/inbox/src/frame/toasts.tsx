@@ -1,4 +1,4 @@
-// Short messages about what was done. They are read out, and they go by themselves.
+// Short messages about finished actions. Screen readers announce them, and they disappear by themselves.
 import { VisibleText } from '@countersign/react';
 import { CircleCheck, TriangleAlert, X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';

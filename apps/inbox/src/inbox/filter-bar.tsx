@@ -10,7 +10,7 @@ type FilterBarProps = {
   readonly status: ListStatus;
   readonly use: UseFilters;
   readonly search: RefObject<HTMLInputElement | null>;
-  /** What is listed: its labels are offered. */
+  /** The listed requests; their labels are suggested. */
   readonly items: readonly Interrupt[];
 };
 
@@ -69,7 +69,7 @@ export function FilterBar({ status, use, search, items }: FilterBarProps) {
         <Choice label="Age" any="Any age" value={filters.age} onChange={set('age')} options={AGES[status]} />
         <Choice
           label="Order"
-          any={status === 'pending' ? 'Oldest first' : 'Last asked first'}
+          any={status === 'pending' ? 'Oldest first' : 'Newest first'}
           value={filters.order}
           onChange={set('order')}
           options={status === 'pending' ? NEWEST : OLDEST}
@@ -101,7 +101,7 @@ const OUTCOMES: readonly Option[] = [
   { value: 'rejected', label: 'Rejected' },
   { value: 'answered', label: 'Answered' },
   { value: 'cancelled', label: 'Cancelled or withdrawn' },
-  { value: 'expired', label: 'Nobody decided in time' },
+  { value: 'expired', label: 'Expired' },
 ];
 const RISKS: readonly Option[] = [
   { value: 'high', label: 'High' },
@@ -116,7 +116,7 @@ const KINDS: readonly Option[] = [
   { value: 'unavailable', label: 'Cannot run' },
 ];
 const NEWEST: readonly Option[] = [{ value: 'newest', label: 'Newest first' }];
-const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'First asked first' }];
+const OLDEST: readonly Option[] = [{ value: 'oldest', label: 'Oldest first' }];
 
 const named = ({ name }: { readonly name: string }): Option => ({ value: name, label: name });
 
@@ -135,7 +135,7 @@ type ChoiceProps = {
 };
 
 function Choice({ label, any, value, onChange, options }: ChoiceProps) {
-  // A filter from a link may name what is not known here; it is shown all the same.
+  // A link may carry a filter value that is not in the options; it is still shown.
   const unknown = value !== '' && !options.some((option) => option.value === value);
   return (
     <select
@@ -157,7 +157,7 @@ function Choice({ label, any, value, onChange, options }: ChoiceProps) {
 
 const TYPED_MS = 250;
 
-/** What is typed is searched for when the typing pauses. */
+/** Searches when the user stops typing. */
 function useTyped(value: string, onChange: (value: string) => void) {
   const [typed, setTyped] = useState(value);
   const [settled, setSettled] = useState(value);
@@ -168,7 +168,7 @@ function useTyped(value: string, onChange: (value: string) => void) {
   // Changed from outside, as by “Clear filters”.
   if (value !== settled) {
     setSettled(value);
-    // What was typed stays as it was typed, with a space at its end: somebody may write on.
+    // Keep a trailing space: the user may still be typing.
     if (typed.trim() !== value) setTyped(value);
   }
   useEffect(() => {

@@ -9,20 +9,20 @@ test('without filters the oldest that wait come first, and the newest that are d
   expect(queryFor('settled', NO_FILTERS, 0)).toEqual({ status: 'settled', order: 'newest' });
 });
 
-test('an age looks for the old in what waits and for the new in what is decided', () => {
+test('the age filter finds old pending requests and recent decisions', () => {
   const now = 100 * HOUR + 12_345;
   const filters = { ...NO_FILTERS, age: '1d', tool: 'pay' };
   expect(queryFor('pending', filters, now)).toMatchObject({ tool: 'pay', createdBefore: `${76 * HOUR}` });
   expect(queryFor('settled', filters, now)).toMatchObject({ createdAfter: `${76 * HOUR}` });
 });
 
-test('an outcome is asked for among what is decided, and not among what waits', () => {
+test('the outcome filter applies to decided requests only', () => {
   const filters = { ...NO_FILTERS, outcome: 'edited' };
   expect(queryFor('settled', filters, 0)).toMatchObject({ status: 'settled', outcome: 'edited' });
   expect(queryFor('pending', filters, 0)).toEqual({ status: 'pending', order: 'oldest' });
 });
 
-test('the address holds what is chosen and nothing else', () => {
+test('the URL holds the chosen filters and nothing else', () => {
   expect(addressOf(NO_FILTERS)).toBe('');
   expect(addressOf({ ...NO_FILTERS, search: 'a&b', risk: 'high' })).toBe('?search=a%26b&risk=high');
 });

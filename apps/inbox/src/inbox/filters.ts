@@ -35,7 +35,7 @@ const NAMES = Object.keys(NO_FILTERS) as (keyof Filters)[];
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** In what waits one looks for the old, in what is decided for the new. */
+/** Pending requests are filtered by minimum age, decided ones by maximum age. */
 export const AGES = {
   pending: [
     { value: '1h', label: 'Over an hour old', ms: HOUR },
@@ -43,9 +43,9 @@ export const AGES = {
     { value: '7d', label: 'Over a week old', ms: 7 * 24 * HOUR },
   ],
   settled: [
-    { value: '1d', label: 'Asked in 24 hours', ms: 24 * HOUR },
-    { value: '7d', label: 'Asked in 7 days', ms: 7 * 24 * HOUR },
-    { value: '30d', label: 'Asked in 30 days', ms: 30 * 24 * HOUR },
+    { value: '1d', label: 'Last 24 hours', ms: 24 * HOUR },
+    { value: '7d', label: 'Last 7 days', ms: 7 * 24 * HOUR },
+    { value: '30d', label: 'Last 30 days', ms: 30 * 24 * HOUR },
   ],
 } as const;
 
@@ -65,7 +65,7 @@ export function useFilters(): UseFilters {
   return {
     filters,
     isFiltered: NAMES.some((name) => name !== 'order' && filters[name] !== ''),
-    // A filter is no place one goes back to.
+    // A filter change adds no entry to the browser history.
     change: (changed) => setParams(asParams({ ...filters, ...changed }), { replace: true }),
     clear: () => setParams(asParams({ ...NO_FILTERS, order: filters.order }), { replace: true }),
   };
@@ -93,7 +93,7 @@ export function queryFor(
     status,
     order: order || (status === 'pending' ? 'oldest' : 'newest'),
     ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '')),
-    // What waits has none.
+    // Pending requests have no outcome.
     ...(status === 'settled' && outcome !== '' && { outcome }),
     ...(limit !== undefined && { [status === 'pending' ? 'createdBefore' : 'createdAfter']: limit }),
   };

@@ -1,4 +1,4 @@
-// Who works on the open card. A hold is a word among colleagues: it locks nothing.
+// Shows who is reviewing the open request. A hold is a signal to colleagues; it locks nothing.
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
@@ -7,7 +7,6 @@ import { interruptQuery, meQuery } from '../api/queries.ts';
 import { Refusal, request } from '../api/request.ts';
 import type { Hold, Interrupt, InterruptWithMessages } from '../api/wire.ts';
 import { showToast } from '../frame/toasts.tsx';
-import { clockTime, Moment } from '../live/time.tsx';
 
 const FOR_MS = 5 * 60_000;
 const RENEWED_EVERY_MS = 2 * 60_000;
@@ -30,7 +29,8 @@ export function useHold(interrupt: Interrupt) {
     },
     onError: (error, change) => {
       void client.invalidateQueries({ queryKey });
-      if (change !== 'renew') showToast('trouble', error instanceof Refusal ? error.message : 'The hold was not sent.');
+      if (change !== 'renew')
+        showToast('trouble', error instanceof Refusal ? error.message : 'Could not update the hold.');
     },
   });
   const holder = interrupt.hold;
@@ -39,7 +39,7 @@ export function useHold(interrupt: Interrupt) {
   return { holder, isMine, toggle: () => hold.mutate(isMine ? 'release' : 'hold'), isSending: hold.isPending };
 }
 
-/** While the card is open the hold goes on; it ends by itself some minutes after. */
+/** Renews the hold while the request is open. It lapses a few minutes later. */
 function useRenewal(wanted: boolean, renew: () => void): void {
   const latest = useRef(renew);
   useEffect(() => {
@@ -62,16 +62,16 @@ export function HoldButton({ interrupt }: { readonly interrupt: Interrupt }) {
       className="button"
       aria-pressed={isMine}
       aria-disabled={isSending}
-      title={isMine ? 'Let others work on it (c)' : 'Tell others that you work on it (c)'}
+      title={isMine ? 'Release it for others (c)' : 'Tell others that you are reviewing this (c)'}
       onClick={() => !isSending && toggle()}
     >
       <Hand aria-hidden="true" className={`size-4 ${isMine ? 'text-info' : ''}`} />
-      {isMine ? 'Held' : 'Hold'}
+      {isMine ? 'Holding' : 'Hold'}
     </button>
   );
 }
 
-/** Says so when somebody else is on it. */
+/** Says that another person is reviewing the request. */
 export function HoldNotice({ interrupt }: { readonly interrupt: Interrupt }) {
   const { data: me } = useQuery(meQuery);
   const { hold, status } = interrupt;
@@ -80,8 +80,7 @@ export function HoldNotice({ interrupt }: { readonly interrupt: Interrupt }) {
     <p role="status" className="flex items-center gap-2 rounded-md bg-info-soft px-3 py-2 text-info">
       <Hand aria-hidden="true" className="size-4 shrink-0" />
       <span className="min-w-0 wrap-anywhere">
-        <VisibleText text={hold.by} /> works on this, until <Moment at={hold.until}>{clockTime(hold.until)}</Moment> at
-        the latest. You can decide it all the same.
+        <VisibleText text={hold.by} /> is reviewing this. You can still decide.
       </span>
     </p>
   );

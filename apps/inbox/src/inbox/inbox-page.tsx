@@ -5,8 +5,8 @@ import { Link, useLocation } from 'wouter';
 import { useGrowingList } from '../api/growing-list.ts';
 import type { Interrupt } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
+import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { useShortcuts } from '../frame/shortcuts.ts';
-import { Empty, Loading, Trouble } from '../frame/standing.tsx';
 import { useNow } from '../live/now.ts';
 import { press } from './card-keys.ts';
 import { FilterBar } from './filter-bar.tsx';
@@ -56,7 +56,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
     c: () => press('hold'),
     '/': () => search.current?.focus(),
     Escape: () => {
-      // First out of what one is in: the search, the note, a form; then out of the card.
+      // Escape leaves the focused field first, then the card.
       const field = document.activeElement?.matches('input, textarea, select') ? document.activeElement : null;
       const leave = () => field instanceof HTMLElement && field.blur();
       if (field && !field.closest('form')) leave();
@@ -113,7 +113,7 @@ function Desk({ status, openId }: OpenProps & { readonly status: ListStatus }) {
         className={`min-h-0 min-w-0 flex-1 flex-col bg-canvas md:flex ${openId === undefined ? 'hidden' : 'flex'}`}
       >
         {openId === undefined ? (
-          // What is not known to be empty is not said to be.
+          // Do not claim that a list is empty before it has loaded.
           list.items && <NothingOpen status={status} isEmpty={items.length === 0} isFiltered={isFiltered} />
         ) : (
           <InterruptDetail key={openId} id={openId} onBack={close} onNext={() => step(1)} />
@@ -174,22 +174,22 @@ type NothingListedProps = { readonly status: ListStatus; readonly isFiltered: bo
 function NothingListed({ status, isFiltered, onClear }: NothingListedProps) {
   if (isFiltered)
     return (
-      <Empty icon={status === 'pending' ? Inbox : History} title="Nothing fits the filters">
+      <Empty icon={status === 'pending' ? Inbox : History} title="No matches">
         <button type="button" className="button mt-2" onClick={onClear}>
           Clear filters
         </button>
       </Empty>
     );
   return status === 'pending' ? (
-    <Empty icon={Inbox} title="Nothing waits for you">
-      When an agent asks for a decision, it appears here at once.
+    <Empty icon={Inbox} title="You're all caught up">
+      New requests appear here as soon as an agent asks.
       <Link href="/chat" className="mt-2 block underline underline-offset-2 hover:text-ink">
         Start a chat with an agent
       </Link>
     </Empty>
   ) : (
-    <Empty icon={History} title="Nothing was decided yet">
-      Every decision is kept here, with who made it and when.
+    <Empty icon={History} title="No decisions yet">
+      Past decisions appear here, with who decided and when.
     </Empty>
   );
 }
@@ -199,7 +199,7 @@ type NothingOpenProps = { readonly status: ListStatus; readonly isEmpty: boolean
 function NothingOpen({ status, isEmpty, isFiltered }: NothingOpenProps) {
   if (isEmpty && (isFiltered || status === 'settled')) return null;
   return (
-    <Empty icon={status === 'pending' ? Inbox : History} title={isEmpty ? 'All clear' : 'Choose one to look at'}>
+    <Empty icon={status === 'pending' ? Inbox : History} title={isEmpty ? 'Nothing to review' : 'Select a request'}>
       {!isEmpty && (
         <span>
           Press <kbd className="key">j</kbd> for the first, <kbd className="key">?</kbd> for all keys.

@@ -1,4 +1,4 @@
-// The open card: everything that a person needs to decide, the decisions, and the conversation so far.
+// The open request: its card, the decisions, and the conversation so far.
 import { Appearance, VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowLeft, ChevronDown, TriangleAlert } from 'lucide-react';
@@ -8,7 +8,7 @@ import { interruptQuery } from '../api/queries.ts';
 import type { InterruptWithMessages } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { Loading, Trouble } from '../frame/standing.tsx';
+import { Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago } from '../live/time.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
 import { InputView } from './input-view.tsx';
@@ -36,10 +36,10 @@ export function InterruptDetail({ id, onBack, onNext }: InterruptDetailProps) {
   );
 }
 
-/** What was needed is not needed any more. */
+/** Headings for decided requests. */
 const WORDS_AFTER = { mayItRun: 'Approval', unknownOutcome: 'Unknown outcome', unavailable: 'Could not run' };
 
-/** What led to the question; what was said long before is a click away. */
+/** How many messages before the question are shown at once. */
 const LAST_WORDS = 8;
 
 type DetailProps = Omit<InterruptDetailProps, 'id'> & { readonly interrupt: InterruptWithMessages };
@@ -122,13 +122,13 @@ function Facts({ interrupt: { agent, runId, startedBy, createdAt } }: { readonly
       </span>
       <span aria-hidden="true">·</span>
       <Link href={`/runs/${encodeURIComponent(runId)}`} className="underline underline-offset-2 hover:text-ink">
-        Run
+        View run
       </Link>
     </p>
   );
 }
 
-/** When the card that one has just decided turns into its result, the focus was in what went; it goes to the heading. */
+/** After a decision the focused button disappears; this moves the focus to the heading. */
 function useFocusKept(status: 'pending' | 'decided') {
   const place = useRef<HTMLDivElement>(null);
   const before = useRef(status);
@@ -144,7 +144,7 @@ function useFocusKept(status: 'pending' | 'decided') {
 function sendByControlEnter(event: KeyboardEvent) {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
   if (!(event.target instanceof Element)) return;
-  // A note stands beside the form that it goes with.
+  // The note field stands beside its form.
   const isNote = event.target.matches('[data-note]');
   const form = isNote ? event.currentTarget.querySelector('form') : event.target.closest('form');
   form?.requestSubmit();

@@ -1,4 +1,4 @@
-// One line of the list: what asks, what for, how risky, how old, and who is on it.
+// One row of the list: the tool, a summary, risk, age, and who is reviewing it.
 import { VisibleText } from '@countersign/react';
 import { CircleHelp, Hand, NotebookPen, ShieldQuestionMark, TriangleAlert } from 'lucide-react';
 import { memo } from 'react';
@@ -11,7 +11,7 @@ import { summaryOf } from './summary.ts';
 
 type InterruptRowProps = { readonly interrupt: Interrupt; readonly href: string; readonly isOpen: boolean };
 
-/** Drawn again only when it has changed: a list may be long. */
+/** Renders again only when it changed, because a list may be long. */
 export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen }: InterruptRowProps) {
   const { id, tool, agent, risk, createdAt, expiresAt, labels, hold, decision } = interrupt;
   const summary = summaryOf(interrupt);
@@ -66,7 +66,7 @@ export const InterruptRow = memo(function InterruptRow({ interrupt, href, isOpen
                 <span className="truncate">
                   <VisibleText text={hold.by} />
                 </span>
-                <span className="sr-only">works on it</span>
+                <span className="sr-only">is reviewing this</span>
               </span>
             )}
           </span>
@@ -82,7 +82,7 @@ function Outcome({ decision }: { readonly decision: NonNullable<Interrupt['decis
     <span className={`min-w-0 wrap-anywhere ${tone}`}>
       {word}
       {isExpired(decision)
-        ? ': nobody decided in time'
+        ? ' (expired)'
         : decision.by !== null && (
             <>
               {' by '}

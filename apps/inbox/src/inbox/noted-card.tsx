@@ -1,4 +1,4 @@
-// A card with a place for a note: what the decider wants others to know. It goes with whatever is decided.
+// A card with an optional note for the team, sent with the decision.
 import { ApprovalCard, type ApprovalCardProps, type UseInterrupts } from '@countersign/react';
 import { NotebookPen } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
@@ -23,7 +23,7 @@ type NoteFieldProps = {
   readonly isSending: boolean;
 };
 
-/** A button until somebody wants to write: most decisions need no note. */
+/** A button that opens the note field: most decisions need no note. */
 function NoteField({ note, onChange, isSending }: NoteFieldProps) {
   const [isOpen, setOpen] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -49,7 +49,7 @@ function NoteField({ note, onChange, isSending }: NoteFieldProps) {
   return (
     <div className="flex flex-col gap-1">
       <label htmlFor={id} className="text-xs text-muted">
-        Note, kept with your decision for other people. The model is not told.
+        Note for your team (not sent to the model)
       </label>
       <textarea
         ref={field}
@@ -66,7 +66,7 @@ function NoteField({ note, onChange, isSending }: NoteFieldProps) {
   );
 }
 
-/** The same actions, each of which sends the note as well. */
+/** Wraps the actions so that each sends the note too. */
 function withNote(actions: UseInterrupts<any>, note: string): UseInterrupts<any> {
   if (note === '') return actions;
   return {

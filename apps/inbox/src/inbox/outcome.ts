@@ -18,6 +18,6 @@ export function outcomeOf(decision: { readonly type: string; readonly edit?: unk
   return OUTCOMES[decision.type as Decision['type']] ?? { word: 'Decided', tone: 'text-muted' };
 }
 
-/** Nobody decided in time, so it was decided as the question said: the engine signs so, without a channel. */
+/** The request expired: the engine decided it as `deadline`, without a channel. */
 export const isExpired = ({ by, channel }: Pick<Decision, 'by' | 'channel'>): boolean =>
   by === 'deadline' && channel === null;

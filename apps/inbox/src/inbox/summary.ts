@@ -8,7 +8,7 @@ export function summaryOf({ input, payload }: Pick<Card, 'input' | 'payload'>): 
   const said = [typeof payload === 'string' ? payload : recordOf(payload).message, asked].filter(
     (text) => typeof text === 'string' && text !== '',
   );
-  // A question says what it is about; of a call, the input does.
+  // A question has its own text; a call is summarised by its input.
   const text = [...said, ...(asked === undefined ? [inShort(input)] : [])].filter((part) => part !== '').join(' · ');
   return text.length > LONG_ENOUGH ? `${text.slice(0, LONG_ENOUGH)}…` : text;
 }

@@ -11,7 +11,7 @@ import { outcomeOf } from './outcome.ts';
 export type UseDecisions = {
   /** For the card component. */
   readonly actions: UseInterrupts<any>;
-  /** Somebody else was first, or the card has changed since. */
+  /** Someone else decided first, or the card has changed. */
   readonly conflict: string | undefined;
 };
 
@@ -23,7 +23,7 @@ export function useDecisions(interrupt: Interrupt): UseDecisions {
     mutationFn: ({ card, decision, note }: Sent) =>
       request<Decided>(`interrupts/${encodeURIComponent(card.id)}/decide`, {
         method: 'POST',
-        // The digest of what was shown: a decision is made on this card and no other.
+        // The digest binds the decision to the card that was shown.
         body: {
           decision,
           ...(card.digest !== '' && { digest: card.digest }),
@@ -34,7 +34,7 @@ export function useDecisions(interrupt: Interrupt): UseDecisions {
     onError: (error) => {
       if (isConflict(error)) showToast('trouble', conflictText(error));
     },
-    // Recorded or refused: what the server has now is what is shown.
+    // Recorded or refused: show the server's state.
     onSettled: async () => {
       void client.invalidateQueries({ queryKey: ['interrupts'] });
       await client.invalidateQueries({ queryKey: interruptQuery(interrupt.id).queryKey });
@@ -73,8 +73,7 @@ const isConflict = (error: unknown): error is Refusal => error instanceof Refusa
 function conflictText(refusal: Refusal): string {
   const { settlement } = refusal;
   if (!settlement?.decision) return refusal.message;
-  const { word } = outcomeOf(settlement.decision);
-  const who = settlement.by ? ` by ${settlement.by}` : '';
+  const outcome = outcomeOf(settlement.decision).word.toLowerCase();
   const when = settlement.at === undefined ? '' : ` at ${exactly(settlement.at)}`;
-  return `Somebody was first. ${word}${who}${when}; your decision was not taken.`;
+  return `${settlement.by ?? 'Someone else'} already ${outcome} this${when}. Your decision was not saved.`;
 }

@@ -1,9 +1,9 @@
-// Live: the server says which run has changed, and what is on the screen is asked for again.
+// Live updates: the server says which run changed, and the visible queries are fetched again.
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { apiUrl } from '../api/request.ts';
 
-/** `lost`: what is shown may be old; it is asked for again as soon as the server is back. */
+/** `lost`: the page may be out of date; it is fetched again when the server is back. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
 const TOGETHER_MS = 150;
@@ -22,14 +22,14 @@ export function useChanges(): Connection {
   return connection;
 }
 
-/** Returns how to end it. While nobody looks at the page it holds no connection. */
+/** Returns a function that stops it. A hidden page holds no connection. */
 function watchChanges(client: QueryClient, tell: (connection: Connection) => void): () => void {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let due: ReturnType<typeof setTimeout> | undefined;
   let hasMore = false;
   let failures = 0;
-  // What is on the screen may have been read before the first connection stood.
+  // The visible data may be older than the first connection.
   let missedSome = true;
 
   // Many changes at once are one refetch, and it comes after the last of them too. It waits for the answers to the one
@@ -86,7 +86,7 @@ function watchChanges(client: QueryClient, tell: (connection: Connection) => voi
   };
 }
 
-/** Only what is on the screen is asked for now; the rest when it is shown. */
+/** Fetches visible queries now, and the others when they are shown. */
 function refetch(client: QueryClient): Promise<void> {
   return client.invalidateQueries(
     { predicate: ({ queryKey }) => CHANGING.includes(String(queryKey[0])) },

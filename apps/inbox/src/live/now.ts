@@ -1,4 +1,4 @@
-// The time, for what is told relative to it: one clock for the whole page.
+// One clock for all relative times on the page.
 import { useSyncExternalStore } from 'react';
 
 const TICK_MS = 10_000;

@@ -1,4 +1,4 @@
-// The events of a run as they are recorded. Each opens to its whole JSON.
+// The recorded events of a run. Each opens to its full JSON.
 import { ValueView, VisibleText } from '@countersign/react';
 import { useState } from 'react';
 import type { RunEvent } from '../api/wire.ts';

@@ -1,4 +1,4 @@
-// One run: its picture, what waits in it, the conversation, and its events as they are recorded.
+// One run: its timeline, pending requests, conversation, and recorded events.
 import { VisibleText } from '@countersign/react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ArrowLeft, Ban, MessageSquare, RotateCcw, ShieldCheck } from 'lucide-react';
@@ -9,7 +9,7 @@ import { request } from '../api/request.ts';
 import type { Run, RunEvent } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
-import { Loading, Trouble } from '../frame/standing.tsx';
+import { Loading, Trouble } from '../frame/placeholders.tsx';
 import { showToast } from '../frame/toasts.tsx';
 import { InterruptRow } from '../inbox/interrupt-row.tsx';
 import { Ago } from '../live/time.tsx';
@@ -70,7 +70,7 @@ function RunActions({ run }: { readonly run: Run }) {
   const change = useMutation({
     mutationFn: (how: 'cancel' | 'drive') =>
       request<Run>(`runs/${encodeURIComponent(run.id)}/${how}`, { method: 'POST', body: {} }),
-    onSuccess: (_, how) => showToast('done', how === 'cancel' ? 'The run was cancelled.' : 'The run goes on.'),
+    onSuccess: (_, how) => showToast('done', how === 'cancel' ? 'Run cancelled.' : 'Run resumed.'),
     onError: (error) => showToast('trouble', error.message),
     onSettled: () =>
       client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === 'events' || queryKey[0] === 'run' }),
@@ -99,7 +99,7 @@ function RunActions({ run }: { readonly run: Run }) {
   );
 }
 
-/** What is cancelled stays so: a second click, in another place, says that it is meant. */
+/** Cancelling cannot be undone, so it takes a second click in another place. */
 function CancelButton({ onCancel }: { readonly onCancel: () => void }) {
   const [isAsking, setAsking] = useState(false);
   if (!isAsking)
@@ -112,11 +112,11 @@ function CancelButton({ onCancel }: { readonly onCancel: () => void }) {
   return (
     <>
       <button type="button" className="button border-danger text-danger" onClick={onCancel}>
-        Cancel for good
+        Yes, cancel the run
       </button>
       {/* biome-ignore lint/a11y/noAutofocus: it stands where the button was that had the focus. */}
       <button type="button" autoFocus className="button" onClick={() => setAsking(false)}>
-        Keep it
+        Keep running
       </button>
     </>
   );
@@ -152,7 +152,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
       {waiting.length > 0 && (
         <section aria-labelledby="run-waiting">
           <h2 id="run-waiting" className="mb-2 font-semibold">
-            Waits for a person
+            Waiting for approval
           </h2>
           <ul className="panel overflow-hidden [&>li:last-child]:border-b-0">
             {waiting.map((interrupt) => (
@@ -175,7 +175,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
         ) : eventsError ? (
           <Trouble error={eventsError} what="The events" onRetry={onRetry} />
         ) : events ? (
-          <p className="text-muted">Nobody kept the time of this run.</p>
+          <p className="text-muted">No timing was recorded.</p>
         ) : (
           <Loading what="the timeline" rows={2} />
         )}
@@ -207,14 +207,14 @@ function Verification({ runId }: { readonly runId: string }) {
     <div className="mb-3 flex flex-wrap items-center gap-3">
       <button type="button" className="button" onClick={() => !verify.isPending && verify.mutate()}>
         <ShieldCheck aria-hidden="true" className="size-4" />
-        Check the record
+        Verify record
       </button>
       <output className={verify.data?.ok === false || verify.error ? 'text-danger' : 'text-muted'}>
         {verify.error?.message}
         {verify.data &&
           (verify.data.ok
-            ? `Unchanged since it was written: ${verify.data.events} events.`
-            : `Not as it was written: ${verify.data.problem ?? ''}`)}
+            ? `Record verified: ${verify.data.events} events.`
+            : `Record does not verify: ${verify.data.problem ?? ''}`)}
       </output>
     </div>
   );

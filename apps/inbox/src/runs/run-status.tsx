@@ -11,7 +11,7 @@ const STATUSES: Readonly<Record<RunStatus, { readonly word: string; readonly dot
 
 export const STATUS_NAMES = Object.entries(STATUSES).map(([value, { word }]) => ({ value, word }));
 
-/** It has come to an end, though the user may speak again, or somebody try again. */
+/** Ended, though the user may send another message or retry. */
 export const isOver = ({ status }: { readonly status: RunStatus }): boolean =>
   status === 'done' || status === 'cancelled' || status === 'failed';
 

@@ -7,7 +7,7 @@ import { useGrowingList } from '../api/growing-list.ts';
 import { agentsQuery } from '../api/queries.ts';
 import type { RunSummary } from '../api/wire.ts';
 import { PageHeader } from '../frame/page-header.tsx';
-import { Empty, Loading, Trouble } from '../frame/standing.tsx';
+import { Empty, Loading, Trouble } from '../frame/placeholders.tsx';
 import { Ago, duration } from '../live/time.tsx';
 import { isOver, STATUS_NAMES, StatusMark } from './run-status.tsx';
 
@@ -72,7 +72,7 @@ export default function RunsPage() {
             <Loading what="the runs" rows={6} />
           </div>
         ) : list.items.length === 0 ? (
-          <Empty icon={Workflow} title={status || agent ? 'No run fits the filters' : 'No runs yet'}>
+          <Empty icon={Workflow} title={status || agent ? 'No matches' : 'No runs yet'}>
             {!status && !agent && (
               <Link href="/chat" className="underline underline-offset-2">
                 Start a chat with an agent

@@ -4,7 +4,7 @@
 /** Between 0 and 1, for any time. */
 export type TimeScale = (at: number) => number;
 
-/** The stretches between the given times get widths that grow with the logarithm of what they last. */
+/** Gives each interval a width that grows with the logarithm of its duration. */
 export function timeScale(times: readonly number[]): TimeScale {
   const points = [...new Set(times)].sort((a, b) => a - b);
   const places = [0];

@@ -1,4 +1,4 @@
-// The picture of a run, and the same as a table for whoever cannot see it or wants the numbers.
+// The timeline of a run as a chart, and as a table for screen readers and exact numbers.
 import { VisibleText } from '@countersign/react';
 import { useMemo, useState } from 'react';
 import { Disclosure } from '../frame/disclosure.tsx';
@@ -50,13 +50,13 @@ export function TimelineView({ timeline, isOver }: TimelineViewProps) {
           </button>
         )}
         <figcaption className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-3 py-2 text-xs text-muted">
-          <Key fill="bg-answered">Turn of the model</Key>
-          <Key fill="bg-waiting">Waits for a person</Key>
-          <Key fill="bg-approved">Tool runs</Key>
-          <span className="ml-auto">{duration(end - timeline.from)} in all; long stretches are drawn shorter</span>
+          <Key fill="bg-answered">Model</Key>
+          <Key fill="bg-waiting">Waiting for approval</Key>
+          <Key fill="bg-approved">Tool</Key>
+          <span className="ml-auto">Total {duration(end - timeline.from)} (long waits compressed)</span>
         </figcaption>
       </figure>
-      <Disclosure title="As a table">
+      <Disclosure title="View as table">
         <Steps timeline={timeline} end={end} />
       </Disclosure>
     </div>
@@ -170,7 +170,7 @@ function Steps({ timeline, end }: { readonly timeline: Timeline; readonly end: n
       <table className="w-full text-left">
         <thead className="text-xs text-muted">
           <tr>
-            {['When', 'Where', 'What', 'How long'].map((title) => (
+            {['When', 'Where', 'What', 'Duration'].map((title) => (
               <th key={title} scope="col" className="border-b border-line py-1.5 pr-4 font-medium">
                 {title}
               </th>

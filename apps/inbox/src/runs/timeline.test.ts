@@ -36,7 +36,7 @@ test('a pause, its decision and the work after it are told apart', () => {
           { is: 'turn', title: 'Turn 2', from: 520, to: 540 },
         ],
         marks: [
-          { is: 'said', title: 'The user spoke', at: 0 },
+          { is: 'said', title: 'User message', at: 0 },
           { is: 'ended', title: 'Completed', at: 540 },
         ],
       },
@@ -60,7 +60,7 @@ test('a try that ended late is marked on its call', () => {
     at(20, 'call-settled', { callId: 'call_a', result }),
     at(30, 'call-ended-late', { callId: 'call_a', result }),
   ]);
-  expect(timeline?.lanes[1]?.marks).toEqual([{ is: 'failed', title: 'An earlier try ended late', at: 30 }]);
+  expect(timeline?.lanes[1]?.marks).toEqual([{ is: 'failed', title: 'An earlier attempt finished late', at: 30 }]);
 });
 
 test('what goes on has no end', () => {
@@ -146,7 +146,7 @@ test('the calls of a conversation inside a call have lanes of their own', () => 
       id: 'call_c',
       name: 'helper › deputy › pay',
       spans: [{ is: 'work', title: 'Runs', from: 13, to: 20 }],
-      marks: [{ is: 'failed', title: 'The tool failed', at: 20 }],
+      marks: [{ is: 'failed', title: 'Tool failed', at: 20 }],
     },
   ]);
 });

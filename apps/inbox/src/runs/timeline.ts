@@ -64,7 +64,7 @@ function draw(row: Row | undefined, entry: TimelineEntry): void {
   const mark = (is: Mark['is'], title: string) => row?.marks.push({ is, title, at });
   switch (entry.type) {
     case 'user-spoke':
-      mark('said', 'The user spoke');
+      mark('said', 'User message');
       break;
     case 'model-replied':
       row?.spans.push({ is: 'turn', title: `Turn ${row.spans.length + 1}`, from: entry.startedAt, to: at });
@@ -83,19 +83,19 @@ function draw(row: Row | undefined, entry: TimelineEntry): void {
       break;
     case 'call-ended':
       end(row, at);
-      if (entry.result?.type === 'error') mark('failed', 'The tool failed');
+      if (entry.result?.type === 'error') mark('failed', 'Tool failed');
       break;
     case 'late-result':
-      mark('failed', 'An earlier try ended late');
+      mark('failed', 'An earlier attempt finished late');
       break;
     case 'run-failed':
-      mark('failed', 'The run stopped with an error');
+      mark('failed', 'Run failed');
       break;
     case 'run-continued':
-      mark('said', 'The run was resumed');
+      mark('said', 'Run resumed');
       break;
     case 'run-ended':
-      mark('ended', `The run ended: ${entry.reason}`);
+      mark('ended', `Run ended: ${entry.reason}`);
       break;
     // These are part of a span that is shown.
     case 'step-done':

@@ -1,4 +1,4 @@
-// The card of one interrupt: what is asked, everything that would run, and the decisions that fit.
+// The card of one interrupt: the question, everything that would run, and the possible decisions.
 import type { Allowed, InterruptCard } from 'countersign/ui';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNamed, useWords, type Words } from '../appearance.tsx';
@@ -29,7 +29,7 @@ export type ApprovalCardProps = {
 /** Which form of the card is open. */
 type Mode = 'decide' | 'edit' | 'reject' | 'respond';
 
-/** For every kind of interrupt; what it offers is what the server says that fits (`allows`). */
+/** Renders any kind of interrupt and offers the decisions that the server allows (`allows`). */
 export function ApprovalCard({
   interrupt,
   actions,
@@ -157,7 +157,7 @@ type FormProps = {
   readonly busy: boolean;
 };
 
-/** In the order in which they stand: what lets it run first, what ends it last. */
+/** In display order: decisions that let the call run first, those that end it last. */
 function Buttons({
   interrupt,
   actions,
@@ -198,7 +198,7 @@ function rejectLabel({ kind }: AnyCard, words: Words): string {
   return kind === 'question' ? words.decline : words.reject;
 }
 
-/** To approve a question of the body is to go on; to reject is to cancel, with a reason; an open form has its own button. */
+/** For a question from a tool's body, approve means continue and reject means cancel. An open form has its own button. */
 function isDouble(verb: Allowed, { allows }: AnyCard, mode: Mode): boolean {
   switch (verb) {
     case 'restart':

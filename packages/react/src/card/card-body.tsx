@@ -18,7 +18,7 @@ export type Question = {
   readonly source: 'input' | 'payload';
 };
 
-/** Looks into what the model asks, else into what the tool adds. Choices that are no answers are no choices. */
+/** Reads choices from the model's input, else from the tool's payload. Entries that are not valid answers are ignored. */
 export function questionOf({ input, payload, answerSchema }: AnyCard): Question {
   const inInput = ['question', 'choices'].some((key) => key in recordOf(input));
   const said = recordOf(inInput ? input : payload);
@@ -102,7 +102,7 @@ function shownAlready({ payload, risk, labels, expiresAt, onExpiry }: AnyCard): 
   ];
 }
 
-/** The names under which the question is asked: what stands there is shown as the question. */
+/** The property names that hold the question's text. */
 function askedBy(interrupt: AnyCard): { readonly input: readonly string[]; readonly payload: readonly string[] } {
   const { question, choices, source } = questionOf(interrupt);
   const names = [
@@ -112,7 +112,7 @@ function askedBy(interrupt: AnyCard): { readonly input: readonly string[]; reado
   return { input: [], payload: [], [source]: names };
 }
 
-/** What is left of a record without what is shown elsewhere; undefined if nothing is. */
+/** Returns a record without the properties shown elsewhere; undefined if nothing is left. */
 function besides(value: unknown, shown: readonly string[]): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const left = Object.entries(value).filter(([key]) => !shown.includes(key));

@@ -8,7 +8,7 @@ export type DeadlineProps = {
   readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
 };
 
-/** Counts in seconds during the last hour, in minutes before. It is no live region: a screen reader reads it on demand. */
+/** Counts in seconds during the last hour, in minutes before. Not a live region: a screen reader reads it on demand. */
 export function Deadline({ expiresAt, onExpiry }: DeadlineProps) {
   const named = useNamed();
   const words = useWords();
@@ -23,7 +23,7 @@ export function Deadline({ expiresAt, onExpiry }: DeadlineProps) {
       >
         {inWords(left)}
       </time>
-      {onExpiry !== null && left > 0 && ` ${words.onExpiry[onExpiry]}`}
+      {onExpiry !== null && left > 0 && words.onExpiry[onExpiry]}
     </p>
   );
 }

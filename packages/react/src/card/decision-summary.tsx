@@ -1,4 +1,4 @@
-// What was decided, by whom, when, and what it changed.
+// A recorded decision: who decided what and when, and the changes they made.
 import type { InterruptCard } from 'countersign/ui';
 import { useNamed, useWords } from '../appearance.tsx';
 import { LongText } from '../text/long-text.tsx';

@@ -15,7 +15,7 @@ test.each<readonly [Decision, unknown, unknown]>([
   [{ type: 'respond', output: undefined }, LOST, LOST],
   [{ type: 'reject', reason: 'No.' }, undefined, undefined],
   [{ type: 'cancel' }, undefined, undefined],
-])('%o is sent as it was meant, or not at all', (decision, problem, plainProblem) => {
+])('%o is sent unchanged or not at all', (decision, problem, plainProblem) => {
   expect(unsendable(decision, 'decisions')).toEqual(problem);
   expect(unsendable(decision, 'plain')).toEqual(plainProblem);
 });

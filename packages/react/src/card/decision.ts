@@ -1,7 +1,7 @@
-// Decisions as they are posted: one names one interrupt and carries the digest of what the person was shown.
+// Decisions in their wire form: each names one interrupt and carries the digest of the card the person saw.
 import type { InterruptCard } from 'countersign/ui';
 
-/** What a person decided. */
+/** A person's decision. */
 export type Decision =
   | { readonly type: 'approve'; readonly edit?: unknown }
   | { readonly type: 'reject'; readonly reason?: string }
@@ -26,14 +26,14 @@ export function posted(card: InterruptCard, decision: Decision, note: string | u
   };
 }
 
-/** Why a decision cannot be sent as it was meant; undefined if it can. `plain`: to a server that knows yes and no. */
+/** Says why a decision cannot be sent; undefined if it can. `plain`: the server only understands yes and no. */
 export function unsendable(decision: Decision, by: 'decisions' | 'plain'): string | undefined {
   const given: { readonly [field: string]: unknown } = decision;
-  // JSON leaves it out, and what was to be changed would run as it was.
+  // JSON drops `undefined`, and the call would run unchanged.
   const lost = ['edit', 'replaceInput', 'output'].find((field) => field in given && given[field] === undefined);
   if (lost !== undefined) return `The ${lost} of the decision is undefined.`;
   if (by === 'decisions' || decision.type === 'reject' || decision.type === 'cancel') return undefined;
   return decision.type === 'approve' && !('edit' in decision)
     ? undefined
-    : 'It can be approved or rejected only, as it is.';
+    : 'This request can only be approved or rejected unchanged.';
 }

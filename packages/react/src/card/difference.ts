@@ -54,7 +54,7 @@ function inLists(before: readonly unknown[], after: readonly unknown[], path: Pa
   });
 }
 
-/** `items[2].name`; a name that is no plain word stands in quotes. */
+/** `items[2].name`; a name that is not a plain word is quoted. */
 export function pathText(path: Path): string {
   return path
     .map((key, index) => {

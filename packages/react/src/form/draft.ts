@@ -1,4 +1,4 @@
-// Drafts: what a person has filled in so far, and how it is read as JSON.
+// Drafts: the current values of a form, and how they become JSON.
 import type { Problem } from 'countersign/ui';
 import type { Words } from '../appearance.tsx';
 import { isSame } from '../card/difference.ts';
@@ -23,7 +23,7 @@ export type NamedDraft = KeyedDraft & { readonly name: string };
 export const ABSENT: Draft = { is: 'absent' };
 
 const DEPTH_AT_MOST = 12;
-/** More entries than this are edited as text: a thousand inputs help nobody. */
+/** Longer lists are edited as text instead of a thousand inputs. */
 const ENTRIES_AT_MOST = 100;
 
 let keys = 0;
@@ -108,7 +108,7 @@ function draftedObject(
   };
 }
 
-/** A draft of nothing yet: what is given by default, or empty. */
+/** Makes an empty draft, with the schema's default where it has one. */
 export function emptyDraft(field: Field, depth = 0): Draft {
   if (field.start !== undefined) return draftOf(field, field.start);
   if (depth > DEPTH_AT_MOST) return { is: 'json', text: '' };
@@ -146,7 +146,7 @@ export function emptyDraft(field: Field, depth = 0): Draft {
   }
 }
 
-/** What was read: a value, nothing at all, or what is wrong with it. */
+/** The result of reading a draft: a value, nothing, or a problem. */
 export type Read =
   | { readonly is: 'value'; readonly value: unknown }
   | { readonly is: 'absent' }

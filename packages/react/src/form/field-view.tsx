@@ -218,7 +218,7 @@ function UnionField({ field, draft, ...placed }: Of<'union'>) {
     const chosen = field.branches[index];
     if (chosen) onChange({ is: 'union', branch: index, draft: emptyDraft(chosen.field()) });
   }
-  // A union is its branch: what is wrong with it is said there.
+  // A union shows its problems at the chosen branch.
   return (
     <div {...named('field')} data-field="union">
       <label {...named('label')} htmlFor={`${id}-kind`}>

@@ -41,7 +41,7 @@ export type Field = Described &
         }[];
         /** Of entries under other names; undefined if there must be none. */
         readonly others: (() => Field) | undefined;
-        /** Whether a person is offered to add such entries: where the schema says what they are. */
+        /** Whether a person can add entries, which needs a schema for them. */
         readonly offersOthers: boolean;
       }
     | {
@@ -205,7 +205,7 @@ function objectOf(schema: Schema, described: Described, root: Schema): Field {
       field: () => readField(property, root),
     })),
     others: others === false ? undefined : () => readField(isObject(others) ? others : {}, root),
-    // Without properties of its own an object is a map.
+    // An object schema without properties is a map.
     offersOthers: isObject(others) || (others !== false && Object.keys(properties).length === 0),
   };
 }
@@ -252,7 +252,7 @@ function defined(described: Described): Partial<Described> {
 const labelOf = (schema: Schema, value: unknown): string =>
   typeof schema.title === 'string' ? schema.title : plainText(value);
 
-/** Answers to choose from, each with what it says. */
+/** The choices, each with its label. */
 export const optionsOf = (values: readonly unknown[]): readonly Option[] =>
   toldApart(values.map((value) => ({ value, label: plainText(value) })));
 

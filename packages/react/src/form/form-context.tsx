@@ -8,7 +8,7 @@ import type { Field } from './field.ts';
 
 export type Form = {
   readonly id: string;
-  /** What is wrong at exactly this place. */
+  /** The problems at exactly this path. */
   readonly problemsAt: (path: readonly string[]) => readonly Problem[];
 };
 
@@ -52,7 +52,7 @@ export function Description({ field, id }: Pick<Placed, 'field' | 'id'>) {
   );
 }
 
-/** What is wrong with a field, at the field. */
+/** Shows the problems of a field beside it. */
 export function Problems({ path, id }: Pick<Placed, 'path' | 'id'>) {
   const named = useNamed();
   const problems = useContext(FormContext).problemsAt(path);

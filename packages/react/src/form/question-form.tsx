@@ -13,7 +13,7 @@ export type QuestionFormProps = {
   readonly schema: { readonly [key: string]: unknown } | null;
   /** Gets the answer as JSON. `0`, `''`, `false` and `null` are answers. */
   readonly onSubmit: (answer: any) => void;
-  /** What is asked; the name of a form with a single field. */
+  /** The question; it names a form with a single field. */
   readonly label?: string;
   /** Answers to choose from, each a button. */
   readonly choices?: readonly unknown[] | undefined;
@@ -26,13 +26,13 @@ export type QuestionFormProps = {
   /** While an answer is on its way nothing can be changed or sent. */
   readonly disabled?: boolean;
   readonly submitLabel?: string;
-  /** Shown above the buttons, of what is filled in; undefined while that is no answer yet. */
+  /** Rendered above the buttons with the current answer; undefined while it is not a valid answer. */
   readonly preview?: (answer: unknown) => ReactNode;
   readonly onCancel?: () => void;
   readonly className?: string;
 };
 
-/** Asks for an answer that fits a schema. It checks what it can; the server checks again. */
+/** Asks for an answer that fits a schema. The server checks it again. */
 export function QuestionForm(props: QuestionFormProps) {
   const { schema, choices, allowOther = false } = props;
   const field = useMemo(() => fieldOf(schema), [schema]);
@@ -209,7 +209,7 @@ type SummaryProps = {
   readonly onChoose: ((path: readonly string[]) => void) | undefined;
 };
 
-/** All that is wrong, at one place, told as it appears. */
+/** Lists all problems in one place and announces them. */
 function Summary({ problems, onChoose }: SummaryProps) {
   const named = useNamed();
   const words = useWords();

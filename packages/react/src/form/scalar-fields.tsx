@@ -83,7 +83,7 @@ function controlFor(field: Typed, text: string) {
       return local === undefined ? { type: 'text', value: text } : { type: 'datetime-local', step: 1, value: local };
     }
     case 'email':
-      // A control for addresses would write those in other scripts anew, as `xn--…`.
+      // A control for email addresses would rewrite international ones as `xn--…`.
       return { type: 'text', inputMode: 'email', value: text } as const;
     case 'uri':
       return { type: 'url', value: text };

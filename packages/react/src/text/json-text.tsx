@@ -1,4 +1,4 @@
-// A value as JSON text, in which every name stands before its value, in whatever script they are.
+// A value as JSON text. Every name stands before its value, whatever the direction of its script.
 import { memo, useMemo } from 'react';
 import { endOfString } from '../form/json-loss.ts';
 import { useParts } from './long-text.tsx';
@@ -23,7 +23,7 @@ export function JsonText({ value }: { readonly value: unknown }) {
 
 type PiecesProps = { readonly pieces: readonly string[] };
 
-/** Drawn again only where they differ. */
+/** Renders only the blocks that changed. */
 const Pieces = memo(
   function Pieces({ pieces }: PiecesProps) {
     // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text have no other identity.
@@ -34,7 +34,7 @@ const Pieces = memo(
 
 const PIECES_AT_MOST = 200;
 
-/** The time for one block grows with the square of what is isolated in it. A block ends with a line. */
+/** Layout time grows with the square of the isolated strings in a block, so blocks are small. A block ends with a line. */
 function blocksOf(pieces: readonly string[]): readonly (readonly string[])[] {
   const blocks: string[][] = [[]];
   for (const piece of pieces) {
@@ -49,7 +49,7 @@ function blocksOf(pieces: readonly string[]): readonly (readonly string[])[] {
   return blocks;
 }
 
-/** What is plain stays together: there may be very much of it. The last string may be cut. */
+/** Keeps plain text together, because there may be a lot of it. The last string may be cut. */
 function piecesOf(json: string): readonly string[] {
   const pieces: string[] = [];
   let from = 0;

@@ -1,4 +1,4 @@
-// Long texts, part by part: a page that lays out a million characters at once stands still, and nobody can decide.
+// Shows long texts part by part: a page that lays out a million characters at once freezes.
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useId, useMemo, useState } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { VisibleText } from './visible-text.tsx';
@@ -18,7 +18,7 @@ export function Shared({ among, children }: { readonly among: number; readonly c
   );
 }
 
-/** How much of a text is shown, and what says that there is more and shows it. */
+/** Returns how much of a text to show, and the button that shows more. */
 export function useParts(text: string): { readonly shown: string; readonly rest: ReactNode } {
   const words = useWords();
   const [limit, setLimit] = useState(useContext(FirstContext));
@@ -30,7 +30,7 @@ export function useParts(text: string): { readonly shown: string; readonly rest:
   };
 }
 
-/** A little more than the limit is no reason to stop. Behind a line or a word if one ends near, and never inside a character. */
+/** Cuts after a line or word near the limit, never inside a character. Text slightly over the limit is not cut. */
 function endOf(text: string, limit: number): number {
   if (text.length <= limit * 1.25) return text.length;
   const near = text.slice(0, limit);
@@ -47,7 +47,7 @@ type RestProps = {
   readonly onMore: () => void;
 };
 
-/** Stands where the rest would. The card says above its buttons, too, that there is something left. */
+/** Takes the place of the hidden rest. The card also warns above its buttons. */
 export function Rest({ left, says, onMore }: RestProps) {
   const named = useNamed();
   const words = useWords();

@@ -12,10 +12,10 @@ export type ValueViewProps = {
 };
 
 const LISTED_AT_MOST = 50;
-/** A longer name is no name, and is shown part by part with the rest. */
+/** Longer names are shown part by part with the rest. */
 const NAME_AT_MOST = 1_000;
 
-/** Shows everything, what is very long part by part: what a person decides on is never cut short. */
+/** Shows the whole value, very long ones part by part: a person never decides on a truncated value. */
 export function ValueView({ value, asJson = false, className }: ValueViewProps) {
   const named = useNamed();
   const words = useWords();

@@ -1,4 +1,4 @@
-// Text from a model or a tool, shown as it is: never markup, never a link, and nothing in it hidden.
+// Text from a model or a tool, shown literally: never markup, never a link, no hidden characters.
 import { type ReactNode, useMemo } from 'react';
 import { useNamed, useWords } from '../appearance.tsx';
 import { blocksOf, escapeOf, type Stretch, stretchesOf } from './visible.ts';

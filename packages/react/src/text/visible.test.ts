@@ -43,7 +43,7 @@ test.for([
   '葛\u{E0100}城',
   '👨‍👩‍👧 👍🏽 🏳️‍🌈 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪 ❤️ 1️⃣ ☎︎',
   '€ ≤ ½ — “quotes” …',
-])('%j stays as it is', (text) => {
+])('%j stays unchanged', (text) => {
   expect(shown(text)).toBe(text);
 });
 

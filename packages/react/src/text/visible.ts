@@ -40,7 +40,7 @@ const MAYBE_HIDDEN = new RegExp(HIDDEN, 'gv');
 /** What begins before the first character that may be hidden: a base and its skin tone, or a digit. */
 const LONGEST_BASE = 4;
 
-/** Looks closely only where something may be hidden: of most text there is nothing to look at, and it may be very long. */
+/** A fast check first: most text hides nothing, and it may be very long. */
 function* hiddenIn(text: string): Generator<{ readonly piece: string; readonly index: number }> {
   for (let done = 0; ; ) {
     MAYBE_HIDDEN.lastIndex = done;

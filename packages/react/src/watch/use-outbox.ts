@@ -9,7 +9,7 @@ export type Letter = { readonly posted: PostedDecision; readonly by: 'decisions'
 type Batch = readonly Letter[];
 
 type Outbox = {
-  /** Made while the chat was busy; they go out together as soon as it is not. */
+  /** Decisions made while the chat was busy. They are sent together when it is idle. */
   readonly waiting: Batch;
   readonly underWay: { readonly letters: Batch; readonly answered: boolean } | undefined;
   /** By interrupt id: why the last decision could not be sent. */
@@ -18,7 +18,7 @@ type Outbox = {
 
 const EMPTY: Outbox = { waiting: [], underWay: undefined, failures: new Map() };
 
-/** Posts what it is given. A second decision on the same interrupt, before the first is answered, is dropped. */
+/** Posts decisions. A second decision on the same interrupt is dropped while the first is in flight. */
 export function useOutbox(chat: ChatLike) {
   const [outbox, setOutbox] = useState(EMPTY);
   // What React will only know after its next render: a double click comes sooner.
@@ -42,7 +42,7 @@ export function useOutbox(chat: ChatLike) {
     }));
   }, []);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was decided in one chat is not sent into another.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: decisions of one chat are never sent to another.
   useEffect(
     () => () => {
       claimed.current.clear();
@@ -77,7 +77,7 @@ export function useOutbox(chat: ChatLike) {
     if (!outbox.underWay?.answered) return;
     settle(
       outbox.underWay.letters,
-      status === 'error' ? (error ?? new Error('The decision was not sent.')) : undefined,
+      status === 'error' ? (error ?? new Error('Could not send your decision.')) : undefined,
     );
   });
 

@@ -1,4 +1,4 @@
-// Watching from a chat: what happened elsewhere is fetched, and only then.
+// Watches a chat for changes from elsewhere, and fetches the conversation only when there are some.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ChatLike, ChatMessage } from '../interrupt.ts';
 import { isBusy } from '../read-interrupts.ts';
@@ -43,7 +43,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
       // The model's current message is replayed. If it is another one, the user spoke elsewhere, and a replay lacks that.
       const isAsBefore = () => saysNothing(chat, latest.current.chat);
       if (isNewMessage(event, chat) && (await reload(chat, source, isAsBefore))) return;
-      // Who said something meanwhile has a stream of their own; what was missed is fetched after it.
+      // A user who sent a message meanwhile has a stream open; anything missed is fetched after it.
       if (isAsBefore()) await chat.resumeStream();
       else fetched.failed = true;
     } catch {
@@ -76,7 +76,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     known.current.owed = undefined;
     judgeFetched(known.current, latest.current);
     if (owed && differs(owed, latest.current)) return void catchUp(owed);
-    // A little later: whoever has sent something hears first that it failed.
+    // Wait a moment, so that a user who sent something first sees that it failed.
     if (owed && brokeOff(owed, latest.current.chat)) known.current.missed ??= { event: owed, failures: 1 };
     const { missed, lookedBack } = known.current;
     const words = wordsPastQuestions(latest.current.chat);
@@ -101,7 +101,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     function begin() {
       controller?.abort();
       controller = undefined;
-      // Nobody looks: the version says on return whether anything happened.
+      // The page is hidden. On return, the version says whether anything changed.
       if (document.visibilityState === 'hidden') return;
       controller = new AbortController();
       const open = (signal: AbortSignal) =>
@@ -128,12 +128,12 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
 /** There is nothing to paint on a server, and React 18 says so. */
 const useBeforePaint = typeof window === 'undefined' ? useEffect : useLayoutEffect;
 
-/** Whether the server has the chat: it has answered in it. While the first words are on their way, nobody knows. */
+/** Whether the server has the chat, which is known once it has answered. */
 function useBegun({ id, messages, status }: ChatLike): boolean {
   const [begun, setBegun] = useState<string>();
   const has = messages.some(({ role }) => role === 'assistant') || (messages.length > 0 && status === 'ready');
   useEffect(() => {
-    // A replay takes the answer away for a moment; the chat is there all the same.
+    // A replay removes the answer for a moment; the chat still exists.
     if (has) setBegun(id);
   }, [has, id]);
   return begun === id;
@@ -141,15 +141,15 @@ function useBegun({ id, messages, status }: ChatLike): boolean {
 
 type Knowledge = {
   version: WatchEvent['version'] | undefined;
-  /** Since the last event this client has had a stream of its own, which may have brought what the event tells. */
+  /** Since the last event this client had an open stream, which may have delivered the same change. */
   ownActivity: boolean;
   /** It came while a stream was open; whether that stream brought everything is seen at its end. */
   owed: WatchEvent | undefined;
-  /** What was fetched last, as long as nobody has looked whether all of it came. */
+  /** The last version fetched, until it is checked that all of it arrived. */
   fetched: { readonly event: WatchEvent; failed: boolean } | undefined;
-  /** What did not come, or broke off. The same version is not told again, so it is fetched again. */
+  /** A version that did not arrive whole. The server does not report it again, so it is fetched again. */
   missed: { readonly event: WatchEvent; readonly failures: number } | undefined;
-  /** The words after which it was looked up what came of the questions before them. */
+  /** The user message after which the outcome of earlier questions was fetched. */
   lookedBack: string | undefined;
 };
 
@@ -162,10 +162,10 @@ const nothingKnown = (): Knowledge => ({
   lookedBack: undefined,
 });
 
-/** How often what came without a failure, and is not whole, is fetched again. */
+/** How often an incomplete answer is fetched again. */
 const MOST_TRIES = 5;
 
-/** The chat tells of its failures by its status, which is known once it rests. */
+/** A chat reports a failure by its status, which is known once it is idle. */
 function judgeFetched(known: Knowledge, { chat, shown }: Showing): void {
   const { fetched, missed } = known;
   if (!fetched) return;
@@ -180,7 +180,7 @@ function judgeFetched(known: Knowledge, { chat, shown }: Showing): void {
 
 type Showing = { readonly chat: ChatLike; readonly shown: ReadonlySet<string>; readonly busy: boolean };
 
-/** Notes the event; true if it tells of something that the messages do not show. Each version is told at most once. */
+/** Records the event. Returns true if it reports something the messages do not show, at most once per version. */
 function learn(known: Knowledge, event: WatchEvent, showing: Showing): boolean {
   if (event.version === known.version) return false;
   const explained = known.version === undefined || (known.ownActivity && !brokeOff(event, showing.chat));
@@ -234,13 +234,13 @@ function wordsPastQuestions({ messages, status }: ChatLike): string | undefined 
 const isPendingCard = ({ type, data }: { readonly type: string; readonly data?: unknown }): boolean =>
   type === 'data-interrupt' && (data as { readonly status?: unknown } | undefined)?.status === 'pending';
 
-/** Whether the user has said nothing since: what was loaded before it has not those words. */
+/** Whether the user has sent nothing since: messages loaded earlier lack a newer message. */
 function saysNothing(before: ChatLike, now: ChatLike): boolean {
   const lastWords = ({ messages }: ChatLike) => messages.findLast(({ role }) => role === 'user')?.id;
   return !isBusy(now.status) && lastWords(before) === lastWords(now);
 }
 
-/** Loads the conversation as the server has it; false if that cannot be done, or if it is still going on. */
+/** Loads the conversation from the server. Returns false if that failed or if a reply is still streaming. */
 async function reload(chat: ChatLike, source: WatchSource, mayShow: () => boolean): Promise<boolean> {
   if (!chat.setMessages) return false;
   const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);

@@ -1,6 +1,6 @@
 // The watch on a stored run: server-sent events that tell when it came to rest, with reconnection.
 
-/** What the server says of a run: now, and whenever it comes to rest. */
+/** The server's report on a run: now, and whenever it pauses or ends. */
 export type WatchEvent = {
   readonly version: string | number;
   /** Of the run, such as `done`. */
@@ -48,7 +48,7 @@ export async function watchRun({ open, onEvent, signal }: WatchOptions): Promise
   }
 }
 
-/** A run that does not exist yet (404) may exist soon; who may not watch now will not be allowed by asking again. */
+/** A run that does not exist yet (404) may exist soon. Other refusals are final. */
 function isFinal(status: number): boolean {
   return status === 204 || (status >= 400 && status < 500 && ![404, 408, 425, 429].includes(status));
 }

@@ -15,7 +15,7 @@ test('what waits is listed, and a card shows all that a decision is bound to', a
   await row.click();
   await card(page).getByRole('heading', { name: 'Approval needed: pay' }).waitFor();
   const shown = await card(page).textContent();
-  for (const part of ['Pay 500?', 'Northwind', '500', 'Invoice 7', 'High risk', 'money', 'Then it is rejected.'])
+  for (const part of ['Pay 500?', 'Northwind', '500', 'Invoice 7', 'High risk', 'money', 'then auto-rejects'])
     expect(shown).toContain(part);
   expect(shown).toContain('I need your decision.');
   expect(await card(page).locator('time').first().getAttribute('title')).toMatch(/\d/);
@@ -31,7 +31,7 @@ test('an approval runs the tool once and shows what was recorded', async () => {
     .getByText(/Approved by ada/)
     .waitFor();
   await page.getByRole('status').getByText('Approved: pay').waitFor();
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   await desk.ai.runs.wait(runId, { until: 'end' });
   expect(desk.done).toEqual([{ tool: 'pay', input: { to: 'Northwind', amount: 500 } }]);
   const { body } = await desk.as('ada')('GET', `/api/v1/interrupts/${encodeURIComponent(id)}`);
@@ -161,7 +161,7 @@ test('who may not decide sees the card without its buttons', async () => {
   const runId = await desk.start([['pay', { to: 'Northwind', amount: 500 }]]);
   const [id = ''] = await desk.waiting(runId);
   const page = await browse(desk, 'grace', cardPath(id));
-  await card(page).getByText('You may see this, and not decide it.').waitFor();
+  await card(page).getByText('You can view this request but not decide it.').waitFor();
   expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
 });
 

@@ -45,10 +45,10 @@ test('search and filters ask the server, and stay in the address', async () => {
   await shows([/publish/]);
   await page.getByLabel('Label').fill('');
   await page.getByLabel('Agent').selectOption('assistant');
-  await list(page).getByText('Nothing fits the filters').waitFor();
+  await list(page).getByText('No matches').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).first().click();
   await page.getByLabel('Age', { exact: true }).selectOption('1h');
-  await list(page).getByText('Nothing fits the filters').waitFor();
+  await list(page).getByText('No matches').waitFor();
 
   await page.goto(`${desk.url}/?tool=publish`);
   await shows([/publish/]);

@@ -33,7 +33,7 @@ test('thousands of texts in another script: a part is shown, the rest is told of
   const desk = await openDesk();
   const input = { list: Array.from({ length: 9_000 }, (_, index) => ({ index, text: 'שלום' })) };
   const page = await browse(desk, 'ada', await asked(desk, input));
-  const warning = card(page).getByText(/^You do not see everything yet: [\d,]+ characters/);
+  const warning = card(page).getByText(/^Not everything is visible yet: [\d,]+ characters/);
   await warning.waitFor(PATIENT);
   // The input stands there twice, in the conversation too.
   expect(await page.locator('*').count()).toBeLessThan(5_000);
@@ -55,7 +55,7 @@ test('what is nested too deeply to be edited says so, and is approved as it is',
   await card(page).getByRole('button', { name: 'Edit' }).click();
   await card(page).getByRole('button', { name: 'Approve with these changes' }).click();
   const alert = card(page).getByRole('alert').filter({ hasText: 'nested deeper than 200 levels' });
-  await alert.getByText('Or go back: it can be approved unchanged, or rejected.').waitFor(PATIENT);
+  await alert.getByText('Or go back to approve it unchanged or reject it.').waitFor(PATIENT);
   await card(page).getByRole('button', { name: 'Back' }).click();
   await card(page).getByRole('button', { name: 'Approve', exact: true }).click();
   await card(page)

@@ -97,9 +97,9 @@ test('an answer, a hold, the search and the pages are in reach of the keys', asy
   await found;
   await list(page).getByRole('link').waitFor();
   await page.keyboard.press('j');
-  await card(page).getByRole('button', { name: 'Hold' }).waitFor();
+  await card(page).getByRole('button', { name: 'Hold', exact: true }).waitFor();
   await page.keyboard.press('c');
-  await card(page).getByRole('button', { name: 'Held' }).waitFor();
+  await card(page).getByRole('button', { name: 'Holding' }).waitFor();
   await page.keyboard.press('a');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');

@@ -55,7 +55,7 @@ async function busyDesk(): Promise<{ readonly desk: Desk; readonly paths: readon
       [`/runs/${runId}`, 'Timeline'],
       [`/runs/${decided}`, 'Timeline'],
       ['/dashboard', 'Decisions per day'],
-      ['/chat', 'Talk to an agent'],
+      ['/chat', 'Chat with an agent'],
       [`/chat/clerk/${runId}`, 'clerk'],
     ],
   };
@@ -192,7 +192,7 @@ test('the help says on a phone who one is and what is built in, and nothing of k
   expect(box && [box.x >= 0, box.x + box.width <= PHONE.width]).toEqual([true, true]);
   const [licences] = await Promise.all([
     page.context().waitForEvent('page'),
-    help.getByRole('link', { name: 'Licences of what is built in' }).tap(),
+    help.getByRole('link', { name: 'Open-source licences' }).tap(),
   ]);
   await licences.waitForLoadState();
   const text = (await licences.textContent('body')) ?? '';

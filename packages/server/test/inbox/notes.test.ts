@@ -65,7 +65,7 @@ test('whatever is decided, the note goes with it, and is shown in the card, the 
   const picture = page.getByRole('figure', { name: 'Timeline of the run' });
   await picture.getByText('Rejected by ada: Paid in March.').waitFor();
   expect(await picture.getByText(/^(Approved|Answered) by ada.*: /).count()).toBe(3);
-  await page.getByText('As a table').click();
+  await page.getByText('View as table').click();
   await page.getByRole('row', { name: /Answered by ada\s*She said so/ }).waitFor();
 });
 

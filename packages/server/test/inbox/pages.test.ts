@@ -68,7 +68,7 @@ test('the history is filtered by what became of the questions', async () => {
     expect(new URL(page.url()).searchParams.get('outcome')).toBe(outcome);
   }
   await page.getByLabel('Outcome').selectOption('expired');
-  await history.getByText('Nothing fits the filters').waitFor();
+  await history.getByText('No matches').waitFor();
   // What waits has no outcome to be filtered by.
   await page.goto(desk.url);
   await page.getByRole('button', { name: 'Filter' }).click();
@@ -88,11 +88,11 @@ test('a run shows its picture with durations, its conversation and its record', 
   expect(await row.textContent()).toMatch(/^\[\["look",\{\}\],\["pay".*Northwind.*Waiting.*clerk.*by ada/);
   await row.click();
   await page.getByRole('heading', { level: 1, name: /Northwind/ }).waitFor();
-  await page.getByText('Waits for a person').first().waitFor();
+  await page.getByText('Waiting for approval').first().waitFor();
   const picture = page.getByRole('figure', { name: 'Timeline of the run' });
   await picture.waitFor();
   expect(await picture.locator('title').allTextContents()).toEqual(
-    expect.arrayContaining(['The user spoke', expect.stringMatching(/^Waits for a person: .* so far$/)]),
+    expect.arrayContaining(['User message', expect.stringMatching(/^Waiting for approval: .* so far$/)]),
   );
 
   // What happens while it is open is drawn at once.
@@ -104,19 +104,19 @@ test('a run shows its picture with durations, its conversation and its record', 
     expect.arrayContaining([
       expect.stringMatching(/^Turn 1: \d/),
       expect.stringMatching(/^Turn 2: \d/),
-      expect.stringMatching(/^Waits for a person: \d[^a-z]*m?s$/),
+      expect.stringMatching(/^Waiting for approval: \d[^a-z]*m?s$/),
       expect.stringMatching(/^Runs: \d/),
-      'The run came to its end',
+      'Run completed',
     ]),
   );
-  await page.getByText('As a table').click();
-  expect(await page.getByRole('row', { name: /pay Waits for a person/ }).count()).toBe(1);
+  await page.getByText('View as table').click();
+  expect(await page.getByRole('row', { name: /pay Waiting for approval/ }).count()).toBe(1);
   await page.getByText('All done.').waitFor();
   await page.getByText('Recorded events').click();
   await page.getByText('decision-made').click();
   await page.getByText(/"interruptId":/).waitFor();
-  await page.getByRole('button', { name: 'Check the record' }).click();
-  await page.getByText(/Unchanged since it was written: \d+ events/).waitFor();
+  await page.getByRole('button', { name: 'Verify record' }).click();
+  await page.getByText(/Record verified: \d+ events/).waitFor();
 });
 
 test('a run that waits can be cancelled, and is found by its status', async () => {
@@ -126,15 +126,15 @@ test('a run that waits can be cancelled, and is found by its status', async () =
   // A click too many, or one by mistake, ends nothing.
   await page.getByRole('button', { name: 'Cancel run' }).dblclick();
   await page.getByRole('button', { name: 'Cancel run' }).click();
-  await page.getByRole('button', { name: 'Keep it' }).click();
+  await page.getByRole('button', { name: 'Keep running' }).click();
   expect(await desk.waiting(runId)).toHaveLength(1);
   await page.getByRole('button', { name: 'Cancel run' }).click();
-  await page.getByRole('button', { name: 'Cancel for good' }).click();
+  await page.getByRole('button', { name: 'Yes, cancel the run' }).click();
   await page.getByText('Cancelled', { exact: true }).first().waitFor();
   expect(desk.done).toEqual([]);
   await page.getByRole('link', { name: 'All runs' }).click();
   await page.getByLabel('Status').selectOption('waiting');
-  await page.getByText('No run fits the filters').waitFor();
+  await page.getByText('No matches').waitFor();
   await page.getByLabel('Status').selectOption('cancelled');
   await page.getByRole('link', { name: new RegExp(runId) }).waitFor();
 });
@@ -153,14 +153,14 @@ test('the dashboard counts what the server counts', async () => {
   const tile = (name: string, below: string) =>
     page.locator('dl > div', { hasText: name }).filter({ hasText: below }).locator('dd').first().textContent();
   await page.getByRole('heading', { name: 'Decisions per day' }).waitFor();
-  await page.getByText('Of the runs that you started.').waitFor();
+  await page.getByText('Only runs you started.').waitFor();
   expect(await tile('Waiting now', 'Oldest')).toBe('1');
   expect(await tile('Decided', 'in 30 days')).toBe('5');
   expect(await tile('Approved', 'of approved')).toBe('75 %');
   expect(await tile('Time to decide', 'median')).toMatch(/^[\d.]+ m?s$/);
   expect(await tile('Time to decide', '95th')).toMatch(/^[\d.]+ m?s$/);
   expect(await page.getByRole('row', { name: /^pay/ }).textContent()).toMatch(/^pay75 %3 of 41000?/);
-  await page.getByText('As a table').click();
+  await page.getByText('View as table').click();
   const today = new Date().toISOString().slice(0, 10);
   expect(await page.getByRole('row', { name: new RegExp(`^${today}`) }).textContent()).toBe(`${today}3110`);
   await page.getByRole('img', { name: /5 decisions in 30 days/ }).waitFor();
@@ -183,7 +183,7 @@ test('a chat pauses for an approval and goes on after it', async () => {
   expect(desk.done[0]?.input).toMatchObject({ to: 'ACME', amount: 950 });
 
   // The chat that was new a moment ago leads to its run, and the run back to it.
-  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByRole('link', { name: 'View run' }).click();
   await page.getByRole('heading', { level: 1, name: 'Pay ACME 950 euros for invoice 7' }).waitFor();
   await page.getByRole('link', { name: 'Chat', exact: true }).last().click();
   await page.getByRole('log').getByText('Pay ACME 950 euros for invoice 7').waitFor();
@@ -257,13 +257,13 @@ test('on a phone the name of a run has room beside what can be done with it', as
 test('an address that names nothing says so', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada', '/nowhere');
-  await page.getByText('There is no such page.').waitFor();
+  await page.getByText('Page not found.').waitFor();
   await page.goto(`${desk.url}${cardPath('run_0:call_0')}`);
   await card(page)
     .getByText(/This card does not exist/)
     .waitFor();
   await page.goto(`${desk.url}/chat/nobody/chat_1`);
-  await page.getByText('There is no agent of this name.').waitFor();
+  await page.getByText('No agent has this name.').waitFor();
   await page.goto(`${desk.url}/runs/run_0`);
   await page.getByText(/This run does not exist/).waitFor();
 });

@@ -8,11 +8,11 @@ test('every page says so when it is empty', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
   for (const [path, text] of [
-    ['/', 'Nothing waits for you'],
-    ['/history', 'Nothing was decided yet'],
+    ['/', "You're all caught up"],
+    ['/history', 'No decisions yet'],
     ['/runs', 'No runs yet'],
-    ['/dashboard', 'Nothing to count yet'],
-    ['/chat', 'Talk to an agent'],
+    ['/dashboard', 'No data yet'],
+    ['/chat', 'Chat with an agent'],
   ] as const) {
     await page.goto(`${desk.url}${path}`);
     await page.getByText(text).waitFor();
@@ -104,7 +104,7 @@ test.for(['before', 'after'])(
     await page.getByText('Thinking…').waitFor();
     if (where === 'after') await expect.poll(() => desk.waiting('talk').catch(() => [])).toHaveLength(1);
     await page.clock.fastForward(61_000);
-    await page.getByRole('alert').getByText('The answer broke off').waitFor();
+    await page.getByRole('alert').getByText('Connection dropped.').waitFor();
     await page.unroute(swallowed);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('button', { name: 'Approve' }).waitFor();
@@ -147,7 +147,7 @@ test('a decision that did not reach the server can be made again when it is back
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByRole('alert')
-    .getByText(/Your decision is not confirmed/)
+    .getByText(/Could not confirm your decision/)
     .waitFor();
   expect(desk.done).toEqual([]);
   await desk.comeBack();
@@ -175,7 +175,7 @@ test('a decision whose answer was lost is not called unsent, and made again it i
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await expect.poll(() => desk.done.length, PATIENT).toBe(1);
   const told = card(page).getByRole('alert');
-  await told.getByText('Your decision is not confirmed. Please try again.').waitFor();
+  await told.getByText('Could not confirm your decision. Try again.').waitFor();
   await page.unrouteAll({ behavior: 'wait' });
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
@@ -192,13 +192,13 @@ test('who is not known is told how to sign in, wherever they come from', async (
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   await page.setExtraHTTPHeaders({ 'x-user': 'ada' });
   await page.getByRole('button', { name: 'Try again' }).click();
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
 });
 
 test('a session that ends in the middle leads to the sign-in page', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   // What follows the live connection is asked for by then.
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   await page.setExtraHTTPHeaders({ 'x-user': '' });
@@ -225,7 +225,7 @@ test('below a path of another server everything is found', async () => {
     .waitFor();
   expect(new URL(page.url()).pathname).toMatch(/^\/approvals\/interrupts\//);
   await page.getByRole('link', { name: 'Countersign' }).click();
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   expect(
     await page
       .locator('img')
@@ -240,7 +240,7 @@ test('a link signs in once, and signing out ends the session', async () => {
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   const link = await desk.loginPath('ada');
   await page.goto(`${desk.url}${link}`);
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   await page.getByRole('button', { name: 'Sign out' }).first().click();
   await page.getByRole('heading', { name: 'Sign in to Countersign' }).waitFor();
   await page.goto(`${desk.url}${link}`);

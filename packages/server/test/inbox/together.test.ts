@@ -8,7 +8,7 @@ withBrowser();
 test('what comes in appears at once', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   await desk.start([['pay', { to: 'Northwind', amount: 500 }]], 'grace');
   await list(page)
@@ -20,7 +20,7 @@ test('what comes in appears at once', async () => {
 test('what comes in appears on a slow line, too, while much happens', async () => {
   const desk = await openDesk();
   const page = await browse(desk, 'ada');
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
   // Each answer takes longer than it takes until something else has changed.
   await page.route('**/api/v1/interrupts?*', async (route) => {
@@ -46,20 +46,20 @@ test('a hold is shown to the others, and does not lock', async () => {
   const ada = await browse(desk, 'ada', cardPath(id));
   const grace = await browse(desk, 'grace', cardPath(id));
   await grace.getByRole('status').getByText('Live').waitFor({ state: 'attached' });
-  await ada.getByRole('button', { name: 'Hold' }).click();
-  await ada.getByRole('button', { name: 'Held', pressed: true }).waitFor();
+  await ada.getByRole('button', { name: 'Hold', exact: true }).click();
+  await ada.getByRole('button', { name: 'Holding', pressed: true }).waitFor();
   await card(grace)
-    .getByText(/ada works on this/)
+    .getByText(/ada is reviewing this/)
     .waitFor();
   await list(grace)
-    .getByRole('link', { name: /ada works on it/ })
+    .getByRole('link', { name: /ada is reviewing this/ })
     .waitFor();
-  expect(await card(grace).getByRole('button', { name: 'Hold' }).count()).toBe(0);
+  expect(await card(grace).getByRole('button', { name: 'Hold', exact: true }).count()).toBe(0);
 
-  await ada.getByRole('button', { name: 'Held' }).click();
-  await card(grace).getByRole('button', { name: 'Hold' }).click();
+  await ada.getByRole('button', { name: 'Holding' }).click();
+  await card(grace).getByRole('button', { name: 'Hold', exact: true }).click();
   await card(ada)
-    .getByText(/grace works on this/)
+    .getByText(/grace is reviewing this/)
     .waitFor();
   await card(ada).getByRole('button', { name: 'Approve' }).click();
   await card(ada)
@@ -79,7 +79,7 @@ test('what another decides appears at once, in the list and in the open card', a
   await card(page)
     .getByText(/Rejected by grace/)
     .waitFor();
-  await list(page).getByText('Nothing waits for you').waitFor();
+  await list(page).getByText("You're all caught up").waitFor();
   expect(await card(page).textContent()).toContain('Seen before.');
   expect(await card(page).getByRole('button', { name: 'Approve' }).count()).toBe(0);
 });
@@ -99,7 +99,7 @@ test('who comes second is told who decided what, and when', async () => {
   await card(page).getByRole('button', { name: 'Approve' }).click();
   await card(page)
     .getByRole('alert')
-    .getByText(/Somebody was first\. Rejected by grace at .*your decision was not taken/)
+    .getByText(/grace already rejected this at .*Your decision was not saved/)
     .waitFor();
   await card(page)
     .getByText(/^Rejected by grace/)

@@ -18,7 +18,7 @@ export const maxDuration = 30;
 export async function POST(request: Request): Promise<Response> {
   const { id, messages }: { id: string; messages: RecipeMessage[] } = await request.json();
   const { model } = await chosenModel();
-  // In an app with accounts, `person` is who has signed in.
+  // In an app with accounts, `person` is the signed-in user.
   const gated = gate(tools, { store: openStore(), name: 'recipe', chatId: id, person: 'demo' });
   const stream = createUIMessageStream<RecipeMessage>({
     originalMessages: messages,

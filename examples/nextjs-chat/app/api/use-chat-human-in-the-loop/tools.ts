@@ -1,4 +1,4 @@
-// The tools of the recipe. Server only: a page that needs to know which ask is told by the server.
+// The tools of the recipe. Server only: the server tells the page which of them ask.
 import { type InferUITools, type ToolSet, tool, type UIDataTypes, type UIMessage } from 'ai';
 import { z } from 'zod';
 
@@ -13,7 +13,7 @@ export const tools = {
     description: 'get the local time for a specified location',
     inputSchema: z.object({ location: z.string() }),
     outputSchema: z.string(),
-    // With `execute`: nobody is asked.
+    // A tool with `execute` runs without asking.
     execute: async () => '10am',
   }),
 } satisfies ToolSet;

@@ -1,4 +1,4 @@
-// What stands where content would be: loading, nothing there, or trouble and a way out of it.
+// Placeholders for content: loading, empty, and errors with a retry button.
 import { CircleOff, type LucideIcon, RefreshCw, Unplug } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Refusal, Unreachable } from '../api/request.ts';
@@ -11,13 +11,13 @@ export function LoadingPage() {
   );
 }
 
-/** Grey bars in the place of what comes. */
+/** Shows grey bars while content loads. */
 export function Loading({ what, rows = 4 }: { readonly what: string; readonly rows?: number }) {
   return (
     <div role="status" className="flex flex-col gap-4">
       <span className="sr-only">Loading {what}…</span>
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all the same.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the bars are identical.
         <div key={row} aria-hidden="true" className="flex flex-col gap-2">
           <div className="skeleton h-4 w-2/5" />
           <div className="skeleton h-3 w-4/5" />
@@ -52,14 +52,14 @@ type TroubleProps = { readonly error: Error; readonly what: string; readonly onR
 /** `what` could not be loaded. */
 export function Trouble({ error, what, onRetry }: TroubleProps) {
   if (error instanceof Refusal && error.status === 404)
-    return <NothingHere what={`${what} does not exist, or is not for you.`} />;
+    return <NothingHere what={`${what} does not exist, or you don't have access.`} />;
   return (
     <div role="alert" className="flex flex-1 flex-col items-center justify-center gap-3 p-8 text-center">
       <Unplug aria-hidden="true" strokeWidth={1.5} className="size-8 text-danger" />
       <p className="text-base font-medium">{what} could not be loaded</p>
       <p className="max-w-sm text-muted wrap-anywhere">
         {error instanceof Unreachable
-          ? `${error.message} Nothing is lost: what waits, waits on.`
+          ? `${error.message} Nothing is lost. Pending requests stay pending.`
           : error.message.slice(0, 300)}
       </p>
       <button type="button" className="button" onClick={onRetry}>
