@@ -20,11 +20,11 @@ export type Policies = {
 };
 
 /** How many items a policy checks per page. */
-const LOOK = 200;
+const PAGE_SIZE = 200;
 /** How long a read is shared with other streams. */
-const LOOK_MS = 100;
+const SHARED_MS = 100;
 /** How many items are checked for one page; after that a shorter page is returned, with its cursor. */
-const MOST = 2_000;
+const MAX_CHECKED = 2_000;
 /** Greater than any event's number, so that only the record of the run is read. */
 const NO_EVENTS = 2_147_483_647;
 
@@ -34,8 +34,8 @@ export class Access {
   readonly #log: Log;
   /** The owner of a run never changes, so it is cached; the oldest entries are dropped. */
   readonly #references = new Map<string, RunReference>();
-  readonly #looks: Looks<readonly RunInterrupt[]> = new Map();
-  readonly #finds: Looks<RunReference | undefined> = new Map();
+  readonly #questionReads: SharedReads<readonly RunInterrupt[]> = new Map();
+  readonly #referenceReads: SharedReads<RunReference | undefined> = new Map();
 
   constructor(ai: Countersign, policies: Policies, log: Log) {
     this.#ai = ai;
@@ -95,17 +95,17 @@ export class Access {
     );
   }
 
-  /** People who can decide a request of a run can read the run. `news`: the hub's number, for streams. */
-  async sees(run: RunReference, person: Person, news?: number): Promise<boolean> {
+  /** People who can decide a request of a run can read the run. `revision`: the hub's number, for streams. */
+  async sees(run: RunReference, person: Person, revision?: number): Promise<boolean> {
     if (await this.mayRead(run, person)) return true;
     if (!this.#policies.mayDecide) return false;
-    const items = await shared(this.#looks, run.id, news, () => this.#questions(run.id));
+    const items = await shared(this.#questionReads, run.id, revision, () => this.#questions(run.id));
     for (const item of items) if (await this.mayDecide(this.#whole(item, null), person)) return true;
     return false;
   }
 
   async #questions(runId: string): Promise<readonly RunInterrupt[]> {
-    const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: LOOK }));
+    const both = [false, true].map((settled) => this.#ai.runs.interrupts({ runId, settled, limit: PAGE_SIZE }));
     return (await Promise.all(both)).flatMap(({ items }) => items);
   }
 
@@ -139,9 +139,9 @@ export class Access {
     return { ...card, runId, agent, startedBy, hold };
   }
 
-  /** Undefined if the run does not exist. `news`: the hub's number, for streams. */
-  async reference(runId: string, news?: number): Promise<RunReference | undefined> {
-    return this.#references.get(runId) ?? shared(this.#finds, runId, news, () => this.#find(runId));
+  /** Undefined if the run does not exist. `revision`: the hub's number, for streams. */
+  async reference(runId: string, revision?: number): Promise<RunReference | undefined> {
+    return this.#references.get(runId) ?? shared(this.#referenceReads, runId, revision, () => this.#find(runId));
   }
 
   async #find(runId: string): Promise<RunReference | undefined> {
@@ -158,17 +158,22 @@ export class Access {
   }
 }
 
-type Looks<T> = Map<string, Promise<T>>;
+type SharedReads<T> = Map<string, Promise<T>>;
 
 /** All streams ask this at once when a run has changed: they share one read that began after the change. */
-function shared<T>(looks: Looks<T>, runId: string, news: number | undefined, look: () => Promise<T>): Promise<T> {
-  if (news === undefined) return look();
-  const key = `${news}:${runId}`;
-  const known = looks.get(key);
+function shared<T>(
+  reads: SharedReads<T>,
+  runId: string,
+  revision: number | undefined,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (revision === undefined) return read();
+  const key = `${revision}:${runId}`;
+  const known = reads.get(key);
   if (known !== undefined) return known;
-  const begun = look().finally(() => setTimeout(() => looks.delete(key), LOOK_MS).unref());
-  looks.set(key, begun);
-  return begun;
+  const reading = read().finally(() => setTimeout(() => reads.delete(key), SHARED_MS).unref());
+  reads.set(key, reading);
+  return reading;
 }
 
 const isOwn = (run: Pick<RunReference, 'startedBy'>, person: Person): boolean =>
@@ -185,14 +190,14 @@ export async function keptPage<T, Kept>(
   const kept: Kept[] = [];
   let from = cursor;
   let size = limit;
-  for (let looked = 0; looked < MOST; ) {
+  for (let checked = 0; checked < MAX_CHECKED; ) {
     const room = limit - kept.length;
-    let [page, found] = await look(Math.max(size, room), from);
+    let [page, found] = await read(Math.max(size, room), from);
     // A cursor belongs to the last item of a page, so a page with too many items is read again at the right size.
-    if (found.length > room) [page, found] = await look(room, from);
+    if (found.length > room) [page, found] = await read(room, from);
     // If few items pass, larger pages are read.
-    size = Math.min(LOOK, size * 2);
-    looked += Math.max(1, page.items.length);
+    size = Math.min(PAGE_SIZE, size * 2);
+    checked += Math.max(1, page.items.length);
     kept.push(...found);
     if (page.cursor === null || kept.length >= limit) return { items: kept, cursor: page.cursor };
     from = page.cursor;
@@ -201,7 +206,7 @@ export async function keptPage<T, Kept>(
   }
   return { items: kept, cursor: from ?? null };
 
-  async function look(most: number, after: string | undefined): Promise<readonly [Page<T>, readonly Kept[]]> {
+  async function read(most: number, after: string | undefined): Promise<readonly [Page<T>, readonly Kept[]]> {
     const page = await load({ limit: most, ...(after !== undefined && { cursor: after }) });
     return [page, (await keep(page.items)).filter((item) => item !== undefined)];
   }

@@ -1,4 +1,4 @@
-// The door `@countersign/server`: the HTTP API, identity, and what runs them.
+// The entry point `@countersign/server`: the HTTP API, identity and telemetry.
 export type { Policies, RunReference } from './access.ts';
 export { type App, createApp } from './app.ts';
 export type { AgentsEnvironment } from './cli/runtime/agents-file.ts';

@@ -84,27 +84,27 @@ export async function serve(ai: Countersign, options: ServeOptions = {}): Promis
     ...(dev && isLocal && { metrics: 'open' as const }),
     ...ofApp,
   });
-  const begun: (() => unknown)[] = [() => app.end(), () => app.close()];
+  const cleanups: (() => unknown)[] = [() => app.end(), () => app.close()];
   try {
-    return await begin(ai, app, { ...options, hostname, dev }, begun);
+    return await start(ai, app, { ...options, hostname, dev }, cleanups);
   } catch (error) {
     // A second try must find the port free and nothing still running.
-    for (const end of begun.reverse()) await end();
+    for (const end of cleanups.reverse()) await end();
     throw error;
   }
 }
 
-/** Adds to `begun` how to end each part, in case a later part fails. */
-async function begin(
+/** Adds to `cleanups` how to end each part, in case a later part fails. */
+async function start(
   ai: Countersign,
   app: App,
   options: ServeOptions & { readonly hostname: string; readonly dev: boolean },
-  begun: (() => unknown)[],
+  cleanups: (() => unknown)[],
 ): Promise<RunningServer> {
   const { port = 3000, hostname, dev } = options;
   const isLocal = isLoopback(hostname);
   const ending = new AbortController();
-  begun.push(() => ending.abort());
+  cleanups.push(() => ending.abort());
   await prepareSearch(ai.runs.store, app.log, ending.signal);
   const loginPath = dev ? await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' }) : null;
   const server = createServer(
@@ -123,11 +123,11 @@ async function begin(
   server.timeout = options.patienceMs ?? 60_000;
   const connections = new Connections(server);
   await listening(server, port, hostname);
-  begun.push(() => server.close().closeAllConnections());
+  cleanups.push(() => server.close().closeAllConnections());
   const worker = options.worker === false ? undefined : startWorker(ai, app, options.worker);
-  begun.push(() => worker?.stop());
+  cleanups.push(() => worker?.stop());
   const tracing = startTracing(ai, app, options.trace);
-  begun.push(() => tracing?.stop());
+  cleanups.push(() => tracing?.stop());
   const bound = (server.address() as AddressInfo).port;
   const named = hostname.includes(':') ? `[${hostname}]` : hostname;
   const url = (
@@ -141,10 +141,10 @@ async function begin(
     ending.abort();
     closing ??= stop(ai, app, { server, connections, worker, graceMs: options.graceMs ?? 10_000 })
       .finally(() => tracing?.stop())
-      .finally(() => letGo());
+      .finally(() => removeHandlers());
     return closing;
   };
-  const letGo = options.handleSignals ? onSignals(app, close) : () => undefined;
+  const removeHandlers = options.handleSignals ? onSignals(app, close) : () => undefined;
   return { app, port: bound, url, loginUrl, close };
 }
 

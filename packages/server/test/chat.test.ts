@@ -35,7 +35,7 @@ const says = (id: string, text: string) => ({
   messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text }] }],
 });
 
-test('a chat asks, is decided through the API, and shows what came of it', async () => {
+test('a chat asks, is decided through the API, and shows the result', async () => {
   const server = await startServer();
   const token = await server.tokenFor('ann');
   const ask = await server.as('ann');

@@ -16,7 +16,7 @@ test('a run is started, followed, decided and read through the client', async ()
     if (event.type !== 'call-interrupted') continue;
     const { items } = await client.interrupts.list({ runId: id });
     const [card] = items;
-    if (!card) throw new Error('There is no card.');
+    if (!card) throw new Error('The card is missing.');
     expect((await client.interrupts.hold(card.id, { forMs: 5_000 })).by).toBe('ann');
     await client.interrupts.release(card.id);
     expect((await client.interrupts.get(card.id)).messages.length).toBeGreaterThan(0);
@@ -51,13 +51,13 @@ test.each([
   { type: 'restart', replaceInput: undefined },
   { type: 'respond', output: undefined },
   'approve' as unknown as { type: 'approve' },
-] as const)('a decision of which something was lost on the way is not sent: %o', async (decision) => {
+] as const)('a decision that JSON would change is not sent: %o', async (decision) => {
   const server = await startServer();
   const client = await clientOf(server, 'ann');
   const { id } = await client.runs.start({ agent: 'teller', prompt: 'pay bob 500' });
   await server.ai.runs.wait(id);
   const [card] = (await client.interrupts.list({ runId: id })).items;
-  if (!card) throw new Error('There is no card.');
+  if (!card) throw new Error('The card is missing.');
   await expect(client.interrupts.decide(card.id, { decision })).rejects.toMatchObject({ code: 'invalid-decision' });
   await server.ai.runs.settled();
   expect(server.paid).toEqual([]);

@@ -238,7 +238,7 @@ test('a client that does not read is cut off, and its buffers are freed', async 
   // More than the buffers of a connection hold.
   const huge = 'x'.repeat(8_000_000);
   const parrot = server.ai.agents.get('parrot');
-  if (!parrot) throw new Error('There is no parrot.');
+  if (!parrot) throw new Error('The agent is missing.');
   const { id } = await parrot.start(huge, { by: 'ann' });
   await server.ai.runs.wait(id, { until: 'end' });
   const socket = connect(server.server.port, '127.0.0.1');

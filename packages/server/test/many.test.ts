@@ -100,7 +100,7 @@ const DECIDED = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'exp
   (outcome) => `/api/v1/interrupts?outcome=${outcome}&order=newest`,
 );
 
-/** Each of the outcomes is common, as they are among people. */
+/** Each outcome is common. */
 function settlementOf(index: number): object {
   const decision = [
     { type: 'approve' },

@@ -106,14 +106,14 @@ export function asking(url: string, always: Record<string, string> = {}): Ask {
   };
 }
 
-/** Starts a run and waits until it rests. */
+/** Starts a run and waits until it pauses or ends. */
 export async function begin(ask: Ask, ai: Countersign, prompt: string): Promise<any> {
   const { body } = await ask('POST', '/api/v1/runs', { agent: 'teller', prompt });
   await ai.runs.wait(body.id);
   return (await ask('GET', `/api/v1/runs/${body.id}`)).body;
 }
 
-/** A request as `fetch` does not send it: the path, the host and the headers are taken as they are. */
+/** Sends a request that `fetch` would not: path, host and headers are unchanged. */
 export function raw(
   port: number,
   options: { method?: string; path: string; headers?: Record<string, string | string[]>; body?: string | Uint8Array },

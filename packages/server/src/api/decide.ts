@@ -22,7 +22,7 @@ export function decideEndpoints({ ai, access, holds }: Services) {
           'The decision is durable before the response is sent. Repeating it returns the recorded decision; a different one is ' +
           'a conflict that says who decided what, and when. A decision that the `allows` of the card does not list is ' +
           'invalid, except to reject and to cancel.',
-        tag: 'Questions',
+        tag: 'Requests',
         scope: 'decide',
         params: z.object({ interruptId: interruptIdShape }),
         headers: z.object({ ...IdempotencyHeaders.shape, ...ChannelHeaders.shape }),

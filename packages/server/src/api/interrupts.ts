@@ -18,7 +18,7 @@ import { holdsOf, releaseHold, takeHold } from './holds.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });
-const tag = 'Questions';
+const tag = 'Requests';
 const HoldAnswer = z.object({ hold: HoldShape.nullable() });
 
 export function interruptEndpoints({ ai, access, holds: holdWatch }: Services) {

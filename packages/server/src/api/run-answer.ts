@@ -13,22 +13,22 @@ export function summaryOf(run: RunRecord, title: string | null): RunSummary {
 }
 
 /** How many requests are returned with a run. */
-const MOST = 200;
+const MAX_REQUESTS = 200;
 
 /** The whole run as this person sees it; without the scope `read`, only its status. */
 export async function runAnswer(ai: Countersign, access: Access, runId: string, person: Person): Promise<Run> {
   const view = await ai.runs.get(runId);
   if (!person.scopes.includes('read')) return { ...summaryOf(view, null), ...UNREAD, finishReason: view.finishReason };
   const [waiting, settled] = await Promise.all([
-    ai.runs.interrupts({ runId, limit: MOST }),
-    ai.runs.interrupts({ runId, limit: MOST, settled: true, order: 'newest' }),
+    ai.runs.interrupts({ runId, limit: MAX_REQUESTS }),
+    ai.runs.interrupts({ runId, limit: MAX_REQUESTS, settled: true, order: 'newest' }),
   ]);
   const holds = await holdsOf(
     ai.runs.notes,
     waiting.items.map(({ id }) => id),
   );
   // Pending requests come first; settled ones fill the remaining places.
-  const last = settled.items.slice(0, MOST - waiting.items.length).toReversed();
+  const last = settled.items.slice(0, MAX_REQUESTS - waiting.items.length).toReversed();
   const asked = [...last, ...waiting.items].toSorted((left, right) => left.createdAt - right.createdAt);
   const interrupts = await Promise.all(asked.map((item) => access.card(item, person, holds.get(item.id) ?? null)));
   const { messages, text, error, finishReason, pending } = view;

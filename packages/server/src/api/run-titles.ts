@@ -2,9 +2,9 @@
 import type { Message } from 'countersign';
 import type { RunRecord, Store } from 'countersign/store';
 
-const LONGEST = 120;
+const MAX_LENGTH = 120;
 /** How many titles are cached; the oldest are dropped. */
-const MOST = 10_000;
+const MAX_TITLES = 10_000;
 
 /** The first words on one line, or null if the user said nothing. */
 export function titleOf(messages: readonly Message[]): string | null {
@@ -12,9 +12,9 @@ export function titleOf(messages: readonly Message[]): string | null {
   const text = said.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join(' ');
   const words = text.replaceAll(/\s+/g, ' ').trim();
   // Cut between characters, never inside a surrogate pair.
-  const start = [...words.slice(0, 2 * LONGEST)];
+  const start = [...words.slice(0, 2 * MAX_LENGTH)];
   if (start.length === 0) return null;
-  return start.length > LONGEST ? `${start.slice(0, LONGEST).join('').trimEnd()}…` : words;
+  return start.length > MAX_LENGTH ? `${start.slice(0, MAX_LENGTH).join('').trimEnd()}…` : words;
 }
 
 /** Reads the first event of each run, once: it never changes. */
@@ -32,7 +32,7 @@ export class RunTitles {
     const first = (await this.#store.read(id, { limit: 1 }))?.events[0];
     if (first === undefined) return null;
     const title = first.type === 'user-spoke' ? titleOf(first.messages) : null;
-    if (this.#known.size >= MOST) {
+    if (this.#known.size >= MAX_TITLES) {
       const [oldest] = this.#known.keys();
       if (oldest !== undefined) this.#known.delete(oldest);
     }

@@ -14,7 +14,7 @@ export function statsEndpoints({ ai, hub }: Services) {
         summary: 'Get statistics of decisions',
         description:
           'Of all runs for callers with the reach `all`, otherwise of the runs that the caller started. Days are in UTC.',
-        tag: 'Questions',
+        tag: 'Requests',
         scope: 'read',
         query: StatsQueryShape,
         answers: { 200: { description: 'The numbers.', shape: StatsShape } },

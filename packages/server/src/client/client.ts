@@ -1,9 +1,11 @@
 // The API as typed functions.
+import type { z } from '@hono/zod-openapi';
 import type { Message } from 'countersign';
-import type { InterruptOutcome, StoredEvent } from 'countersign/store';
-import type { Hold, Interrupt } from '../schemas/interrupt.ts';
+import type { StoredEvent } from 'countersign/store';
+import type { DecidedShape, DecideShape } from '../schemas/decision.ts';
+import type { Hold, Interrupt, InterruptQueryShape } from '../schemas/interrupt.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
-import type { Run, RunSummary } from '../schemas/run.ts';
+import type { Run, RunQueryShape, RunSummary, StartShape } from '../schemas/run.ts';
 import type { Stats } from '../schemas/stats.ts';
 import { ApiError } from './api-error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -18,55 +20,25 @@ export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | 
 export type RunEvent = StoredEvent & { readonly seq: number };
 
 /** The options of a new run. */
-export type StartRun = { readonly agent: string; readonly prompt: string; readonly runId?: string };
-
-/** A person's decision. */
-export type Decision =
-  | { readonly type: 'approve'; readonly edit?: unknown }
-  | { readonly type: 'reject'; readonly reason?: string }
-  | { readonly type: 'respond'; readonly output: unknown }
-  | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: unknown }
-  | { readonly type: 'cancel'; readonly reason?: string };
+export type StartRun = Readonly<z.input<typeof StartShape>>;
 
 /** A decision with the digest of the card that it was made on. */
-export type Decide = { readonly decision: Decision; readonly digest?: string; readonly note?: string };
+export type Decide = Readonly<z.input<typeof DecideShape>>;
+
+/** A person's decision. */
+export type Decision = Decide['decision'];
 
 /** A recorded decision. */
-export type Decided = {
-  readonly interruptId: string;
-  readonly runId: string;
-  readonly decision: Decision;
-  readonly by: string | null;
-  readonly channel: string | null;
-  readonly note: string | null;
-  readonly at: number;
-};
+export type Decided = Readonly<z.infer<typeof DecidedShape>> & { readonly decision: Decision };
 
-type Paging = { readonly cursor?: string; readonly limit?: number };
-
-export type RunFilters = Paging & {
-  readonly status?: RunSummary['status'];
-  readonly agent?: string;
-  readonly startedBy?: string;
-  readonly order?: 'newest' | 'oldest';
+/** Query parameters as the client takes them: whole numbers are numbers. */
+type Filters<Shape extends z.ZodType> = {
+  readonly [name in keyof z.input<Shape>]: name extends Numeric ? number : z.input<Shape>[name];
 };
+type Numeric = 'limit' | 'createdBefore' | 'createdAfter';
 
-export type InterruptFilters = Paging & {
-  readonly status?: 'pending' | 'settled';
-  /** Only settled requests have an outcome. */
-  readonly outcome?: InterruptOutcome;
-  readonly runId?: string;
-  readonly agent?: string;
-  readonly tool?: string;
-  readonly kind?: Interrupt['kind'];
-  readonly risk?: 'low' | 'medium' | 'high';
-  readonly label?: string;
-  readonly search?: string;
-  readonly createdBefore?: number;
-  readonly createdAfter?: number;
-  readonly mine?: '0' | '1';
-  readonly order?: 'oldest' | 'newest';
-};
+export type RunFilters = Filters<typeof RunQueryShape>;
+export type InterruptFilters = Filters<typeof InterruptQueryShape>;
 
 type Waiting = { readonly signal?: AbortSignal };
 type Once = Waiting & {
@@ -92,7 +64,10 @@ export type Client = {
       runId: string,
       options?: Waiting,
     ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }>;
-    events(runId: string, options?: Waiting & Paging & { readonly after?: number }): Promise<Page<RunEvent>>;
+    events(
+      runId: string,
+      options?: Waiting & { readonly after?: number; readonly cursor?: string; readonly limit?: number },
+    ): Promise<Page<RunEvent>>;
     /** Yields every event after `after` until the run has ended; reconnects when the connection drops. */
     follow(runId: string, options?: Waiting & { readonly after?: number }): AsyncGenerator<RunEvent>;
   };

@@ -132,8 +132,8 @@ function check(shape: z.ZodType | undefined, value: unknown, where: string): unk
 }
 
 function invalid(where: string, problems: readonly { path: string[]; message: string }[]): UsageError {
-  const told = problems.map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`).join('; ');
-  const detail = `Invalid request: ${told.slice(0, 1000)}.`;
+  const faults = problems.map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`).join('; ');
+  const detail = `Invalid request: ${faults.slice(0, 1000)}.`;
   return new UsageError('invalid-request', { status: 400, where, problems }, detail);
 }
 
@@ -144,7 +144,7 @@ const PROBLEMS: Readonly<Record<number, string>> = {
   404: 'It does not exist, or the caller cannot see it.',
   408: 'The body took too long to arrive.',
   409: 'Another request was first.',
-  413: 'The body is too large or nested too deeply.',
+  413: 'The body is too large or nested too deeply, or the run would become too large.',
   415: 'The body is not JSON.',
   422: 'The decision is invalid; `problems` says where. Or the idempotency key was used for a different request.',
   429: 'The person has too many open streams.',

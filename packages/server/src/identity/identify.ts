@@ -38,7 +38,7 @@ export async function callerOf(
     if (person) return { person, proof: 'token' };
     throw new UsageError('not-authorized', { status: 401 }, 'The token is unknown, revoked or expired.');
   }
-  const found = await asked(() => identify?.(request, origin));
+  const found = await callHook(() => identify?.(request, origin));
   if (found && isPersonId(found.id)) return { person: identified(found), proof: 'hook' };
   // A missing or empty id means not signed in; any other type is a mistake of the hook.
   if (found && typeof (found.id ?? '') !== 'string')
@@ -61,7 +61,7 @@ function identified(found: Identified): Person {
 }
 
 /** A thrown value that is not an Error would look like a fault of the request. */
-async function asked<T>(ask: () => T | Promise<T>): Promise<T> {
+async function callHook<T>(ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {

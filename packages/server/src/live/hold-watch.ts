@@ -1,5 +1,6 @@
 // Notices changed holds across processes. A store reports changes of runs only, so all holds are read once a second while
 // clients stream. All streams of this process share that read.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Notes } from 'countersign/store';
 import { holdVersions } from '../api/holds.ts';
 
@@ -17,9 +18,8 @@ const SHARE = 20;
 export class HoldWatch {
   readonly #options: HoldWatchOptions;
   #followers = 0;
-  #stopping: AbortController | undefined;
-  #wake: (() => void) | undefined;
-  #hurry = false;
+  #stopping = new AbortController();
+  #woken = Promise.withResolvers<void>();
 
   constructor(options: HoldWatchOptions) {
     this.#options = options;
@@ -28,23 +28,19 @@ export class HoldWatch {
   /** Watches holds until the returned function is called. */
   follow(): () => void {
     this.#followers += 1;
-    if (!this.#stopping) {
+    if (this.#followers === 1) {
       this.#stopping = new AbortController();
       void this.#watch(this.#stopping.signal);
     }
     return () => {
       this.#followers -= 1;
-      if (this.#followers > 0) return;
-      this.#stopping?.abort();
-      this.#stopping = undefined;
-      this.#wake?.();
+      if (this.#followers === 0) this.#stopping.abort();
     };
   }
 
   /** Reads at once, because this process changed a hold. */
   look(): void {
-    this.#hurry = true;
-    this.#wake?.();
+    this.#woken.resolve();
   }
 
   async #watch(stop: AbortSignal): Promise<void> {
@@ -52,7 +48,7 @@ export class HoldWatch {
     // At first every hold counts as changed: a new client may have read its list before the hold was taken.
     let known: ReadonlyMap<string, number> = new Map();
     while (!stop.aborted) {
-      this.#hurry = false;
+      this.#woken = Promise.withResolvers();
       const startedAt = performance.now();
       const found = await holdVersions(notes).catch(() => undefined);
       // If the store is unavailable, the next read finds the change.
@@ -60,22 +56,10 @@ export class HoldWatch {
         for (const interruptId of differences(known, found)) changed(interruptId);
         known = found;
       }
-      await this.#pause(Math.max(lookMs, SHARE * (performance.now() - startedAt)), stop);
+      const ms = Math.max(lookMs, SHARE * (performance.now() - startedAt));
+      const pause = delay(ms, undefined, { signal: stop, ref: false }).catch(() => undefined);
+      await Promise.race([this.#woken.promise, pause]);
     }
-  }
-
-  /** Waits for `ms`, until `look` is called, or until the last client has left. */
-  async #pause(ms: number, stop: AbortSignal): Promise<void> {
-    if (this.#hurry || stop.aborted) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
   }
 }
 

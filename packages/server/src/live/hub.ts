@@ -24,7 +24,7 @@ export class Hub {
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #looking: ReturnType<typeof setInterval> | undefined;
   #stopWatching: (() => void) | undefined;
-  #news = 0;
+  #revision = 0;
 
   constructor(runs: Runs, options: HubOptions = DEFAULTS) {
     this.#runs = runs;
@@ -40,8 +40,8 @@ export class Hub {
    * Changes with every report. Streams may share a read that began under the same number: every later change is reported
    * to them again.
    */
-  get news(): number {
-    return this.#news;
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Calls the listener until the returned function is called. The store is watched while there are listeners. */
@@ -49,12 +49,43 @@ export class Hub {
     this.#listeners.add(listener);
     if (!this.#stopWatching) {
       this.#stopWatching = this.#runs.store.watch((runId) => this.changed(runId));
-      this.#looking = setInterval(() => this.#tell('all'), this.#options.lookMs);
+      this.#looking = setInterval(() => this.#report('all'), this.#options.lookMs);
       this.#looking.unref();
     }
     return () => {
       this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#rest();
+      if (this.#listeners.size === 0) this.#stop();
+    };
+  }
+
+  /**
+   * Returns a function that resolves with the changes since its last call, or undefined once the signal fired or the hub
+   * closed. It listens from now on until then; for a slow reader, each run is kept once.
+   */
+  follow(signal: AbortSignal): () => Promise<ReadonlySet<string> | 'all' | undefined> {
+    const until = AbortSignal.any([signal, this.closed]);
+    let waiting = new Set<string>() as Set<string> | 'all';
+    let wake: (() => void) | undefined;
+    const stop = this.listen((changed) => {
+      if (changed === 'all' || waiting === 'all') waiting = 'all';
+      else for (const runId of changed) waiting.add(runId);
+      if (waiting !== 'all' && waiting.size > MANY) waiting = 'all';
+      wake?.();
+    });
+    const end = () => {
+      stop();
+      wake?.();
+    };
+    if (until.aborted) end();
+    until.addEventListener('abort', end, { once: true });
+    return async () => {
+      if (!until.aborted && waiting !== 'all' && waiting.size === 0)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      const changed = waiting;
+      waiting = new Set();
+      return until.aborted ? undefined : changed;
     };
   }
 
@@ -66,7 +97,7 @@ export class Hub {
   }
 
   /** Resolves once all changes so far are reported. */
-  async told(): Promise<void> {
+  async flushed(): Promise<void> {
     // Stores report an append soon after the call, not within it.
     await new Promise<void>((resolve) => setImmediate(resolve));
     if (this.#gathering === undefined) return;
@@ -77,23 +108,23 @@ export class Hub {
   close(): void {
     this.#closing.abort();
     this.#listeners.clear();
-    this.#rest();
+    this.#stop();
   }
 
   #flush(): void {
     const changed = this.#changed;
     this.#changed = new Set();
     this.#gathering = undefined;
-    this.#tell(changed.size > MANY ? 'all' : changed);
+    this.#report(changed.size > MANY ? 'all' : changed);
   }
 
-  #tell(changed: ReadonlySet<string> | 'all'): void {
-    this.#news += 1;
+  #report(changed: ReadonlySet<string> | 'all'): void {
+    this.#revision += 1;
     for (const listener of this.#listeners) listener(changed);
   }
 
-  #rest(): void {
-    this.#news += 1;
+  #stop(): void {
+    this.#revision += 1;
     this.#stopWatching?.();
     this.#stopWatching = undefined;
     clearInterval(this.#looking);

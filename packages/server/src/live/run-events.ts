@@ -26,44 +26,27 @@ export class RunEvents {
   /** Yields every event after `after` as it happens, and `end` when the run has ended. */
   async *follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<ServerEvent> {
     const until = AbortSignal.any([signal, this.#hub.closed]);
-    let changed = true;
-    let wake: (() => void) | undefined;
-    const notice = () => {
-      changed = true;
-      wake?.();
-    };
-    const stop = this.#hub.listen((runs) => {
-      if (runs === 'all' || runs.has(runId)) notice();
-    });
-    until.addEventListener('abort', notice);
+    const nextChanges = this.#hub.follow(until);
     let seen = after;
-    try {
-      while (!until.aborted) {
-        if (!changed)
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        changed = false;
-        const tail = until.aborted ? undefined : await unlessAborted(this.#tail(runId, seen), until);
-        if (!tail) return;
-        for (const event of tail.events) {
-          seen += 1;
-          yield { event: 'event', id: seen, data: { ...event, seq: seen } };
-        }
-        if (tail.hasMore) changed = true;
-        else if (tail.ended) {
-          yield { event: 'end', data: {} };
-          return;
-        }
+    while (!until.aborted) {
+      const tail = await unlessAborted(this.#tail(runId, seen), until);
+      if (!tail) return;
+      for (const event of tail.events) {
+        seen += 1;
+        yield { event: 'event', id: seen, data: { ...event, seq: seen } };
       }
-    } finally {
-      stop();
-      until.removeEventListener('abort', notice);
+      if (tail.hasMore) continue;
+      if (tail.ended) {
+        yield { event: 'end', data: {} };
+        return;
+      }
+      let changed = await nextChanges();
+      while (changed !== undefined && changed !== 'all' && !changed.has(runId)) changed = await nextChanges();
     }
   }
 
   #tail(runId: string, from: number): Promise<Tail | undefined> {
-    const key = `${this.#hub.news}:${from}:${runId}`;
+    const key = `${this.#hub.revision}:${from}:${runId}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
     const reading = this.#runs.store

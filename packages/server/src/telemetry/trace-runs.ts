@@ -45,12 +45,12 @@ const REMEMBERED = 1_000;
  */
 export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing {
   const { onError = () => undefined } = options;
-  const tell = teller(options);
+  const exportSpan = spanExporter(options);
   const hub = new Hub(ai.runs);
   const known = new Map<string, RunSpans>();
   const working = new Map<string, Promise<void>>();
 
-  async function look(runId: string): Promise<void> {
+  async function exportRun(runId: string): Promise<void> {
     const spans = known.get(runId);
     const loaded = await ai.runs.find(runId, { after: spans?.seq ?? 0 });
     // Spans are exported when a run pauses or ends.
@@ -59,15 +59,15 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
     if (known.size >= REMEMBERED) known.clear();
     known.set(runId, made);
     const ended = made.feed(loaded.events, loaded.run.status);
-    const told = await advance(ai, runId, made.seq);
-    if (told === undefined) return;
-    for (const span of ended) if (span.endSeq > told) tell(runId, span);
+    const exported = await advance(ai, runId, made.seq);
+    if (exported === undefined) return;
+    for (const span of ended) if (span.endSeq > exported) exportSpan(runId, span);
   }
 
   /** Exports one run once at a time. */
   function follow(runId: string): void {
     const before = working.get(runId) ?? Promise.resolve();
-    const work = before.then(() => look(runId)).catch(onError);
+    const work = before.then(() => exportRun(runId)).catch(onError);
     working.set(runId, work);
     void work.then(() => {
       if (working.get(runId) === work) working.delete(runId);
@@ -78,7 +78,7 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
     if (changed !== 'all') for (const runId of changed) follow(runId);
   });
   const settled = async () => {
-    await hub.told();
+    await hub.flushed();
     while (working.size > 0) await Promise.all(working.values());
   };
   return {
@@ -95,13 +95,13 @@ export function traceRuns(ai: Countersign, options: TraceOptions = {}): Tracing 
 async function advance(ai: Countersign, runId: string, seq: number): Promise<number | undefined> {
   const { notes } = ai.runs;
   const note = await notes.get(COLLECTION, runId);
-  const told = typeof note?.value === 'number' ? note.value : 0;
-  if (told >= seq) return undefined;
+  const exported = typeof note?.value === 'number' ? note.value : 0;
+  if (exported >= seq) return undefined;
   const options = { version: note?.version ?? 0, expiresAt: Date.now() + KEPT_MS };
-  return (await notes.put(COLLECTION, runId, seq, options)) ? told : undefined;
+  return (await notes.put(COLLECTION, runId, seq, options)) ? exported : undefined;
 }
 
-function teller({ tracer = trace.getTracer(NAME), meter = metrics.getMeter(NAME) }: TraceOptions) {
+function spanExporter({ tracer = trace.getTracer(NAME), meter = metrics.getMeter(NAME) }: TraceOptions) {
   const seconds = { unit: 's' };
   const durations = {
     run: meter.createHistogram('countersign.run.duration', { ...seconds, description: 'From start to end.' }),

@@ -1,4 +1,4 @@
-// Requests that are too large, too deep, too slow, or not what they say they are.
+// Requests that are too large, too deep, too slow, or mislabelled.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -11,7 +11,7 @@ for (const [name, freshPlace] of await freshPlaces())
     const { id: runId } = await here.client.runs.start({ agent: 'teller', prompt: 'Ask.' });
     for await (const event of here.client.runs.follow(runId)) if (event.type === 'call-interrupted') break;
     const [card] = (await here.client.interrupts.list({ runId })).items;
-    if (!card) throw new Error('There is no question.');
+    if (!card) throw new Error('The card is missing.');
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
     const changes = there.client.changes({ signal: stop.signal });
