@@ -1,32 +1,40 @@
-// The command line: finds the command, gives help, runs it, and turns whatever happens into an exit code.
+// The command line: builds the program, runs one command, and turns every outcome into an exit code.
 import { readFileSync } from 'node:fs';
-import { nearest } from '../suggestion.ts';
-import type { Command } from './command.ts';
-import { GROUPS } from './commands.ts';
+import { styleText } from 'node:util';
+import { Command, CommanderError } from 'commander';
+import { addDecide } from './commands/decide.ts';
+import { addDev } from './commands/dev.ts';
+import { addDoctor } from './commands/doctor.ts';
+import { addInbox } from './commands/inbox.ts';
+import { addMigrate } from './commands/migrate.ts';
+import { type Action, refuseOptionsAsValues } from './commands/options.ts';
+import { addRuns } from './commands/runs.ts';
+import { addServe } from './commands/serve.ts';
+import { addShow } from './commands/show.ts';
+import { addTokens } from './commands/tokens.ts';
+import { addWorker } from './commands/worker.ts';
 import { type CommandFailure, EXIT, type ExitCode, failureOf, usageFailure } from './failure.ts';
-import { parseArguments } from './parse-arguments.ts';
-import { commandDocument, commandHelp, generalHelp } from './print/help.ts';
 import { createOutput, type Output } from './print/output.ts';
-
-const COMMANDS: readonly Command[] = GROUPS.flatMap(({ commands }) => commands);
 
 /** Runs one command line. Never throws. */
 export async function runCommandLine(args: readonly string[]): Promise<ExitCode> {
   const output = createOutput(args.includes('--json'));
+  let exitCode: ExitCode = EXIT.ok;
+  let help = '';
+  const action: Action =
+    (work) =>
+    async (...values) => {
+      exitCode = (await work(...values)) ?? EXIT.ok;
+    };
+  const program = createProgram(action, (text) => {
+    help += text;
+  });
   try {
-    const [first] = args;
-    if (first === undefined || first === 'help' || first === '--help' || first === '-h')
-      return help(args.slice(1), output);
-    if (first === '--version' || first === '-v' || first === 'version') {
-      if (output.json) output.document({ version: version() });
-      else output.line(version());
-      return EXIT.ok;
-    }
-    const { command, rest } = findCommand(args);
-    if (asksForHelp(rest)) return helpOn(command, output);
-    return (await command.run(parseArguments(command, rest, createOutput))) ?? EXIT.ok;
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
+    return exitCode;
   } catch (error) {
-    const failure = failureOf(error);
+    if (error instanceof CommanderError && error.exitCode === 0) return printHelp(program, args, help, error, output);
+    const failure = error instanceof CommanderError ? misuse(program, args, error) : failureOf(error);
     output.failure(failure);
     if (process.env.DEBUG?.includes('countersign') && failure.cause instanceof Error)
       process.stderr.write(`${failure.cause.stack}\n`);
@@ -34,55 +42,99 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   }
 }
 
-function help(words: readonly string[], output: Output): ExitCode {
-  const named = words.filter((word) => !word.startsWith('-'));
-  if (named.length > 0) return helpOn(findCommand(named).command, output);
-  if (output.json) output.document({ version: version(), commands: COMMANDS.map(commandDocument) });
-  else output.line(generalHelp(GROUPS, version(), output.style));
+function createProgram(action: Action, writeHelp: (text: string) => void): Command {
+  const program = new Command('countersign')
+    .description('People approve what AI agents do: a tool call pauses, a person decides, the run resumes.')
+    .version(version(), '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .addHelpCommand(
+      new Command('help').argument('[command]').description('show help for a command').helpGroup('Maintain:'),
+    )
+    .exitOverride()
+    // Help goes through our output; errors are printed as failures.
+    .configureOutput({ writeOut: writeHelp, writeErr: () => {} })
+    .configureHelp({
+      helpWidth: 80,
+      subcommandTerm: (command) => `${command.name()} ${command.usage()}`.replace(/ \[(options|command)\]/g, ''),
+      styleTitle: (text) => styleText('bold', text, { validateStream: false }),
+      styleCommandText: (text) => styleText('cyan', text, { validateStream: false }),
+      styleOptionTerm: (text) => styleText('cyan', text, { validateStream: false }),
+      styleSubcommandTerm: (text) => styleText('cyan', text, { validateStream: false }),
+    })
+    .addHelpText('after', GENERAL_HELP);
+  program.commandsGroup('Run:');
+  for (const add of [addDev, addServe, addWorker]) add(program, action);
+  program.commandsGroup('Decide:');
+  for (const add of [addInbox, addDecide]) add(program, action);
+  program.commandsGroup('Inspect:');
+  for (const add of [addRuns, addShow]) add(program, action);
+  program.commandsGroup('Maintain:');
+  for (const add of [addDoctor, addMigrate, addTokens]) add(program, action);
+  refuseOptionsAsValues(program);
+  return program;
+}
+
+const GENERAL_HELP = `
+Where runs are stored, first match wins:
+  --store, or COUNTERSIGN_STORE
+  the store in your agents file (countersign.config.ts or agents.ts)
+  sqlite:./.countersign/runs.sqlite
+Or use a server: --url and --token, or COUNTERSIGN_URL and COUNTERSIGN_TOKEN.
+
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found,
+            4 conflict (someone decided differently)`;
+
+function printHelp(
+  program: Command,
+  args: readonly string[],
+  help: string,
+  { code, message }: CommanderError,
+  output: Output,
+): ExitCode {
+  if (!output.json) output.line(help.trimEnd());
+  else if (code === 'commander.version') output.document({ version: message });
+  else output.document(helpDocument(namedCommand(program, args)));
   return EXIT.ok;
 }
 
-function helpOn(command: Command, output: Output): ExitCode {
-  if (output.json) output.document(commandDocument(command));
-  else output.line(commandHelp(command, output.style));
-  return EXIT.ok;
+/** The help of a command, for programs. */
+function helpDocument(command: Command): object {
+  const help = command.createHelp();
+  const options = help.visibleOptions(command).map(({ flags, description }) => ({ flags, description }));
+  const commands = help.visibleCommands(command).filter((subcommand) => subcommand.name() !== 'help');
+  return {
+    name: command.name(),
+    usage: help.commandUsage(command),
+    description: command.description(),
+    options,
+    ...(commands.length > 0 && { commands: commands.map(helpDocument) }),
+  };
 }
 
-/** Before `--`, where everything is an argument. */
-function asksForHelp(args: readonly string[]): boolean {
-  const end = args.indexOf('--');
-  return args.slice(0, end < 0 ? undefined : end).some((word) => word === '--help' || word === '-h');
-}
-
-function findCommand(args: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } {
-  const [first = '', second = ''] = args;
-  const two = COMMANDS.find(({ name }) => name === `${first} ${second}`);
-  if (two) return { command: two, rest: args.slice(2) };
-  const one = COMMANDS.find(({ name }) => name === first);
-  if (one) return { command: one, rest: args.slice(1) };
-  throw unknownCommand(first, second);
-}
-
-function unknownCommand(first: string, second: string): CommandFailure {
-  const below = COMMANDS.map(({ name }) => name.split(' ')).filter(
-    ([group, word]) => group === first && word !== undefined,
-  );
-  if (below.length > 0) {
-    const words = below.map(([, word = '']) => word);
-    const given =
-      second === '' || second.startsWith('-') ? `${first} needs one of` : `${first} has no “${second}”; it has`;
-    return usageFailure(
-      `countersign ${given} ${words.join(', ')}.`,
-      `As in: countersign ${first} ${nearest(second, words) ?? words[0]}`,
-    );
+/** Follows the words of the command line as far as they name a command. */
+function namedCommand(program: Command, args: readonly string[]): Command {
+  let found = program;
+  for (const word of args.filter((arg) => arg !== 'help' && !arg.startsWith('-'))) {
+    const next = found.commands.find((command) => command.name() === word);
+    if (!next) break;
+    found = next;
   }
-  if (first.startsWith('-'))
-    return usageFailure(`countersign has no option ${first}; options follow a command.`, 'See: countersign --help');
-  const meant = nearest(first, [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))]);
-  return usageFailure(
-    `There is no command “${first}”.${meant === undefined ? '' : ` Did you mean “${meant}”?`}`,
-    'See: countersign --help',
-  );
+  return found;
+}
+
+function misuse(program: Command, args: readonly string[], { code, message }: CommanderError): CommandFailure {
+  const command = namedCommand(program, args);
+  const path = command
+    .createHelp()
+    .commandUsage(command)
+    .replace(/ [[<].*/, '');
+  const names = command.commands.map((subcommand) => subcommand.name()).join(', ');
+  const text =
+    code === 'commander.help'
+      ? `${path} needs one of: ${names}.`
+      : message.replace(/^error: /, '').replace(/\n\((Did you mean .*)\)$/, '. $1');
+  const sentence = text.startsWith('countersign') ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  return usageFailure(/[.?]$/.test(sentence) ? sentence : `${sentence}.`, `See: ${path} --help`);
 }
 
 function version(): string {

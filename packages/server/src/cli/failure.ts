@@ -1,11 +1,11 @@
-// How a command fails: with a message for a person, a code for a program, and the exit code of the process.
+// How a command fails: a message for people, a code for programs, and the exit code of the process.
 
 /** The exit codes of every command. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** `hint` says what to do now, on a line of its own. */
+/** A failure of a command. `hint` says what to do next. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: ExitCode;
@@ -35,8 +35,8 @@ export const usageFailure = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(EXIT.usage, 'usage', message, hint === undefined ? {} : { hint });
 
 /**
- * Anything that was thrown, as a failure of the command. Errors are known by their code, never by their class: the user's
- * agents may bring another copy of the library, and a server sends its errors as data.
+ * Turns any error into a failure. Recognizes errors by code, not by class: the user's agents may use another copy of the
+ * library, and a server sends errors as data.
  */
 export function failureOf(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
@@ -76,11 +76,10 @@ const USAGE: ReadonlySet<string> = new Set([
 ]);
 
 const HINTS: Readonly<Record<string, string>> = {
-  'unknown-run': 'See which there are with: countersign runs',
-  'unknown-interrupt': 'See which there are with: countersign inbox',
-  'outdated-card': 'Look at the question again with: countersign inbox',
-  'not-authorized': 'Pass --token, or set COUNTERSIGN_TOKEN. A token is made with: countersign tokens create',
-  EADDRINUSE: 'Choose another port with --port, or stop what listens there.',
+  'unknown-run': 'List runs with: countersign runs',
+  'unknown-interrupt': 'List requests with: countersign inbox',
+  'outdated-card': 'Review the request again with: countersign inbox',
+  'not-authorized': 'Pass --token or set COUNTERSIGN_TOKEN. Create a token with: countersign tokens create',
   'no-store':
     'Pass `store` to countersign() in your file, or export a function ({ store }) => countersign({ store, … })',
 };

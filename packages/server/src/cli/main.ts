@@ -1,21 +1,22 @@
 #!/usr/bin/env node
-// The program `countersign`. Nothing is imported before it is sure that this Node can run it.
+// The program `countersign`. Checks the Node version before it imports anything else.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`error: countersign needs Node 22.18 or later, and this is ${process.versions.node}.\n`);
+  process.stderr.write(`error: countersign needs Node 22.18 or later; this is ${process.versions.node}.\n`);
   process.exit(1);
 }
+(await import('node:module')).enableCompileCache();
 
-// A reader that has seen enough, as in `countersign runs | head`, is no failure.
+// A reader that stops early, as in `countersign runs | head`, is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-// Where nobody reads what is said beside the result, the command does its work all the same.
+// The command does its work even if nothing reads stderr.
 process.stderr.on('error', () => {});
 
-// Some connections do not keep a process alive, though a command waits for them.
+// Some connections do not keep the process alive while a command waits for them.
 setInterval(() => {}, 2 ** 30);
 
 const { runCommandLine } = await import('./command-line.ts');
 const exitCode = await runCommandLine(process.argv.slice(2));
-// The user's file may keep connections or timers open; the command is done all the same.
+// The user's file may keep connections or timers open.
 process.stdout.write('', () => process.exit(exitCode));

@@ -1,58 +1,66 @@
-// `countersign migrate`: brings the tables up to date, or tells beforehand which runs would not go on.
-import type { Command } from '../command.ts';
-import { EXIT } from '../failure.ts';
-import { STORE_OPTIONS } from '../place-options.ts';
+// `countersign migrate`: brings the tables up to date, or checks beforehand that paused runs can resume.
+import type { Command } from 'commander';
+import { EXIT, type ExitCode } from '../failure.ts';
+import { createOutput } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import { type Fitness, fitnessOfAll } from '../runtime/fitness.ts';
+import type { PausedRun } from '../runtime/paused-runs.ts';
+import { type Action, type StoreOptions, withExamples, withJson, withStore } from './options.ts';
 
-export const migrate: Command = {
-  name: 'migrate',
-  summary: 'bring the tables up to date; with --dry-run, check that every paused run still fits your agents',
-  description: [
-    'Brings the tables of the store up to date. It only ever adds, it is safe while others work, and whoever opens a store does it anyway.',
-    'With --dry-run nothing about the runs is changed: every paused run is loaded, and each of its questions is held against your agents. Is its tool still there? Does the tool still take the recorded input? Exit code 1 if one does not. Such a run is not lost and runs nothing: it waits until an agent takes it again, or somebody rejects it.',
-  ],
-  options: {
-    'dry-run': { summary: 'check every paused run against your agents' },
-    ...STORE_OPTIONS,
-  },
-  examples: [
-    ['countersign migrate --store postgres://localhost/app', 'before the first process of a new version starts'],
-    ['countersign migrate --dry-run --agents agents.ts', 'in a pipeline, before a new version of your agents goes out'],
-  ],
-  async run(invocation) {
-    const { output } = invocation;
-    const { openAgents, openBareStore } = await import('../runtime/opening.ts');
-    if (!invocation.has('dry-run')) {
-      const { store, where } = await openBareStore(invocation, 'make');
-      try {
-        await store.migrate();
-      } finally {
-        await store.close();
+type MigrateOptions = StoreOptions & { readonly dryRun?: boolean };
+
+export function addMigrate(program: Command, action: Action): void {
+  const command = program
+    .command('migrate')
+    .summary('update the tables; --dry-run checks that paused runs fit your agents')
+    .description(
+      [
+        'Brings the tables of the store up to date. It only adds, and it is safe while others use the store. Opening a store does the same.',
+        'With --dry-run it changes nothing: it loads every paused run and checks each request against your agents. Does the tool still exist? Does it still accept the recorded input? If not, the exit code is 1. Such a run is not lost: it waits until its agent accepts it again, or someone rejects the request.',
+      ].join('\n\n'),
+    )
+    .option('--dry-run', 'check every paused run against your agents')
+    .action(action((options: MigrateOptions) => (options.dryRun ? dryRun(options) : migrate(options))));
+  withExamples(
+    withJson(withStore(command)),
+    ['countersign migrate --store postgres://localhost/app', 'before you start a new version'],
+    ['countersign migrate --dry-run --agents agents.ts', 'in CI, before you deploy changed agents'],
+  );
+}
+
+async function migrate(options: MigrateOptions): Promise<undefined> {
+  const output = createOutput(options.json);
+  const { openBareStore } = await import('../runtime/opening.ts');
+  const { store, where } = await openBareStore(options, 'make');
+  try {
+    await store.migrate();
+  } finally {
+    await store.close();
+  }
+  if (output.json) output.document({ migrated: true, where });
+  else output.line(`Tables in ${where} are up to date.`);
+  return undefined;
+}
+
+async function dryRun(options: MigrateOptions): Promise<ExitCode> {
+  const output = createOutput(options.json);
+  const { openAgents } = await import('../runtime/opening.ts');
+  const { checkPausedRuns } = await import('../runtime/paused-runs.ts');
+  const { ai, where, close } = await openAgents(options, undefined, output, 'existing');
+  try {
+    const runs: PausedRun[] = [];
+    for await (const run of checkPausedRuns(ai)) runs.push(run);
+    const unfit = runs.filter(({ problems }) => problems.length > 0).length;
+    if (output.json) output.document({ where, checked: runs.length, unfit, runs });
+    else {
+      for (const { runId, agent, problems } of runs) {
+        const mark = problems.length === 0 ? output.style('green', 'ok  ') : output.style('red', 'fail');
+        output.line(`${mark}  ${runId}  ${visibleLine(agent)}`);
+        for (const problem of problems) output.line(`      ${visibleLine(problem)}`);
       }
-      if (output.json) output.document({ migrated: true, where });
-      else output.line(`The tables in ${where} are up to date.`);
-      return undefined;
+      output.line(`${runs.length} paused ${runs.length === 1 ? 'run' : 'runs'} in ${where}, ${unfit} cannot resume.`);
     }
-    const { ai, where, close } = await openAgents(invocation, undefined, 'existing');
-    try {
-      const runs: Fitness[] = [];
-      for await (const fitness of fitnessOfAll(ai)) runs.push(fitness);
-      const unfit = runs.filter(({ problems }) => problems.length > 0);
-      if (output.json) output.document({ where, checked: runs.length, unfit: unfit.length, runs });
-      else {
-        for (const { runId, agent, problems } of runs) {
-          const mark = problems.length === 0 ? output.style('green', 'ok  ') : output.style('red', 'fail');
-          output.line(`${mark}  ${runId}  ${visibleLine(agent)}`);
-          for (const problem of problems) output.line(`      ${visibleLine(problem)}`);
-        }
-        output.line(
-          `${runs.length} paused ${runs.length === 1 ? 'run' : 'runs'} in ${where}, ${unfit.length} would not go on.`,
-        );
-      }
-      return unfit.length === 0 ? EXIT.ok : EXIT.failure;
-    } finally {
-      await close();
-    }
-  },
-};
+    return unfit === 0 ? EXIT.ok : EXIT.failure;
+  } finally {
+    await close();
+  }
+}

@@ -1,85 +1,81 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
+import type { Command } from 'commander';
 import { isPersonId } from '../../identity/person.ts';
-import { ADDRESS_OPTIONS } from '../address-options.ts';
-import type { Command, Invocation } from '../command.ts';
-import { EXIT, usageFailure } from '../failure.ts';
-import { STORE_OPTIONS } from '../place-options.ts';
-import { shownPath } from '../runtime/agents-file.ts';
-import { STOPPING, stopSignal, whetherReadOrNot } from '../runtime/stopping.ts';
+import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
+import { createOutput } from '../print/output.ts';
+import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
+import {
+  type Action,
+  type AddressOptions,
+  type StoreOptions,
+  withAddress,
+  withExamples,
+  withJson,
+  withStore,
+} from './options.ts';
 
-export const serve: Command = {
-  name: 'serve',
-  arguments: '[file]',
-  summary: 'serve the API and the inbox, and drive the runs',
-  description: [
-    'Serves your agents: the HTTP API, the inbox, and a worker that drives runs. People are known by tokens (`countersign tokens create`) or by what your file exports as `server`: `identify`, `mayRead`, `mayDecide` and the like.',
-    'Ctrl-C or SIGTERM stops it cleanly: nothing new is taken, what runs comes to its next rest and is handed over. After a crash, start it again: it goes on with what it finds in the store.',
-    'With --json, the log is lines of JSON, every request included, without inputs of tools unless --log-inputs is given.',
-  ],
-  options: {
-    ...ADDRESS_OPTIONS,
-    login: { value: 'person', summary: 'print a link that signs this person in, once, within ten minutes' },
-    'no-worker': { summary: 'drive no runs here but those that are started or decided here' },
-    'log-inputs': { summary: 'log inputs and answers of tools, too' },
-    ...STORE_OPTIONS,
-  },
-  examples: [
-    ['countersign serve agents.ts --store postgres://localhost/app', 'on this machine only'],
+type ServeOptions = AddressOptions &
+  StoreOptions & { readonly login?: string; readonly worker: boolean; readonly logInputs?: boolean };
+
+export function addServe(program: Command, action: Action): void {
+  const command = withAddress(program.command('serve [file]'))
+    .summary('serve the API and the inbox, and drive runs')
+    .description(
+      [
+        'Serves your agents: the HTTP API, the inbox, and a worker that drives runs. People sign in with tokens (`countersign tokens create`) or with your own `identify`, which your file exports as part of `server`.',
+        'Ctrl-C or SIGTERM stops it cleanly: it takes no new work, running tools finish, and other workers take over. After a crash, start it again: it resumes the runs it finds in the store.',
+        'With --json it logs every request as a line of JSON. Tool inputs are logged only with --log-inputs.',
+      ].join('\n\n'),
+    )
+    .option('--login <person>', 'print a one-time sign-in link for this person, valid for 10 minutes')
+    .option('--no-worker', 'drive only runs that are started or decided here')
+    .option('--log-inputs', 'log tool inputs and answers')
+    .action(action(survivingLostOutput(serveAgents)));
+  withExamples(
+    withJson(withStore(command)),
+    ['countersign serve agents.ts --store postgres://localhost/app', 'reachable from this machine only'],
     [
       'countersign serve --host 0.0.0.0 --public-url https://approvals.example.com --json',
-      'behind a proxy, with a log for programs',
+      'behind a proxy, with a JSON log',
     ],
-  ],
-  run: whetherReadOrNot(async (invocation) => {
-    const { output } = invocation;
-    const { startServing } = await import('../runtime/serving.ts');
-    const login = loginOf(invocation);
-    const { opened, server, stop } = await startServing(invocation, invocation.positionals[0], {
-      dev: false,
-      worker: !invocation.has('no-worker'),
-      logInputs: invocation.has('log-inputs'),
-    });
-    const stopping = stopSignal();
-    const linkFor = async (id: string) => `${server.url}${await server.app.loginPath({ id })}`;
-    let loginUrl: string | undefined;
-    try {
-      if (login !== undefined) loginUrl = await linkFor(login);
-    } catch (error) {
-      // Runs may be driven by now.
-      await stop();
-      throw error;
-    }
-    const agents = [...opened.ai.agents.keys()];
-    const from = opened.file === undefined ? 'the demo' : shownPath(opened.file);
-    if (output.json)
-      output.document(
-        {
-          type: 'serving',
-          url: server.url,
-          port: server.port,
-          agents,
-          where: opened.where,
-          ...(loginUrl && { loginUrl }),
-        },
-        { follow: true },
-      );
-    else {
-      output.line(
-        `Serving ${agents.join(', ') || 'no agents'} (${from}) at ${server.url}, runs in ${opened.where}. Ctrl-C stops it.`,
-      );
-      if (loginUrl !== undefined) output.line(`Sign in, once, within ten minutes: ${loginUrl}`);
-    }
-    await stopping;
-    output.note(STOPPING);
-    // The log has told of them.
-    if ((await stop()).unrecorded.length > 0) return EXIT.failure;
-    if (!output.json) output.line('Stopped.');
-    return undefined;
-  }),
-};
+  );
+}
 
-function loginOf(invocation: Invocation): string | undefined {
-  const login = invocation.text('login');
-  if (login === undefined || isPersonId(login)) return login;
-  throw usageFailure('--login takes the id of a person, a text of 1 to 200 characters.', 'As in: --login alice');
+async function serveAgents(file: string | undefined, options: ServeOptions): Promise<ExitCode | undefined> {
+  const output = createOutput(options.json);
+  const { login, worker, logInputs } = options;
+  if (login !== undefined && !isPersonId(login))
+    throw usageFailure('--login needs a person id of 1 to 200 characters.', 'Example: --login alice');
+  const { agentsLine, startServing } = await import('../runtime/serving.ts');
+  const { opened, server, stop } = await startServing(options, file, output, {
+    dev: false,
+    worker,
+    ...(logInputs && { logInputs }),
+  });
+  const stopping = stopSignal();
+  let loginUrl: string | undefined;
+  try {
+    if (login !== undefined) loginUrl = `${server.url}${await server.app.loginPath({ id: login })}`;
+  } catch (error) {
+    // Runs may already be driven here.
+    await stop();
+    throw error;
+  }
+  if (output.json) {
+    const { url, port } = server;
+    const agents = [...opened.ai.agents.keys()];
+    output.document(
+      { type: 'serving', url, port, agents, where: opened.where, ...(loginUrl && { loginUrl }) },
+      { follow: true },
+    );
+  } else {
+    output.line(`Serving ${agentsLine(opened)} at ${server.url}. Press Ctrl-C to stop.`);
+    if (loginUrl !== undefined) output.line(`One-time sign-in link, valid for 10 minutes: ${loginUrl}`);
+  }
+  await stopping;
+  output.note(STOPPING);
+  // The log has named the calls without a recorded result.
+  if ((await stop()).unrecorded.length > 0) return EXIT.failure;
+  if (!output.json) output.line('Stopped.');
+  return undefined;
 }

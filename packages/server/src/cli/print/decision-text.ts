@@ -1,8 +1,12 @@
-// What was decided, by whom and when, in words.
+// Decisions and holds in words.
 import type { Json } from 'countersign';
-import { timeText } from './moment.ts';
+import type { Hold } from '../../schemas/interrupt.ts';
+import type { Card } from '../backend/backend.ts';
+import { shortTime, timeText } from './moment.ts';
 import { valueLine } from './value-text.ts';
 import { visibleLine } from './visible-text.ts';
+
+type JsonObject = { readonly [key: string]: Json | undefined };
 
 type Recorded = {
   readonly decision: Json;
@@ -14,9 +18,7 @@ type Recorded = {
 
 /** As in `approved with edited input: amount 90`. */
 export function decisionText(decision: Json): string {
-  const said = (typeof decision === 'object' && decision !== null && !Array.isArray(decision) ? decision : {}) as {
-    readonly [key: string]: Json | undefined;
-  };
+  const said = fieldsOf(decision);
   const because = typeof said.reason === 'string' && said.reason !== '' ? `: ${visibleLine(said.reason)}` : '';
   switch (said.type) {
     case 'approve':
@@ -34,14 +36,39 @@ export function decisionText(decision: Json): string {
   }
 }
 
-/** For whoever leaves while a decision is on its way. */
-export const onItsWayText = ({ tool, runId }: { readonly tool: string; readonly runId: string }): string =>
-  `${visibleLine(tool)}: the decision is on its way. Whether it was recorded shows: countersign show ${runId}`;
+const fieldsOf = (decision: Json): JsonObject =>
+  typeof decision === 'object' && decision !== null && !Array.isArray(decision) ? (decision as JsonObject) : {};
 
-/** As in `ann approved it through the inbox at 2026-11-15 07:00:01`. */
+/** As in `ann (inbox) at 2026-11-15 07:00:01: approved`. */
 export function recordedText({ decision, by, channel, note, at }: Recorded): string {
   const through = channel === null ? '' : ` (${visibleLine(channel)})`;
   const when = at === null ? '' : ` at ${timeText(at)}`;
-  const beside = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
-  return `${by === null ? 'somebody' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${beside}`;
+  const remark = note === null || note === '' ? '' : `, note: ${visibleLine(note)}`;
+  return `${by === null ? 'unknown person' : visibleLine(by)}${through}${when}: ${decisionText(decision)}${remark}`;
+}
+
+const PAST: Readonly<Record<string, string>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  cancel: 'cancelled',
+  respond: 'answered',
+  restart: 'restarted',
+};
+
+/** As in `Bob already rejected this at 1:28 PM. Your decision was not saved.` */
+export function conflictText({ decision, by, at }: Recorded, person: string | undefined): string {
+  const { type, edit } = fieldsOf(decision);
+  const did = edit === undefined ? (PAST[String(type)] ?? 'withdrew') : 'approved an edited version of';
+  const who = by === null ? 'Someone' : by === person ? 'You' : visibleLine(by);
+  return `${who} already ${did} this${at === null ? '' : ` at ${shortTime(at)}`}. Your decision was not saved.`;
+}
+
+/** Returns the hold on a card that has not expired. */
+export const holdOn = ({ hold, status }: Card, now: number): Hold | null =>
+  hold !== null && hold.until > now && status === 'pending' ? hold : null;
+
+/** As in `ann is reviewing this`, if another person holds the card. */
+export function othersHold(card: Card, person: string | undefined, now: number): string | undefined {
+  const hold = holdOn(card, now);
+  return hold === null || hold.by === person ? undefined : `${visibleLine(hold.by)} is reviewing this`;
 }

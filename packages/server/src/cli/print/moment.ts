@@ -1,11 +1,18 @@
 // Times and durations as people read them.
 
-/** The time where the reader is, to the second. */
+/** Formats a time in the reader's time zone, to the second. */
 export function timeText(at: number): string {
   const date = new Date(at);
   const two = (number: number) => String(number).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** As in `1:28 PM`, with the date if it was not today. */
+export function shortTime(at: number): string {
+  const time = new Date(at).toLocaleTimeString('en-US', { hour: 'numeric', minute: '2-digit' });
+  const [day = ''] = timeText(at).split(' ');
+  return timeText(Date.now()).startsWith(day) ? time : `${time} on ${day}`;
 }
 
 /** As in `850 ms`, `12.3 s`, `4 min 5 s`, `3 h 20 min`, `2 d 4 h`. */
@@ -21,7 +28,7 @@ export function durationText(ms: number): string {
   return two(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
-/** The greatest unit only, as in `4 min`. */
+/** Formats only the largest unit, as in `4 min`. */
 export function roughDuration(ms: number): string {
   if (ms < 1_000) return 'now';
   return durationText(ms)

@@ -1,32 +1,32 @@
-// Where commands write: results to the output, everything else beside it; colours where they are wanted.
+// Where commands write: results to stdout, everything else to stderr, with colours where the terminal supports them.
 import { styleText } from 'node:util';
 import { type CommandFailure, EXIT } from '../failure.ts';
 import { visibleJson, visibleText } from './visible-text.ts';
 
 export type Format = Parameters<typeof styleText>[0];
 
-/** What a command writes with. `json`: results are documents for programs, and there is nothing else on the output. */
+/** The output of a command. With `json`, stdout carries only JSON documents. */
 export type Output = {
   readonly json: boolean;
-  /** Cells of a line. */
+  /** Columns of a line of text. */
   readonly width: number;
-  /** Cells of a row of a table: without end where it goes to a program or a file. */
+  /** Columns of a table row; unlimited if stdout is not a terminal. */
   readonly rowWidth: number;
-  /** A line of the result, for people. */
+  /** Prints a line of the result, for people. */
   line(text?: string): void;
-  /** The result as one JSON document; on a line of its own if `follow`. */
+  /** Prints the result as a JSON document; on one line with `follow`. */
   document(value: unknown, how?: { readonly follow?: boolean }): void;
-  /** Beside the result: progress, hints, warnings. Silent with `json`. */
+  /** Prints progress, hints and warnings to stderr. Silent with `json`. */
   note(text: string): void;
   failure(failure: CommandFailure): void;
   style(format: Format, text: string): string;
 };
 
-export function createOutput(json: boolean): Output {
+export function createOutput(json = false): Output {
   const { stdout, stderr } = process;
   const styledFor = (stream: NodeJS.WriteStream) => (format: Format, text: string) =>
     styleText(format, text, { stream });
-  const beside = styledFor(stderr);
+  const stderrStyle = styledFor(stderr);
   return {
     json,
     width: stdout.isTTY ? Math.max(20, stdout.columns || 80) : 80,
@@ -43,14 +43,16 @@ export function createOutput(json: boolean): Output {
         stderr.write(`${visibleJson(JSON.stringify({ error }, null, 2))}\n`);
         return;
       }
-      stderr.write(`${beside('red', exitCode === EXIT.conflict ? 'conflict' : 'error')}: ${visibleText(message)}\n`);
-      if (hint) stderr.write(`${beside('dim', visibleText(hint))}\n`);
+      stderr.write(
+        `${stderrStyle('red', exitCode === EXIT.conflict ? 'conflict' : 'error')}: ${visibleText(message)}\n`,
+      );
+      if (hint) stderr.write(`${stderrStyle('dim', visibleText(hint))}\n`);
     },
     style: styledFor(stdout),
   };
 }
 
-/** Conversations are long and not what went wrong. */
+/** Leaves out the conversation, which is long and not the problem. */
 function plain(details: { readonly [key: string]: unknown }): object {
   const { messages: _messages, ...rest } = details;
   return Object.keys(rest).length > 0 ? { details: rest } : {};

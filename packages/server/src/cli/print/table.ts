@@ -1,7 +1,7 @@
-// Rows in columns that fit the line: the last column takes what is left, and is cut where it must be.
+// Formats rows as columns that fit the width; the last column is clipped.
 import { clip, widthOf } from './text-width.ts';
 
-/** `paint` colours a cell after it was measured. */
+/** `paint` colours a cell after it is measured. */
 export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
 export function tableLines(rows: readonly (readonly Cell[])[], width: number): readonly string[] {
@@ -13,7 +13,7 @@ export function tableLines(rows: readonly (readonly Cell[])[], width: number): r
     let room = width;
     return row
       .map((cell, column) => {
-        // What has no room at all is left out.
+        // No room is left.
         if (room < 1) return '';
         const isLast = column === row.length - 1;
         const text = clip(textOf(cell), room);

@@ -1,21 +1,16 @@
 import { expect, test } from 'vitest';
-import { clip, filled, padded, widthOf, wrap } from './text-width.ts';
+import { clip, padded, widthOf, wrap } from './text-width.ts';
 
-test('wide characters take two cells', () => {
+test('wide characters take two columns', () => {
   expect([widthOf('abc'), widthOf('你好'), widthOf('🔥'), widthOf('é'), widthOf('❤️')]).toEqual([3, 4, 2, 1, 2]);
 });
 
-test('a text is cut to its width with a sign that there is more', () => {
+test('a clipped text ends with “…”', () => {
   expect(clip('abcdef', 6)).toBe('abcdef');
   expect(clip('abcdef', 5)).toBe('abcd…');
   expect(clip('你好吗', 4)).toBe('你…');
   expect(widthOf(clip('x'.repeat(1_000_000), 10))).toBe(10);
   expect(clip('abc', 0)).toBe('');
-});
-
-test('filling is exact', () => {
-  expect(filled('你', 4)).toBe('你  ');
-  expect(filled('abcdef', 4)).toBe('abc…');
 });
 
 test.each([
@@ -27,17 +22,17 @@ test.each([
   expect(wrap(text, width)).toEqual(lines);
 });
 
-test('the rest of a line can stand further in than the line', () => {
+test('continuation lines can be indented further', () => {
   expect(wrap('  one two three\nfour', 8, 2)).toEqual(['  one', '    two', '    thre', '    e', 'four']);
 });
 
-test('no line is ever wider than asked for', () => {
+test('no line exceeds the width', () => {
   for (let width = 4; width < 40; width++)
     for (const line of wrap('  A long text, 你好吗, with supercalifragilistic 🔥🔥🔥 words', width, 3))
       expect(widthOf(line)).toBeLessThanOrEqual(width);
 });
 
-test('padding counts cells, not characters', () => {
+test('padding counts columns, not characters', () => {
   expect(padded('漢字', 6)).toBe('漢字  ');
   expect(padded('e\u0301', 3)).toBe('e\u0301  ');
   expect(padded('long', 2)).toBe('long');

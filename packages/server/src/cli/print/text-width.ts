@@ -1,9 +1,9 @@
-// How wide text is in a terminal, and how it is cut, filled and broken to fit.
+// Measures text in terminal columns, and clips, pads and wraps it to fit.
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const PLAIN = /^[ -~]*$/;
 
-/** What a person sees as one character each. */
+/** Splits text into graphemes: what people see as single characters. */
 export function graphemesOf(text: string): readonly string[] {
   if (PLAIN.test(text)) return [...text];
   return [...segmenter.segment(text)].map((part) => part.segment);
@@ -14,15 +14,15 @@ const WIDE =
 
 const cellsOf = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
 
-/** How many cells a text without colours takes. */
+/** Counts the columns of a text without colours. */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   return graphemesOf(text).reduce((sum, grapheme) => sum + cellsOf(grapheme), 0);
 }
 
-/** As much of a text as fits, with a sign that there is more. */
+/** Clips a text to `width` columns and marks the cut with “…”. */
 export function clip(text: string, width: number): string {
-  // A long text is not measured to its end: only its beginning can be shown.
+  // Only the start of a long text can be shown, so the rest is not measured.
   const head = text.length > width * 8 ? text.slice(0, width * 8) : text;
   if (head === text && widthOf(text) <= width) return text;
   let kept = '';
@@ -36,15 +36,12 @@ export function clip(text: string, width: number): string {
   return width < 1 ? '' : `${kept}…`;
 }
 
-/** Exactly so wide: cut or filled with spaces. */
-export const filled = (text: string, width: number): string => padded(clip(text, width), width);
-
-/** At least so wide. */
+/** Pads a text to at least `width` columns. */
 export const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
 /**
- * Lines of at most `width` cells, broken between words where possible; the indentation of a line is kept on its rest, which
- * stands `hang` further in, so that it is not taken for a line of its own.
+ * Wraps text to `width` columns, between words where possible. Continuation lines keep the indentation and get `hang` more
+ * spaces, so that they cannot pass for new lines.
  */
 export function wrap(text: string, width: number, hang = 0): readonly string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, Math.max(1, width), hang));

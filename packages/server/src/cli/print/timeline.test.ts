@@ -2,10 +2,10 @@
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
-import type { DeskEvent } from '../desk/desk.ts';
+import type { SequencedEvent } from '../backend/backend.ts';
 import { createTimeline } from './timeline.ts';
 
-test('what happens inside a sub-agent is told under its name, once', () => {
+test('the events of a sub-agent are shown under its name, once', () => {
   const read = createTimeline();
   const events = [
     { type: 'user-spoke', messages: [{ role: 'user', content: [{ text: 'Pay.' }] }] },
@@ -33,7 +33,7 @@ test('what happens inside a sub-agent is told under its name, once', () => {
   expect(entries.at(-1)).toMatchObject({ tookMs: 1_000 });
 });
 
-test('a try that ended late is told apart from what counts', () => {
+test('a late result is marked as late', () => {
   const read = createTimeline();
   const settled = (type: string, output: string) => ({ type, callId: 'a', result: { type: 'output', output } });
   const events = [replied('a', 'pay'), settled('call-settled', 'paid'), settled('call-ended-late', 'paid, too')];
@@ -45,7 +45,7 @@ test('a try that ended late is told apart from what counts', () => {
   ]);
 });
 
-test('a try inside that ended late is told with the calls it is inside of', () => {
+test('a late result of a sub-agent is shown with its path', () => {
   const read = createTimeline();
   const inside = [replied('b', 'pay')];
   const late = { type: 'call-ended-late', callId: 'b', path: ['a'], result: { type: 'output', output: 'paid' } };
@@ -77,4 +77,9 @@ const replied = (id: string, name: string) => ({
 });
 
 const inside = (callId: string, ...events: readonly object[]) =>
-  ({ v: 1, type: 'call-went-on', callId, inside: events.map((event) => ({ v: 1, ...event })) }) as unknown as DeskEvent;
+  ({
+    v: 1,
+    type: 'call-went-on',
+    callId,
+    inside: events.map((event) => ({ v: 1, ...event })),
+  }) as unknown as SequencedEvent;

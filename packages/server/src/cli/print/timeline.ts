@@ -1,7 +1,7 @@
 // A view of the timeline as lines of text: what happened, who did it, and how long it took.
 import type { Decision, Message, Part } from 'countersign';
 import { createTimeline as readTimeline, type TimelineEntry } from 'countersign/timeline';
-import type { DeskEvent } from '../desk/desk.ts';
+import type { SequencedEvent } from '../backend/backend.ts';
 import { decisionText } from './decision-text.ts';
 import { durationText } from './moment.ts';
 import { valueLine } from './value-text.ts';
@@ -10,18 +10,18 @@ import { visibleLine, visibleText } from './visible-text.ts';
 export type Entry = {
   readonly seq: number;
   readonly at: number;
-  /** Since the run began. */
+  /** Milliseconds since the run started. */
   readonly afterMs: number;
   /** The user, the model, a tool, the person who decided, or the run itself. */
   readonly who: string;
   readonly what: string;
   readonly tone: 'said' | 'asked' | 'decided' | 'done' | 'bad' | 'quiet';
-  /** How long it took, or was waited for. */
+  /** How long the step, or the wait for a decision, took. */
   readonly tookMs: number | null;
 };
 
-/** Reads events one after the other, so that a run can also be followed. */
-export function createTimeline(): (event: DeskEvent) => readonly Entry[] {
+/** Returns a function that turns each event into lines, so that a run can be followed. */
+export function createTimeline(): (event: SequencedEvent) => readonly Entry[] {
   const entriesOf = readTimeline();
   let startedAt: number | undefined;
   return (event) => {
@@ -119,9 +119,9 @@ const KINDS = {
   approval: 'waits for an approval',
   question: 'asks a question',
   interrupt: 'stops to ask',
-  'unknown-outcome': 'was started, and nobody knows how it ended',
-  unavailable: 'was approved, but is gone or does not take its input any more',
-  inside: 'waits inside',
+  'unknown-outcome': 'was started, but its outcome is unknown',
+  unavailable: 'was approved, but is gone or no longer accepts its input',
+  inside: 'waits for a sub-agent',
 } as const;
 
 function decided(decision: Decision): readonly Omit<Line, 'tookMs'>[] {
@@ -129,7 +129,7 @@ function decided(decision: Decision): readonly Omit<Line, 'tookMs'>[] {
     const notes = (Array.isArray(decision.decided) ? decision.decided : []) as readonly {
       readonly [key: string]: any;
     }[];
-    if (notes.length === 0) return [{ who: 'somebody', what: 'decided inside', tone: 'decided' }];
+    if (notes.length === 0) return [{ who: 'someone', what: 'decided for a sub-agent', tone: 'decided' }];
     return notes.map((note) => ({ who: signed(note), what: decisionText(note), tone: 'decided' }));
   }
   const { by: _by, channel: _channel, note, metadata: _metadata, ...said } = decision;
@@ -141,7 +141,7 @@ function decided(decision: Decision): readonly Omit<Line, 'tookMs'>[] {
 }
 
 function signed({ by, channel }: { readonly by?: unknown; readonly channel?: unknown }): string {
-  const who = typeof by === 'string' ? visibleLine(by) : 'somebody';
+  const who = typeof by === 'string' ? visibleLine(by) : 'someone';
   return typeof channel === 'string' ? `${who} (${visibleLine(channel)})` : who;
 }
 

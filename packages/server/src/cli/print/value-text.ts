@@ -1,8 +1,8 @@
-// JSON as people read it in a terminal. No text may look like a value of another type, or like a field of its own.
+// JSON as people read it in a terminal. A string must not pass for another type or for a separate field.
 import { padded, widthOf, wrap } from './text-width.ts';
 import { visibleJson, visibleLine, visibleText } from './visible-text.ts';
 
-/** On one line: `amount 950, toAccount "DE02"`. */
+/** Formats a value on one line: `amount 950, toAccount "DE02"`. */
 export function valueLine(value: unknown): string {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.entries(value)
@@ -11,7 +11,7 @@ export function valueLine(value: unknown): string {
   return jsonText(value);
 }
 
-/** On several lines of at most `width` cells, with names in front. */
+/** Formats a value on lines of at most `width` columns, with names in front. */
 export function valueLines(value: unknown, width: number): readonly string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return innerLines(value, width);
   const fields = Object.entries(value).map(([name, inner]) => [nameText(name), inner] as const);
@@ -26,16 +26,16 @@ export function valueLines(value: unknown, width: number): readonly string[] {
   });
 }
 
-/** A text that takes several rows has a bar before each, so that none of them looks like a row of what is around it. */
+/** Puts a bar before each row of a text with several rows, so that none passes for a separate field. */
 export function barred(text: string, width: number): readonly string[] {
   const rows = wrap(visibleText(text), width - BAR.length);
   return rows.length === 1 ? rows : rows.map((row) => `${BAR}${row}`.trimEnd());
 }
 
-/** As it is if nothing else is written so. */
+/** Quotes a name unless it is unambiguous. */
 export const nameText = (name: string): string => (/^[^\s"',.:]+$/.test(name) ? visibleLine(name) : jsonText(name));
 
-/** On one line. */
+/** Formats JSON on one line. */
 export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value) ?? '');
 
 const BAR = '│ ';
@@ -45,7 +45,7 @@ function innerLines(value: unknown, width: number): readonly string[] {
   return barred(isPlain(value) ? value : jsonText(value), width);
 }
 
-/** Texts of several lines have bars; the others must not look like JSON, nor hide how many spaces there are. */
+/** Multi-line strings get bars. Other strings are quoted if they look like JSON or have unusual spaces. */
 const isPlain = (text: string): boolean =>
   text.includes('\n') || !(/^$|^[\s{["│]|\s$|\s\s|\t/.test(text) || isJson(text));
 
@@ -54,12 +54,12 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // It is a text like any other.
+    // Not JSON.
     return false;
   }
 }
 
-/** What is short stays on one line. */
+/** Shorter JSON stays on one line. */
 const SHORT = 60;
 
 function jsonLines(value: unknown, width: number): readonly string[] {

@@ -12,22 +12,22 @@ test.each([
   ['tags', 'a\u{e0061}\u{e007f}', 'a<U+E0061><U+E007F>'],
   ['a soft hyphen and fillers', '\u00ad\u115f\u3164\uffa0\u2800', '<U+00AD><U+115F><U+3164><U+FFA0><U+2800>'],
   ['a lone surrogate', 'a\ud800b', 'a<U+D800>b'],
-  ['private use and what is no character', '\ue000\uffff', '<U+E000><U+FFFF>'],
+  ['private use and non-characters', '\ue000\uffff', '<U+E000><U+FFFF>'],
   ['separators of lines', 'a\u2028b\u2029c', 'a<U+2028>b<U+2029>c'],
 ])('%s is shown as its code', (_name, text, shown) => {
   expect(visibleText(text)).toBe(shown);
 });
 
-test('ordinary text in any script stays as it is', () => {
+test('ordinary text in any script is unchanged', () => {
   for (const text of ['Grüße, Ω, привет, 你好, नमस्ते, שלום, مرحبا', 'naïve café', '❤️ 🔥 👍', 'x\u0301'])
     expect(visibleText(text)).toBe(text);
 });
 
-test('marks that pile up are not drawn over other lines', () => {
+test('stacked marks do not draw over other lines', () => {
   expect(visibleText(`a${'\u0301'.repeat(6)}`)).toBe(`a${'\u0301'.repeat(4)}<U+0301><U+0301>`);
 });
 
-test('JSON stays the same JSON, with nothing hidden in it', () => {
+test('JSON keeps its value, with nothing hidden', () => {
   const value = { 'a\u202e': 'b\u009b2J\u200b\u{e0041}\u007f', c: `x${'\u0301'.repeat(9)}`, d: 'Grüße 👍\ud800' };
   const shown = visibleJson(JSON.stringify(value, null, 2));
   expect(JSON.parse(shown)).toEqual(value);
@@ -35,7 +35,7 @@ test('JSON stays the same JSON, with nothing hidden in it', () => {
   expect(shown).toContain('Grüße 👍');
 });
 
-test('line breaks stay in texts and are shown in lines', () => {
+test('line breaks are kept in texts and shown in lines', () => {
   expect(visibleText('a\r\nb\n\tc')).toBe('a\nb\n  c');
   expect(visibleLine('a\nb')).toBe('a⏎b');
 });

@@ -1,16 +1,16 @@
-// Text of strangers, made safe to print: what could move the cursor, hide or turn text around is shown as its code.
+// Makes untrusted text safe to print: characters that move the cursor, hide text or reverse it are shown as codes.
 
-/** One line: line breaks are shown too. */
+/** Shows line breaks, too, so that the text stays on one line. */
 export function visibleLine(text: string): string {
   return visibleText(text).replaceAll('\n', '⏎');
 }
 
-/** Several lines: line breaks stay, and tabs become spaces. */
+/** Keeps line breaks and turns tabs into spaces. */
 export function visibleText(text: string): string {
   return shownBy(code, text.replaceAll('\r\n', '\n').replaceAll('\t', '  '));
 }
 
-/** The same JSON: it may be read by a program, and it may be looked at. */
+/** Escapes hidden characters in JSON, which stays the same value. */
 export function visibleJson(json: string): string {
   return shownBy(escaped, json);
 }
@@ -21,13 +21,13 @@ const shownBy = (write: (character: string) => string, text: string): string =>
     .replaceAll(PILED_MARKS, (_all, kept: string, more: string) => kept + [...more].map(write).join(''));
 
 /**
- * Controls, lone surrogates, private and unassigned characters, separators of lines, and everything that is made to be
- * invisible: zero width, fillers, tags, marks of direction. A selector that makes a symbol an emoji may stay.
+ * Control characters, lone surrogates, private and unassigned characters, line separators, and invisible characters: zero
+ * width, fillers, tags, direction marks. The selector that turns a symbol into an emoji may stay.
  */
 const HIDDEN =
   /(?!\n)[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Cf}\u2800]|(?<!\p{Extended_Pictographic})\ufe0f|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 
-/** Marks without end would write over the lines above and below. */
+/** Stacked marks would draw over the lines above and below. */
 const PILED_MARKS = /(\p{M}{4})(\p{M}+)/gu;
 
 const code = (character: string): string =>

@@ -1,4 +1,4 @@
-// The user's file: found, loaded by Node itself, and asked for its agents.
+// Finds the user's agents file, loads it with Node, and returns its agents.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,10 +7,10 @@ import type { Store } from 'countersign/store';
 import { checkOptions } from '../../check-options.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import { loadModulesAsSuch } from './module-files.ts';
+import { loadEsModules } from './module-hooks.ts';
 
 /**
- * What a file that exports a function is given, so that the same agents work on any store and model.
+ * Passed to the function that an agents file exports, so that the same agents work on any store and model.
  * @example
  * export default ({ store, model, providers }: AgentsEnvironment) => {
  *   const ai = countersign({ store, model, providers });
@@ -19,17 +19,17 @@ import { loadModulesAsSuch } from './module-files.ts';
  * };
  */
 export type AgentsEnvironment = {
-  /** The store that was asked for on the command line. */
+  /** The store chosen on the command line. */
   readonly store: Store;
-  /** The model that the environment names, or the demo model, with its providers. */
+  /** The model from COUNTERSIGN_MODEL, or the demo model, with its providers. */
   readonly model: ModelInput;
   readonly providers: Providers;
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** What a file exports: agents on a store of their own, or a function that puts them on the store that it is given. */
+/** An agents file exports an instance with its own store, or a function that creates one on a given store. */
 export type AgentsExport = {
-  /** What it exports as `server`: who asks and who may decide, for `countersign serve`. */
+  /** The options for `countersign serve` that it exports as `server`. */
   readonly server: AppOptions;
 } & (
   | { readonly kind: 'instance'; readonly ai: Countersign }
@@ -42,16 +42,16 @@ const NAMES = ['countersign.config', 'agents'].flatMap((name) =>
 
 export const isAgentsFileName = (name: string): boolean => NAMES.includes(name);
 
-/** The file that was named, or the one that is there under a usual name. */
+/** Returns the named file, or the first default name that exists. */
 export function findAgentsFile(named: string | undefined, folder = process.cwd()): string | undefined {
   if (named !== undefined) {
     const path = resolve(folder, named);
     if (existsSync(path)) {
       if (!statSync(path).isDirectory()) return path;
-      throw usageFailure(`${shownPath(path)} is a folder; name the file with your agents.`);
+      throw usageFailure(`${shownPath(path)} is a folder. Name the file with your agents.`);
     }
-    throw new CommandFailure(EXIT.notFound, 'no-agents-file', `There is no file ${shownPath(path)}.`, {
-      hint: `Without a name, these are looked for: ${NAMES.filter((name) => name.endsWith('.ts')).join(', ')}`,
+    throw new CommandFailure(EXIT.notFound, 'no-agents-file', `File ${shownPath(path)} not found.`, {
+      hint: `Default names: ${NAMES.filter((name) => name.endsWith('.ts')).join(', ')}`,
     });
   }
   return NAMES.map((name) => resolve(folder, name)).find((path) => existsSync(path));
@@ -59,7 +59,7 @@ export function findAgentsFile(named: string | undefined, folder = process.cwd()
 
 export async function loadAgentsFile(path: string): Promise<AgentsExport> {
   let exported: Readonly<Record<string, unknown>>;
-  loadModulesAsSuch();
+  loadEsModules();
   try {
     exported = await import(pathToFileURL(path).href);
   } catch (error) {
@@ -72,10 +72,10 @@ export async function loadAgentsFile(path: string): Promise<AgentsExport> {
       return { server, kind: 'function', make: (environment) => make(path, value, environment) };
   }
   const names = Object.keys(exported).join(', ') || 'nothing';
-  throw useless(path, `exports ${names}, and neither a default nor \`ai\` that is an instance`);
+  throw invalidExport(path, `must export an instance as default or \`ai\`. It exports: ${names}`);
 }
 
-/** A path as it is said to people: from where they are, if it is below. */
+/** Shows a path relative to the current folder, if it is inside. */
 export function shownPath(path: string): string {
   const short = relative(process.cwd(), path);
   return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
@@ -89,32 +89,32 @@ async function make(path: string, made: unknown, environment: AgentsEnvironment)
     throw cannotLoad(path, error);
   }
   if (isInstance(ai)) return ai;
-  throw useless(path, `exports a function that gives ${ai === undefined ? 'nothing' : 'something else'}`);
+  throw invalidExport(path, `exports a function that returns ${ai === undefined ? 'nothing' : 'something else'}`);
 }
 
 function serverOptions(path: string, server: unknown): AppOptions {
   if (server === undefined) return {};
   if (typeof server !== 'object' || server === null)
-    throw useless(path, 'exports a `server` that is no object of options');
+    throw invalidExport(path, 'exports a `server` that is not an object of options');
   try {
     checkOptions('`server`', AppOptionsShape, server);
     return server;
   } catch (cause) {
-    const message = `${shownPath(path)} cannot be served: ${(cause as Error).message}`;
+    const message = `Invalid \`server\` options in ${shownPath(path)}: ${(cause as Error).message}`;
     throw new CommandFailure(EXIT.failure, 'agents-file', message, { cause });
   }
 }
 
-/** By its shape: the file may bring another copy of the library. */
+/** Checks the shape, because the file may use another copy of the library. */
 function isInstance(value: unknown): value is Countersign {
   if (typeof value !== 'object' || value === null) return false;
   const { agents, defineAgent } = value as Partial<Countersign>;
   return typeof defineAgent === 'function' && typeof agents?.get === 'function';
 }
 
-function useless(path: string, what: string): CommandFailure {
+function invalidExport(path: string, what: string): CommandFailure {
   return new CommandFailure(EXIT.failure, 'agents-file', `${shownPath(path)} ${what}.`, {
-    hint: 'Write: export default countersign({ store, … }), or export default ({ store, model }) => countersign({ store, model })',
+    hint: 'Use: export default countersign({ store, … }), or export default ({ store, model }) => countersign({ store, model })',
   });
 }
 
@@ -128,35 +128,35 @@ function cannotLoad(path: string, error: unknown): CommandFailure {
     return new CommandFailure(
       EXIT.failure,
       'agents-file',
-      `${file} imports what is not there: ${firstLine(message)}${isNameMissing ? place : ''}`,
+      `${file} has an unresolved import: ${firstLine(message)}${isNameMissing ? place : ''}`,
       {
         ...options,
         hint: isNameMissing
-          ? 'Correct the name, or export it there; a type is imported with `import type`.'
-          : 'Install the package, or correct the path; relative imports end in .ts',
+          ? 'Fix the name or export it. Import types with `import type`.'
+          : 'Install the package or fix the path. Relative imports end in .ts',
       },
     );
-  const where = from === undefined || from === realpathSync(path) ? file : `${shownPath(from)}, which ${file} imports,`;
+  const where = from === undefined || from === realpathSync(path) ? file : `${shownPath(from)} (imported by ${file})`;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
-    return new CommandFailure(EXIT.failure, 'agents-file', `${where} cannot be run: ${message}${place}`, {
-      ...options,
-      hint: 'Node runs TypeScript by removing the types: no enum, no namespace, no parameter properties.',
-    });
+    return new CommandFailure(
+      EXIT.failure,
+      'agents-file',
+      `${where} uses unsupported TypeScript syntax: ${message}${place}`,
+      {
+        ...options,
+        hint: 'Node only strips types: enum, namespace and parameter properties do not work.',
+      },
+    );
   if (error instanceof SyntaxError || code === 'ERR_INVALID_TYPESCRIPT_SYNTAX')
     return new CommandFailure(EXIT.failure, 'agents-file', `${where} has a syntax error: ${message}${place}`, options);
   const frame = /\((?:file:\/\/)?([^()\s]+:\d+:\d+)\)|at (?:file:\/\/)?(\/\S+:\d+:\d+)/.exec(stack);
   const thrown = frame ? `\n    at ${frame[1] ?? frame[2]}` : '';
-  return new CommandFailure(
-    EXIT.failure,
-    'agents-file',
-    `${file} failed while it was loaded: ${message}${thrown}`,
-    options,
-  );
+  return new CommandFailure(EXIT.failure, 'agents-file', `${file} failed to load: ${message}${thrown}`, options);
 }
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? '';
 
-/** The engine writes the place, the line and a mark under it before the message. */
+/** Node writes the location, the line and a marker before the message of a syntax error. */
 function placeIn(stack: string, message: string): { readonly place: string; readonly from: string | undefined } {
   const before = stack
     .slice(0, Math.max(0, stack.indexOf(firstLine(message))))

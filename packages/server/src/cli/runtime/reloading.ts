@@ -1,4 +1,4 @@
-// Reloading by starting over: a process of its own serves, and is replaced when a file that it loaded changes.
+// Reloads by restarting: a child process serves, and is replaced when a file that it loaded changes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
@@ -6,31 +6,31 @@ import { EXIT } from '../failure.ts';
 import { isAgentsFileName } from './agents-file.ts';
 import { STOP_SIGNALS, STOPPING } from './stopping.ts';
 
-/** What the serving process tells the one that watches. */
+/** Messages from the serving process to the watching one. */
 export type ServingMessage =
   | { readonly type: 'loaded'; readonly files: readonly string[] }
   | { readonly type: 'listening'; readonly port: number }
-  /** The file could not be loaded; a change of it may help. */
+  /** The agents file could not be loaded; a change may fix it. */
   | { readonly type: 'unloadable' };
 
-/** How the serving process is told its part. */
+/** Environment variables that tell the serving process its role and port. */
 export const DEV_ROLE = 'COUNTERSIGN_DEV_ROLE';
 export const DEV_PORT = 'COUNTERSIGN_DEV_PORT';
 
 const RELOADED = new Set(['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.prompt']);
 /** Editors write a file in several steps. */
 const DEBOUNCE_MS = 100;
-/** Who does not come to rest by then is ended. Longer than a stop waits for a model: what that was asked is handed over. */
-const PATIENCE_MS = 12_000;
-/** The same for who has not even loaded its file: no worker runs there yet. */
-const LOADING_MS = 2_000;
+/** A process that has not stopped by then is killed. Longer than a clean stop waits for a model. */
+const STOP_TIMEOUT_MS = 12_000;
+/** The same for a process that is still loading its file and runs nothing yet. */
+const LOAD_TIMEOUT_MS = 2_000;
 
 export type ReloadOptions = {
   readonly folders: readonly string[];
   tell(text: string): void;
 };
 
-/** Keeps a serving process, and replaces it on changes. Resolves with the exit code once it is stopped or hopeless. */
+/** Runs a serving process and restarts it on changes. Resolves with the exit code when it is stopped or cannot start. */
 export function keepServing(command: readonly string[], { folders, tell }: ReloadOptions): Promise<number> {
   return new Promise((resolve) => {
     const watchers = new Map<string, FSWatcher>();
@@ -41,7 +41,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
     let codeIfKilled: number = EXIT.failure;
     let timer: NodeJS.Timeout | undefined;
     const changes: (readonly [folder: string, name: string])[] = [];
-    /** What the serving process has loaded; undefined until it has, and after it ended. */
+    /** The files that the serving process loaded; undefined while it loads and after it ended. */
     let loaded: ReadonlySet<string> | undefined;
 
     const end = (code: number) => {
@@ -57,14 +57,14 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
           if (stopped?.exitCode === null && stopped === child && isDue() && stopped.kill('SIGKILL')) tell(text);
         }, ms).unref();
       };
-      endAfter(LOADING_MS, 'Its file was still being loaded; that was ended.', () => loaded === undefined);
+      endAfter(LOAD_TIMEOUT_MS, 'Stopped a server that was still loading its file.', () => loaded === undefined);
       endAfter(
-        PATIENCE_MS,
-        `It did not come to rest within ${PATIENCE_MS / 1_000} seconds, and was ended. A call that ran is in doubt.`,
+        STOP_TIMEOUT_MS,
+        `The server did not stop within ${STOP_TIMEOUT_MS / 1_000} seconds and was killed. The outcome of a running call is unknown.`,
       );
     };
-    /** What was never loaded does not count while all is well: agents write files, too. */
-    const counts = (folder: string, name: string): boolean => {
+    /** Ignores files that were not loaded, unless loading failed: agents write files, too. */
+    const isRelevant = (folder: string, name: string): boolean => {
       if (!RELOADED.has(extname(name))) return false;
       return !loaded || loaded.has(join(folder, name)) || extname(name) === '.prompt' || isAgentsFileName(name);
     };
@@ -73,7 +73,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
       changes.push([folder, name]);
       clearTimeout(timer);
       timer = setTimeout(() => {
-        const found = changes.splice(0).find((change) => counts(...change));
+        const found = changes.splice(0).find((change) => isRelevant(...change));
         if (!found) return;
         tell(`${found[1]} changed.`);
         if (!child) return start();
@@ -89,7 +89,7 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
           watch(folder, (_event, name) => changed(folder, name)).on('error', () => watchers.delete(folder)),
         );
       } catch {
-        // A folder that is gone cannot change.
+        // The folder is gone.
       }
     };
     const start = () => {
@@ -120,15 +120,15 @@ export function keepServing(command: readonly string[], { folders, tell }: Reloa
         if (!isUnloadable && port === undefined) return end(code ?? 1);
         tell(
           isUnloadable
-            ? 'Waiting for a change …'
-            : `The server ended (${code ?? 'by a signal'}). Waiting for a change …`,
+            ? 'Waiting for a file change …'
+            : `The server exited (${code ?? 'by a signal'}). Waiting for a file change …`,
         );
       };
       started.on('exit', ended);
-      // As where Node was updated meanwhile, or the system has no room for another process.
+      // For example, Node is being updated, or the system is out of processes.
       started.on('error', ({ message }) => {
         if (started.pid !== undefined) return;
-        tell(`The server cannot be started: ${message}.`);
+        tell(`Cannot start the server: ${message}.`);
         ended(EXIT.failure, null);
       });
     };

@@ -1,47 +1,44 @@
-// Serves the user's agents until a signal: what `serve` and `dev` have in common.
+// Serves the user's agents until a signal: shared by `serve` and `dev`.
 import type { Stopped } from 'countersign';
 import { type RunningServer, serve } from '../../serve.ts';
 import { jsonLines, type LogSink } from '../../telemetry/log.ts';
-import { type Address, addressOptions } from '../address-options.ts';
-import type { Invocation } from '../command.ts';
+import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
+import { shownPath } from './agents-file.ts';
 import { type OpenedAgents, openAgents } from './opening.ts';
 
 export type Serving = { readonly opened: OpenedAgents; readonly server: RunningServer; stop(): Promise<Stopped> };
 
 export type ServingOptions = {
-  /** The one person of this machine is signed in by a link, and sees everything. */
+  /** Signs the one person on this machine in with a link, with access to everything. */
   readonly dev: boolean;
   readonly worker: boolean;
   readonly logInputs?: boolean;
-  /** Instead of what the command line says. */
-  readonly port?: number | undefined;
   /** How long open requests may take to end. */
   readonly graceMs?: number;
 };
 
 export async function startServing(
-  invocation: Invocation,
+  options: AddressOptions & StoreOptions,
   file: string | undefined,
-  options: ServingOptions,
+  output: Output,
+  { worker, ...serving }: ServingOptions,
 ): Promise<Serving> {
-  const address = addressOptions(invocation);
-  const opened = await openAgents(invocation, file);
+  const { port, host: hostname, publicUrl } = options;
+  const opened = await openAgents(options, file, output);
   const { ai, model } = opened;
-  const port = options.port ?? address.port;
   try {
     const server = await serve(ai, {
       ...opened.server,
-      ...address,
       port,
-      dev: options.dev,
+      hostname,
+      ...(publicUrl !== undefined && { publicUrl }),
       ...(model && { model }),
-      ...(options.worker ? {} : { worker: false as const }),
-      ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
-      ...(options.logInputs && { logInputs: true }),
-      log: opened.server.log ?? logFor(invocation.output),
+      ...(worker ? {} : { worker: false as const }),
+      ...serving,
+      log: opened.server.log ?? logFor(output),
     });
     return {
       opened,
@@ -54,32 +51,39 @@ export async function startServing(
     };
   } catch (error) {
     await opened.close();
-    throw cannotListen(error, address, port);
+    throw cannotListen(error, hostname, port);
   }
 }
 
-/** As lines of JSON, everything; for people, what somebody should look at. */
+/** As in `assistant from agents.ts, runs in sqlite:./.countersign/runs.sqlite`. */
+export function agentsLine({ ai, file, where }: OpenedAgents): string {
+  const agents = [...ai.agents.keys()].join(', ') || 'no agents';
+  return `${agents} from ${file === undefined ? 'the demo' : shownPath(file)}, runs in ${where}`;
+}
+
+/** Logs everything as JSON lines, and only warnings and errors for people. */
 function logFor({ json, note, style }: Output): LogSink {
   if (json) return jsonLines;
   return ({ level, event, error, message, method, route, status }) => {
     if (level === 'info') return;
-    const answer = status === undefined ? '' : `${method} ${route} was answered with ${status}.`;
-    const about = (error as { message?: unknown } | undefined)?.message ?? message ?? answer;
+    const response = status === undefined ? '' : `${method} ${route} responded with ${status}.`;
+    const about = (error as { message?: unknown } | undefined)?.message ?? message ?? response;
     note(`${style(level === 'error' ? 'red' : 'yellow', level)}: ${event} ${visibleLine(String(about))}`.trimEnd());
   };
 }
 
-function cannotListen(error: unknown, { hostname }: Address, port: number): unknown {
+function cannotListen(error: unknown, host: string, port: number): unknown {
   const { code } = (error ?? {}) as { code?: unknown };
-  const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'somebody listens there already',
-    EACCES: 'this user may not listen there',
-    EADDRNOTAVAIL: 'this machine does not have that address',
-    ENOTFOUND: 'there is no such address',
-  };
-  const reason = typeof code === 'string' ? reasons[code] : undefined;
+  const reason = typeof code === 'string' ? LISTEN_ERRORS[code] : undefined;
   if (reason === undefined) return error;
-  return new CommandFailure(EXIT.failure, 'cannot-listen', `Cannot listen on ${hostname}:${port}: ${reason}.`, {
-    hint: 'Choose another port with --port, 0 for any that is free; or another address with --host',
+  return new CommandFailure(EXIT.failure, 'cannot-listen', `Cannot listen on ${host}:${port}: ${reason}.`, {
+    hint: 'Choose another port with --port (0 picks a free one), or another address with --host',
   });
 }
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use',
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  ENOTFOUND: 'address not found',
+};

@@ -1,15 +1,14 @@
-// Long commands stop on a signal, and on nothing else: the first asks them to finish cleanly, the second ends them at once.
-import type { Command } from '../command.ts';
-import { EXIT } from '../failure.ts';
+// Long-running commands stop on a signal: the first one asks for a clean stop, the second one ends the process at once.
+import { EXIT, type ExitCode } from '../failure.ts';
 
-/** Ctrl-C, `kill`, and a terminal that is closed, each with the exit code that a shell gives to what it ends. */
+/** Ctrl-C, `kill` and a closed terminal, with the exit codes that shells use. */
 export const STOP_SIGNALS = [
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const;
 
-export const STOPPING = 'Stopping: what runs comes to its next rest. Again to end at once.';
+export const STOPPING = 'Stopping: running tools finish first. Press Ctrl-C again to stop at once.';
 
 /** Resolves at the first of these signals. A second one ends the process. */
 export function stopSignal(): Promise<(typeof STOP_SIGNALS)[number][0]> {
@@ -24,18 +23,20 @@ export function stopSignal(): Promise<(typeof STOP_SIGNALS)[number][0]> {
   });
 }
 
-/** How long what is written last may wait to be read. */
-const UNREAD_MS = 2_000;
+/** How long the last output may wait for a slow reader. */
+const FLUSH_MS = 2_000;
 
 /**
- * A log that nobody reads any more, or a full disk below it, is no reason to end in the middle of a tool; and a reader that
- * stands still is none not to end. Other commands are there for whoever reads their result.
+ * Keeps a long-running command alive when its output is lost, such as a full disk or a closed pipe: that must not end the
+ * process while a tool runs. A reader that hangs does not keep it from ending either.
  */
-export function whetherReadOrNot(run: Command['run']): Command['run'] {
-  return async (invocation) => {
+export function survivingLostOutput<Args extends unknown[]>(
+  run: (...args: Args) => Promise<ExitCode | undefined>,
+): (...args: Args) => Promise<ExitCode | undefined> {
+  return async (...args) => {
     process.stdout.removeAllListeners('error').on('error', () => {});
-    const exitCode = await run(invocation);
-    setTimeout(() => process.exit(exitCode ?? EXIT.ok), UNREAD_MS);
+    const exitCode = await run(...args);
+    setTimeout(() => process.exit(exitCode ?? EXIT.ok), FLUSH_MS);
     return exitCode;
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fileOf, shownAddress } from './store-address.ts';
+import { shownAddress, storeFile } from './store-address.ts';
 
 test.each([
   ['postgres://ann:secret@host/db', 'postgres://ann:***@host/db'],
@@ -11,6 +11,6 @@ test.each([
   expect(shownAddress(address)).toBe(shown);
 });
 
-test.each(['', 'sqlite:', 'runs.sqlite', 'mysql://x', 'sqlite'])('“%s” is no address', (address) => {
-  expect(() => fileOf(address)).toThrow(/no address of a store/);
+test.each(['', 'sqlite:', 'runs.sqlite', 'mysql://x', 'sqlite'])('“%s” is not a store address', (address) => {
+  expect(() => storeFile(address)).toThrow(/Invalid store address/);
 });

@@ -1,14 +1,18 @@
-// Stores by their address, as in --store and COUNTERSIGN_STORE.
+// Opens a store by its address, as in --store and COUNTERSIGN_STORE.
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Store } from 'countersign/store';
+import type { StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 
-export const DEFAULT_STORE = 'sqlite:./.countersign/runs.sqlite';
+const DEFAULT_STORE = 'sqlite:./.countersign/runs.sqlite';
+
+export const storeAddress = ({ store }: StoreOptions): string =>
+  store ?? process.env.COUNTERSIGN_STORE ?? DEFAULT_STORE;
 
 type Address = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string };
 
-/** What is opened: `make` also makes a file that is not there, or its tables; `existing` takes that for a mistake. */
+/** `make` creates a missing file and its tables; `existing` refuses a missing one. */
 export type Opening = 'make' | 'existing';
 
 export async function openStore(address: string, opening: Opening): Promise<Store> {
@@ -18,14 +22,14 @@ export async function openStore(address: string, opening: Opening): Promise<Stor
     return postgresStore(parsed.url);
   }
   if (opening === 'existing' && !(await isStore(parsed.path))) throw noStoreYet(address);
-  if (!isThere(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true });
+  if (!exists(parsed.path)) mkdirSync(dirname(parsed.path), { recursive: true });
   const { sqliteStore } = await import('countersign/sqlite');
   return sqliteStore(parsed.path);
 }
 
-/** False for the database of another program, too, in which nothing shall be made by looking. */
+/** False for a database of another program: reading must not create tables in it. */
 async function isStore(path: string): Promise<boolean> {
-  if (!isThere(path)) return false;
+  if (!exists(path)) return false;
   const { DatabaseSync } = await import('node:sqlite');
   let database: InstanceType<typeof DatabaseSync> | undefined;
   try {
@@ -33,15 +37,15 @@ async function isStore(path: string): Promise<boolean> {
     const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name GLOB 'countersign_*' LIMIT 1");
     return tables.get() !== undefined;
   } catch {
-    // It is no database, or in use, or may not be read: the store itself says what to do.
+    // Not a database, locked or unreadable: the store reports it better.
     return true;
   } finally {
     database?.close();
   }
 }
 
-/** True where nobody may look, too: the store itself says what it may not do. */
-export function isThere(path: string): boolean {
+/** True also if the path cannot be read: the store reports that better. */
+export function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
@@ -49,13 +53,13 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** The file of a store in a file. */
-export function fileOf(address: string): string | undefined {
+/** Returns the path of a SQLite store. */
+export function storeFile(address: string): string | undefined {
   const parsed = parseAddress(address);
   return parsed.kind === 'sqlite' ? parsed.path : undefined;
 }
 
-/** The address without its password. */
+/** Hides the password in an address. */
 export function shownAddress(address: string): string {
   return address.replace(/^(postgres(?:ql)?:\/\/[^/@:]*):[^/]*@/, '$1:***@').replace(/([?&]password=)[^&]*/g, '$1***');
 }
@@ -65,13 +69,13 @@ function parseAddress(address: string): Address {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(address)?.[1];
   if (path !== undefined) return { kind: 'sqlite', path: resolve(path) };
   throw usageFailure(
-    `“${shownAddress(address)}” is no address of a store.`,
+    `Invalid store address “${shownAddress(address)}”.`,
     'Use sqlite:./runs.sqlite or postgres://user:password@host:5432/database',
   );
 }
 
 function noStoreYet(address: string): CommandFailure {
-  return new CommandFailure(EXIT.notFound, 'no-store-yet', `There is no store at ${shownAddress(address)}.`, {
-    hint: 'It is made by: countersign dev. Or say where it is: --store sqlite:… | postgres://…, --url https://…',
+  return new CommandFailure(EXIT.notFound, 'no-store-yet', `No store at ${shownAddress(address)}.`, {
+    hint: 'Create it with: countersign dev. Or pass --store sqlite:…, --store postgres://… or --url https://…',
   });
 }

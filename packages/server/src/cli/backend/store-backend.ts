@@ -1,38 +1,36 @@
-// The desk on a store: reads and decides directly. It drives nothing; whoever works on the store goes on with the runs.
+// The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../api/holds.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import type { Desk, DeskCard, DeskRunView } from './desk.ts';
+import type { Backend, Card, RunDetail } from './backend.ts';
 
-export type StoreDeskOptions = {
+export type StoreBackendOptions = {
   readonly ai: Countersign;
   readonly where: string;
-  /** Who decides. */
   readonly person: string;
-  /** For runs of agents that `ai` does not know; absent where `ai` brings its own store. */
+  /** For runs of agents that `ai` does not define; undefined if `ai` has its own store. */
   readonly store?: Store;
   readonly close: () => Promise<void>;
 };
 
-/** How often it is looked whether something changed. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
-export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions): Desk {
+export function storeBackend({ ai, where, person, store, close }: StoreBackendOptions): Backend {
   const { runs } = ai;
-  const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly DeskCard[]> => {
+  const cardsOf = async (interrupts: readonly RunInterrupt[]): Promise<readonly Card[]> => {
     const holds = await holdsOf(
       runs.notes,
       interrupts.filter(({ settledAt }) => settledAt === null).map(({ id }) => id),
     );
     return interrupts.map((interrupt) => cardOf(interrupt, holds.get(interrupt.id) ?? null));
   };
-  const cardOf = (interrupt: RunInterrupt, hold: DeskCard['hold']): DeskCard => {
+  const cardOf = (interrupt: RunInterrupt, hold: Card['hold']): Card => {
     const { runId, agent, startedBy } = interrupt;
     return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, hold };
   };
-  const view = async (runId: string): Promise<DeskRunView> => {
+  const view = async (runId: string): Promise<RunDetail> => {
     const { hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...rest } = await runs.get(runId);
     return rest;
   };
@@ -59,23 +57,25 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
       const interrupt = await runs.interrupt(interruptId);
       return cardOf(interrupt, (await holdsOf(runs.notes, [interruptId])).get(interruptId) ?? null);
     },
-    decide: async (interruptId, decision, how = {}) => {
+    decide: async (interruptId, decision, options = {}) => {
       const interrupt = await runs.interrupt(interruptId);
-      const deciding = ai.agents.has(interrupt.agent) ? ai : standIn(cardOf(interrupt, null), decision, store);
+      const deciding = ai.agents.has(interrupt.agent)
+        ? ai
+        : withPlaceholderTool(cardOf(interrupt, null), decision, store);
       const decided = await deciding.runs.decide(interruptId, decision, {
-        ...how,
+        ...options,
         by: person,
         channel: 'cli',
         drive: false,
       });
-      // It is recorded; a hold that stays lapses by itself.
+      // The decision is recorded; a hold that remains expires.
       await removeHold(runs.notes, interruptId).catch(() => undefined);
       return decided;
     },
     hold: (interruptId) => takeHold(runs.notes, interruptId, person),
     release: (interruptId) => releaseHold(runs.notes, interruptId, person),
-    watch(changed) {
-      const timer = setInterval(changed, LOOK_EVERY_MS);
+    watch(onChange) {
+      const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);
     },
     close,
@@ -83,10 +83,10 @@ export function storeDesk({ ai, where, person, store, close }: StoreDeskOptions)
 }
 
 /**
- * Decides for an agent that is not defined here. What is recorded anyway can be approved, rejected or cancelled, because
- * whoever drives the run checks the input again; an edit or an answer has to be checked against the tool's schema now.
+ * Decides for an agent that is not defined here. The recorded input can be approved, rejected or cancelled, because the worker
+ * validates it again. An edit or an answer needs the tool's schema now.
  */
-function standIn(card: DeskCard, decision: DecisionInput, store: Store | undefined): Countersign {
+function withPlaceholderTool(card: Card, decision: DecisionInput, store: Store | undefined): Countersign {
   const { agent: name, tool: toolName } = card;
   const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
   if (misfit !== undefined) throw usageFailure(misfit);
@@ -94,15 +94,15 @@ function standIn(card: DeskCard, decision: DecisionInput, store: Store | undefin
     throw new CommandFailure(
       EXIT.failure,
       'unknown-agent',
-      `The agent ${name} is not defined here, so that nothing can check what you give to ${toolName}.`,
-      { hint: 'Say where it is defined with --agents <file>, or decide through a server with --url' },
+      `Agent ${name} is not defined here, so the value for ${toolName} cannot be validated.`,
+      { hint: 'Pass --agents <file>, or decide through a server with --url' },
     );
   const ai = countersign({ store });
-  const never = tool({ name: toolName, description: 'Stands in.', inputSchema: z.unknown() }, () => {
-    throw new Error('A stand-in drives nothing.');
+  const placeholder = tool({ name: toolName, description: 'Placeholder.', inputSchema: z.unknown() }, () => {
+    throw new Error('A placeholder tool never runs.');
   });
-  // The limit of the agent is not known here; whoever drives the run keeps it.
-  ai.defineAgent({ name, tools: [never], maxTurns: Number.MAX_SAFE_INTEGER });
+  // The agent's own limit is unknown here; the worker enforces it.
+  ai.defineAgent({ name, tools: [placeholder], maxTurns: Number.MAX_SAFE_INTEGER });
   return ai;
 }
 

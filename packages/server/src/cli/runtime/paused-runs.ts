@@ -1,19 +1,19 @@
-// Would a run that waits still go on with the agents of today? Its record is loaded and each question held against its tool.
+// Checks that paused runs can resume with the current agents: loads each run and validates each request against its tool.
 import type { Agent, Countersign, RunInterrupt } from 'countersign';
 import type { RunRecord } from 'countersign/store';
 
 type ToolDefinition = Agent['definition'];
 
-export type Fitness = {
+export type PausedRun = {
   readonly runId: string;
   readonly agent: string;
-  /** Empty if all is well. */
+  /** Empty if the run can resume. */
   readonly problems: readonly string[];
   readonly questions: number;
 };
 
-/** Every run that waits for a person, the oldest first. */
-export async function* fitnessOfAll(ai: Countersign): AsyncGenerator<Fitness> {
+/** Checks every paused run, oldest first. */
+export async function* checkPausedRuns(ai: Countersign): AsyncGenerator<PausedRun> {
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<typeof ai.runs.list>> = await ai.runs.list({
@@ -22,26 +22,26 @@ export async function* fitnessOfAll(ai: Countersign): AsyncGenerator<Fitness> {
       limit: 200,
       ...(cursor !== null && { cursor }),
     });
-    for (const run of page.items) yield await fitnessOf(ai, run);
+    for (const run of page.items) yield await checkRun(ai, run);
     cursor = page.cursor;
   } while (cursor !== null);
 }
 
-async function fitnessOf(ai: Countersign, { id, agent: name }: RunRecord): Promise<Fitness> {
+async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promise<PausedRun> {
   const problems: string[] = [];
   let questions = 0;
   try {
     await ai.runs.get(id);
     const { ok, problem } = await ai.runs.verify(id);
-    if (!ok) problems.push(`its record was changed: ${problem}`);
+    if (!ok) problems.push(`its record was tampered with: ${problem}`);
     const agent = ai.agents.get(name);
-    if (!agent) problems.push(`the agent ${name} is not defined any more`);
+    if (!agent) problems.push(`agent ${name} is no longer defined`);
     for await (const interrupt of interruptsOf(ai, id)) {
       questions++;
       if (agent) problems.push(...(await misfits(interrupt, agent)));
     }
   } catch (error) {
-    problems.push(`it cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    problems.push(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
   }
   return { runId: id, agent: name, problems, questions };
 }
@@ -63,14 +63,14 @@ async function misfits(interrupt: RunInterrupt, agent: Agent): Promise<readonly 
   const tool = toolOf(interrupt, agent);
   const what = `${interrupt.tool} (${interrupt.id})`;
   if (tool === 'inside') return [];
-  if (!tool) return [`the tool ${what} is not among the tools of ${agent.name} any more`];
-  if (interrupt.kind === 'question' && tool.body) return [`${what} was a question, and is a tool that runs now`];
-  if (interrupt.kind !== 'question' && !tool.body) return [`${what} was a tool that runs, and is a question now`];
+  if (!tool) return [`tool ${what} is no longer a tool of ${agent.name}`];
+  if (interrupt.kind === 'question' && tool.body) return [`${what} was a question and is now a tool with a body`];
+  if (interrupt.kind !== 'question' && !tool.body) return [`${what} was a tool with a body and is now a question`];
   const checked = await tool.input.validate(interrupt.input);
-  return checked.ok ? [] : [`${what} does not take its recorded input any more: ${checked.problems.join('; ')}`];
+  return checked.ok ? [] : [`${what} no longer accepts its recorded input: ${checked.problems.join('; ')}`];
 }
 
-/** The question may be one of a conversation inside: then the path says how deep. Some tools keep their tools to themselves. */
+/** Finds the tool of a request. A sub-agent's request has a path; a sub-agent that hides its tools cannot be checked. */
 function toolOf({ part, tool }: RunInterrupt, agent: Agent): ToolDefinition | 'inside' | undefined {
   const path = Array.isArray(part.metadata?.path) ? part.metadata.path : [];
   let tools: readonly ToolDefinition[] = [...(agent.definition.innerTools?.().values() ?? [])];

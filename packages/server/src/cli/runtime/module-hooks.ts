@@ -1,21 +1,19 @@
-// Files of the user that are written as modules, in a folder whose package.json says that its files are not, as `npm init`
-// writes it, or says nothing: Node would refuse their first import, or warn each time that it had to find out.
+// Module hooks: treat the user's files as ES modules, and list which files were loaded.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What Node takes these for, where their package does not say that they are modules. */
 const FORMATS: Readonly<Record<string, string>> = { '.ts': 'module-typescript', '.js': 'module' };
 
-/** At the beginning of a line: no file that is none can have it there, since it is not in the language of those. */
+/** At the start of a line, this is a syntax error in CommonJS. */
 const MODULE_SYNTAX =
   /^(?:import\s*(?:[\w*{'"]|type\b)|export\s+(?:[*{]|default\b|const\b|let\b|var\b|async\b|function\b|class\b|type\b|interface\b))/m;
 
 let isRegistered = false;
 
-/** From now on such files are loaded as what they are. */
-export function loadModulesAsSuch(): void {
+/** Loads files with `import` or `export` as modules, even if package.json says `commonjs`, as `npm init` writes it. */
+export function loadEsModules(): void {
   if (isRegistered) return;
   isRegistered = true;
   registerHooks({
@@ -32,4 +30,18 @@ function moduleFormat(url: string): string | undefined {
   const path = fileURLToPath(url);
   const format = FORMATS[extname(path)];
   return format !== undefined && MODULE_SYNTAX.test(readFileSync(path, 'utf8')) ? format : undefined;
+}
+
+/** Starts tracking; the returned function lists the files loaded since, without packages. */
+export function trackLoadedFiles(): () => readonly string[] {
+  const files = new Set<string>();
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const resolved = nextResolve(specifier, context);
+      if (resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/'))
+        files.add(fileURLToPath(resolved.url));
+      return resolved;
+    },
+  });
+  return () => [...files];
 }

@@ -1,60 +1,60 @@
-// The desk on a running server, through its API: who decides is whoever the token belongs to.
+// The backend on a running server, through its API. The token says who decides.
 import type { Decided, DecisionInput, Json } from 'countersign';
 import { type Client, createClient, type Decision } from '../../client/index.ts';
 import { CommandFailure, EXIT, failureOf } from '../failure.ts';
-import type { Desk, DeskEvent } from './desk.ts';
-import { notHeard, unansweredDecision } from './server-away.ts';
+import type { Backend, SequencedEvent } from './backend.ts';
+import { unansweredDecision, unreachableFailure } from './unreachable.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
-/** How often it is looked whether something changed, if the server cannot tell. */
-const LOOK_EVERY_MS = 2_000;
+/** How often to poll for changes if the server cannot stream. */
+const POLL_EVERY_MS = 2_000;
 
-export async function serverDesk(url: string, token: string | undefined): Promise<Desk> {
-  const watchers = new Set<(isThere: boolean) => void>();
+export async function serverBackend(url: string, token: string | undefined): Promise<Backend> {
+  const watchers = new Set<(isConnected: boolean) => void>();
   const client = createClient(url, {
     channel: 'cli',
-    fetch: watchedFetch((isThere) => {
-      for (const reached of watchers) reached(isThere);
+    fetch: watchedFetch((isConnected) => {
+      for (const onConnection of watchers) onConnection(isConnected);
     }),
     ...(token !== undefined && { token }),
   });
-  const told = <T>(asked: Promise<T>) => toldBy(url, asked);
-  const { id } = await told(client.me());
+  const call = <T>(response: Promise<T>) => withFailures(url, response);
+  const { id } = await call(client.me());
   const closing = new AbortController();
   return {
     where: url,
     person: id,
-    runs: (query) => told(client.runs.list(query)),
-    run: (runId) => told(client.runs.get(runId)),
-    events: (runId, after = 0) => told(allEvents(client, runId, after)),
-    async *follow(runId, signal, reached = () => {}) {
-      watchers.add(reached);
+    runs: (query) => call(client.runs.list(query)),
+    run: (runId) => call(client.runs.get(runId)),
+    events: (runId, after = 0) => call(allEvents(client, runId, after)),
+    async *follow(runId, signal, onConnection = () => {}) {
+      watchers.add(onConnection);
       try {
         yield* client.runs.follow(runId, { signal });
       } finally {
-        watchers.delete(reached);
+        watchers.delete(onConnection);
       }
     },
     cards: ({ settled, ...query }) =>
-      told(
+      call(
         client.interrupts.list({ ...query, ...(settled !== undefined && { status: settled ? 'settled' : 'pending' }) }),
       ),
-    card: (interruptId) => told(client.interrupts.get(interruptId)),
-    decide: async (interruptId, decision, how = {}) => {
-      const asked = told(client.interrupts.decide(interruptId, { decision: spelledOut(decision), ...how }));
-      const decided = await asked.catch((error: unknown) => {
+    card: (interruptId) => call(client.interrupts.get(interruptId)),
+    decide: async (interruptId, decision, options = {}) => {
+      const response = call(client.interrupts.decide(interruptId, { decision: decisionObject(decision), ...options }));
+      const decided = await response.catch((error: unknown) => {
         throw unansweredDecision(error);
       });
       return { ...decided, decision: decided.decision as Json } satisfies Decided;
     },
-    hold: (interruptId) => told(client.interrupts.hold(interruptId)),
-    release: (interruptId) => told(client.interrupts.release(interruptId)),
-    watch(changed, reached = () => {}) {
+    hold: (interruptId) => call(client.interrupts.hold(interruptId)),
+    release: (interruptId) => call(client.interrupts.release(interruptId)),
+    watch(changed, onConnection = () => {}) {
       const stop = new AbortController();
-      watchers.add(reached);
+      watchers.add(onConnection);
       void listen(client, AbortSignal.any([stop.signal, closing.signal]), changed);
       return () => {
-        watchers.delete(reached);
+        watchers.delete(onConnection);
         stop.abort();
       };
     },
@@ -66,15 +66,15 @@ async function listen(client: Client, signal: AbortSignal, changed: () => void):
   try {
     for await (const _runId of client.changes({ signal })) changed();
   } catch {
-    // A server or a proxy that does not stream is asked now and then instead.
-    const timer = setInterval(changed, LOOK_EVERY_MS);
+    // The server or a proxy does not stream: poll instead.
+    const timer = setInterval(changed, POLL_EVERY_MS);
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
     if (signal.aborted) clearInterval(timer);
   }
 }
 
-async function allEvents(client: Client, runId: string, after: number): Promise<readonly DeskEvent[]> {
-  const events: DeskEvent[] = [];
+async function allEvents(client: Client, runId: string, after: number): Promise<readonly SequencedEvent[]> {
+  const events: SequencedEvent[] = [];
   for (;;) {
     const page = await client.runs.events(runId, { after: events.at(-1)?.seq ?? after, limit: 200 });
     events.push(...page.items);
@@ -82,23 +82,23 @@ async function allEvents(client: Client, runId: string, after: number): Promise<
   }
 }
 
-const spelledOut = (decision: DecisionInput): Decision =>
+const decisionObject = (decision: DecisionInput): Decision =>
   typeof decision === 'string' ? { type: decision } : decision;
 
-/** What the server refused, as a failure of the command, with every fault that it names. */
-async function toldBy<T>(url: string, asked: Promise<T>): Promise<T> {
+/** Turns an error of the server into a failure of the command, with every problem that the server names. */
+async function withFailures<T>(url: string, response: Promise<T>): Promise<T> {
   try {
-    return await asked;
+    return await response;
   } catch (error) {
-    const away = notHeard(url, error);
-    if (away) throw away;
+    const unreachable = unreachableFailure(url, error);
+    if (unreachable) throw unreachable;
     const { status, problem } = (error ?? {}) as {
       status?: unknown;
       problem?: { problems?: readonly { path: readonly string[]; message: string }[]; settlement?: unknown };
     };
     const failure = failureOf(error);
-    const faults = problem?.problems ?? [];
-    const list = faults
+    const problems = problem?.problems ?? [];
+    const list = problems
       .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
       .join('; ');
     const exitCode = typeof status === 'number' ? (BY_STATUS.get(status) ?? failure.exitCode) : failure.exitCode;
@@ -110,7 +110,7 @@ async function toldBy<T>(url: string, asked: Promise<T>): Promise<T> {
         ...(failure.hint !== undefined && { hint: failure.hint }),
         details: {
           ...failure.details,
-          ...(faults.length > 0 && { problems: faults }),
+          ...(problems.length > 0 && { problems }),
           ...(problem?.settlement !== undefined && { settlement: problem.settlement }),
         },
         cause: error,

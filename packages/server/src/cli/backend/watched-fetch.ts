@@ -1,28 +1,28 @@
-// A fetch that notices whether the server is there, and waits for no answer without end.
+// A fetch that reports whether the server responds, and never waits forever.
 
-/** A stream gives a sign of life every fifteen seconds. One that is silent for so long is cut, though nobody said so. */
+/** Streams send a keep-alive every 15 seconds, so one that is silent for this long is dead. */
 const SILENCE_MS = 60_000;
-/** For an answer to begin, and to go on. */
+/** How long a response may take to start, and to send more. */
 const PATIENCE_MS = 30_000;
-/** What a proxy answers that cannot reach the server, and a server that is about to stop. */
+/** Sent by a proxy that cannot reach the server, and by a server that is stopping. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** `tell` hears with each request whether the server is there. */
-export function watchedFetch(tell: (isThere: boolean) => void): typeof fetch {
+/** Calls `onConnection` after each request. */
+export function watchedFetch(onConnection: (isConnected: boolean) => void): typeof fetch {
   return async (input, init = {}) => {
     const silence = new AbortController();
     const signals = [silence.signal, init.signal ?? []].flat();
     let timer: NodeJS.Timeout | undefined;
     const wait = (ms: number) => {
       clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(new Error('The server does not answer any more.')), ms);
+      timer = setTimeout(() => silence.abort(new Error('The server stopped responding.')), ms);
       timer.unref();
     };
     wait(PATIENCE_MS);
     try {
       const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) });
       clearTimeout(timer);
-      tell(!AWAY.has(response.status));
+      onConnection(!AWAY.has(response.status));
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
       if (!response.body) return response;
       const patienceMs = isStream ? SILENCE_MS : PATIENCE_MS;
@@ -37,7 +37,7 @@ export function watchedFetch(tell: (isThere: boolean) => void): typeof fetch {
       return new Response(response.body.pipeThrough(alive), response);
     } catch (error) {
       clearTimeout(timer);
-      if (!init.signal?.aborted) tell(false);
+      if (!init.signal?.aborted) onConnection(false);
       throw error;
     }
   };

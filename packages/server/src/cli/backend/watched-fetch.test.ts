@@ -1,4 +1,4 @@
-// A server that is there, one that is away, one behind a proxy, and one that falls silent.
+// A server that responds, one that is down, one behind a proxy, and one that goes silent.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -24,42 +24,42 @@ test.each([
   [500, true],
   [502, false],
   [503, false],
-])('an answer of %i: is the server there? %s', async (status, isThere) => {
+])('status %i counts as connected: %s', async (status, isConnected) => {
   const url = await listening((_request, response) => response.writeHead(status).end());
-  const told: boolean[] = [];
-  expect((await watchedFetch((there) => told.push(there))(url)).status).toBe(status);
-  expect(told).toEqual([isThere]);
+  const reported: boolean[] = [];
+  expect((await watchedFetch((isConnected) => reported.push(isConnected))(url)).status).toBe(status);
+  expect(reported).toEqual([isConnected]);
 });
 
-test('where nobody listens it is away, and whoever gives up themselves says nothing of it', async () => {
-  const told: boolean[] = [];
-  const ask = watchedFetch((there) => told.push(there));
+test('a refused connection is reported, a request that the caller aborts is not', async () => {
+  const reported: boolean[] = [];
+  const ask = watchedFetch((isConnected) => reported.push(isConnected));
   await expect(ask('http://127.0.0.1:1')).rejects.toThrow();
-  expect(told).toEqual([false]);
+  expect(reported).toEqual([false]);
   await expect(ask('http://127.0.0.1:1', { signal: AbortSignal.abort() })).rejects.toThrow();
-  expect(told).toEqual([false]);
+  expect(reported).toEqual([false]);
 });
 
-test('a server that takes a request and never answers is given up', async () => {
+test('a request without a response times out', async () => {
   const url = await listening(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const told: boolean[] = [];
-  const asked = watchedFetch((there) => told.push(there))(url);
-  const refused = expect(asked).rejects.toThrow('does not answer any more');
+  const reported: boolean[] = [];
+  const asked = watchedFetch((isConnected) => reported.push(isConnected))(url);
+  const refused = expect(asked).rejects.toThrow('stopped responding');
   await vi.advanceTimersByTimeAsync(30_000);
   await refused;
-  expect(told).toEqual([false]);
+  expect(reported).toEqual([false]);
 });
 
-test('an answer that stops in the middle is given up', async () => {
+test('a response that stops halfway times out', async () => {
   const url = await listening((_request, response) => response.writeHead(200).write('{'));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const cut = expect((await watchedFetch(() => {})(url)).text()).rejects.toThrow('does not answer any more');
+  const cut = expect((await watchedFetch(() => {})(url)).text()).rejects.toThrow('stopped responding');
   await vi.advanceTimersByTimeAsync(30_000);
   await cut;
 });
 
-test('a stream that falls silent is cut, and one that gives signs of life is not', async () => {
+test('a silent stream times out, a stream with keep-alives does not', async () => {
   const alive: (() => void)[] = [];
   const url = await listening((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).write(': connected\n\n');
@@ -74,7 +74,7 @@ test('a stream that falls silent is cut, and one that gives signs of life is not
     for (const sign of alive) sign();
     expect((await reader?.read())?.value).toContain('keep-alive');
   }
-  const cut = expect(reader?.read()).rejects.toThrow('does not answer any more');
+  const cut = expect(reader?.read()).rejects.toThrow('stopped responding');
   await vi.advanceTimersByTimeAsync(60_000);
   await cut;
 });

@@ -1,28 +1,28 @@
-// A server that does not answer, or is none: said with its address, why, and what to do.
+// Errors for a server that does not respond, or is not a Countersign server.
 import { CommandFailure, EXIT } from '../failure.ts';
 
-/** Where nobody answers, or somebody who is no Countersign server. */
-export function notHeard(url: string, error: unknown): CommandFailure | undefined {
+/** Returns a failure if the server did not respond, or responded with something else. */
+export function unreachableFailure(url: string, error: unknown): CommandFailure | undefined {
   const { code, status, cause } = (error ?? {}) as { code?: unknown; status?: unknown; cause?: unknown };
   if (code === 'unreachable')
-    return new CommandFailure(EXIT.failure, code, `${url} cannot be reached: ${reasonOf(cause)}.`, {
-      hint: `Is it running? Look with: countersign doctor --url ${url}`,
+    return new CommandFailure(EXIT.failure, code, `Cannot reach ${url}: ${rootReason(cause)}.`, {
+      hint: `Is it running? Check with: countersign doctor --url ${url}`,
       cause: error,
     });
   if (!(error instanceof SyntaxError) && !(code === 'unknown' && typeof status === 'number')) return undefined;
   const how = typeof status === 'number' ? ` (${status})` : '';
-  return new CommandFailure(EXIT.failure, 'no-server', `${url} answers, but not as a Countersign server does${how}.`, {
-    hint: `Check the address, and what stands in front of the server. Look with: countersign doctor --url ${url}`,
+  return new CommandFailure(EXIT.failure, 'no-server', `${url} is not a Countersign server${how}.`, {
+    hint: `Check the address and any proxy in front of it, or run: countersign doctor --url ${url}`,
     cause: error,
   });
 }
 
-/** A decision that nobody answered may have been recorded all the same, unless there was no connection at all. */
+/** A decision without a response may have been recorded, unless the connection was never made. */
 export function unansweredDecision(error: unknown): unknown {
   if (!(error instanceof CommandFailure) || !(error.code === 'unreachable' || error.code === 'no-server')) return error;
   if (NEVER_SENT.has(codeOf(error.cause))) return error;
   const { exitCode, code, message, hint, cause } = error;
-  const unknown = 'It is not known whether the decision was recorded. Decide the same again: it is recorded once.';
+  const unknown = 'The decision may or may not have been recorded. Send it again: it is recorded only once.';
   return new CommandFailure(exitCode, code, `${message} ${unknown}`, { ...(hint !== undefined && { hint }), cause });
 }
 
@@ -33,9 +33,9 @@ function codeOf(error: unknown): unknown {
   return cause === undefined ? code : codeOf(cause);
 }
 
-/** The innermost reason: what is around it only says that fetching failed. */
-export function reasonOf(error: unknown): string {
+/** Returns the innermost reason: the outer errors only say that fetch failed. */
+export function rootReason(error: unknown): string {
   const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };
-  if (cause !== undefined) return reasonOf(cause);
+  if (cause !== undefined) return rootReason(cause);
   return typeof message === 'string' && message !== '' ? message.replace(/\.$/, '') : String(code ?? error);
 }

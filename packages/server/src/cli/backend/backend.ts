@@ -1,0 +1,66 @@
+// The backend of a command: reads runs and decides requests, on a store or through a server.
+import type { Decided, DecisionInput, InterruptListOptions, Message, RunListOptions } from 'countersign';
+import type { Page, RunRecord, StoredEvent } from 'countersign/store';
+import type { InterruptCard } from 'countersign/ui';
+import type { Hold } from '../../schemas/interrupt.ts';
+
+/** A request with the run that it belongs to. */
+export type Card = InterruptCard & {
+  readonly runId: string;
+  readonly agent: string;
+  readonly startedBy: string | null;
+  /** The person who is reviewing it, if any. */
+  readonly hold: Hold | null;
+};
+
+export type RunSummary = Pick<
+  RunRecord,
+  'id' | 'agent' | 'status' | 'startedBy' | 'createdAt' | 'updatedAt' | 'version'
+>;
+
+export type RunDetail = RunSummary & {
+  readonly messages: readonly Message[];
+  readonly text: string;
+  readonly finishReason: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly pending: readonly string[];
+};
+
+/** An event of a run; `seq` starts at 1. */
+export type SequencedEvent = StoredEvent & { readonly seq: number };
+
+export type CardQuery = Pick<
+  InterruptListOptions,
+  'settled' | 'agent' | 'tool' | 'runId' | 'search' | 'order' | 'cursor' | 'limit'
+>;
+
+export type RunsQuery = Pick<RunListOptions, 'status' | 'agent' | 'startedBy' | 'cursor' | 'limit'>;
+
+export type DecideOptions = { readonly digest?: string; readonly note?: string };
+
+export interface Backend {
+  /** The address, as people read it. */
+  readonly where: string;
+  /** The person who decides here, if known. */
+  readonly person: string | undefined;
+  runs(query: RunsQuery): Promise<Page<RunSummary>>;
+  run(runId: string): Promise<RunDetail>;
+  /** Returns the events recorded so far, after number `after`. */
+  events(runId: string, after?: number): Promise<readonly SequencedEvent[]>;
+  /** Yields events as they happen until the run ends. Reconnects, and reports the connection to `onConnection`. */
+  follow(
+    runId: string,
+    signal: AbortSignal,
+    onConnection?: (isConnected: boolean) => void,
+  ): AsyncIterable<SequencedEvent>;
+  cards(query: CardQuery): Promise<Page<Card>>;
+  card(interruptId: string): Promise<Card>;
+  decide(interruptId: string, decision: DecisionInput, options?: DecideOptions): Promise<Decided>;
+  /** Shows others that this person is reviewing the request, or renews that. Locks nothing. Rejects with `claimed`. */
+  hold(interruptId: string): Promise<Hold>;
+  /** Rejects with `claimed` if another person holds it. */
+  release(interruptId: string): Promise<void>;
+  /** Calls `onChange` soon after something may have changed. Returns a function that stops it. */
+  watch(onChange: () => void, onConnection?: (isConnected: boolean) => void): () => void;
+  close(): Promise<void>;
+}

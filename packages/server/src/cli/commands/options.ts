@@ -1,0 +1,86 @@
+// Options that several commands share, and how their values are parsed.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ExitCode } from '../failure.ts';
+
+/** Wraps the work of a command as a commander action, and keeps the exit code that it returns. */
+export type Action = <Args extends unknown[]>(
+  work: (...args: Args) => Promise<ExitCode | undefined>,
+) => (...args: Args) => Promise<void>;
+
+export type JsonOption = { readonly json?: boolean };
+
+export type StoreOptions = JsonOption & { readonly store?: string; readonly agents?: string };
+
+export type BackendOptions = StoreOptions & { readonly url?: string; readonly token?: string; readonly by?: string };
+
+export type AddressOptions = { readonly port: number; readonly host: string; readonly publicUrl?: string };
+
+export type PageOptions = { readonly limit: number; readonly cursor?: string };
+
+export const withJson = (command: Command): Command =>
+  command.option('--json', 'print JSON: one document, or one line per event with --follow');
+
+export const withStore = (command: Command): Command =>
+  command
+    .option('--store <address>', 'sqlite:./file.sqlite or postgres://… (env: COUNTERSIGN_STORE)')
+    .option('--agents <file>', 'file with your agents (default: countersign.config.ts or agents.ts)');
+
+export const withBackend = (command: Command): Command =>
+  withStore(command)
+    .option('--url <url>', 'use a running server (env: COUNTERSIGN_URL)')
+    .option('--token <token>', 'token for the server (better: env COUNTERSIGN_TOKEN)');
+
+export const withPage = (command: Command): Command =>
+  command
+    .option('--limit <number>', 'page size, 1 to 200', wholeNumber(1, 200), 50)
+    .option('--cursor <cursor>', 'continue after an earlier page');
+
+const DEFAULT_PORT = 3000;
+
+export const withAddress = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--port <number>', 'port to listen on; 0 picks a free one')
+        .env('PORT')
+        .default(DEFAULT_PORT)
+        // An empty PORT counts as not set.
+        .argParser((text) => (text === '' ? DEFAULT_PORT : wholeNumber(0, 65_535)(text))),
+    )
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--public-url <url>', 'address that browsers use, e.g. https://approvals.example.com', httpUrl);
+
+/** Adds examples below the help of a command. */
+export const withExamples = (
+  command: Command,
+  ...examples: readonly (readonly [line: string, about: string])[]
+): Command =>
+  command.addHelpText(
+    'after',
+    ['', 'Examples:', ...examples.map(([line, about]) => `  ${line}\n      ${about}`)].join('\n'),
+  );
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^-?\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
+}
+
+export function httpUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError('Expected a URL such as https://approvals.example.com.');
+}
+
+/** Rejects an option where a value is missing, as in `--respond --wait`. */
+export function refuseOptionsAsValues(command: Command): void {
+  for (const option of command.options) {
+    if (!option.required) continue;
+    const parse = option.parseArg;
+    option.argParser((text, previous) => {
+      if (/^--[a-z]/.test(text)) throw new InvalidArgumentError('A value is missing.');
+      return parse ? parse(text, previous) : text;
+    });
+  }
+  for (const subcommand of command.commands) refuseOptionsAsValues(subcommand);
+}

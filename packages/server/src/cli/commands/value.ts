@@ -1,0 +1,53 @@
+// Values on the command line: JSON, plain text where the answer is a string, @file, or - for standard input.
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import type { JsonSchema } from 'countersign';
+import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
+
+/** Reads `@file` and `-`; returns any other value as it is. */
+export async function readValue(option: string, value: string): Promise<string> {
+  if (value === '-') return text(process.stdin);
+  if (!value.startsWith('@')) return value;
+  const path = value.slice(1);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const isMissing = code === 'ENOENT';
+    const message = isMissing ? `File “${path}” not found.` : `Cannot read “${path}” (${code}).`;
+    throw new CommandFailure(isMissing ? EXIT.notFound : EXIT.failure, 'no-file', message, {
+      hint: `To pass text that begins with @, use standard input: ${option} -`,
+      cause,
+    });
+  }
+}
+
+export function parseJson(option: string, value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch (error) {
+    throw usageFailure(
+      `${option} is not valid JSON: ${(error as Error).message}.`,
+      `Example: ${option} '{"amount": 90}', ${option} @file.json, or ${option} - for standard input`,
+    );
+  }
+}
+
+/** Parses an answer: a string schema takes the text as it is, any other schema takes JSON. A quoted string works for both. */
+export function parseAnswer(option: string, value: string, schema: JsonSchema | null): unknown {
+  const type = schema?.type;
+  const parsed = tryJson(value);
+  if (type === 'string') return typeof parsed === 'string' ? parsed : value;
+  if (parsed !== undefined) return parsed;
+  const takesText = type === undefined || (Array.isArray(type) && type.includes('string'));
+  return takesText ? value : parseJson(option, value);
+}
+
+function tryJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    // The caller decides whether plain text is allowed.
+    return undefined;
+  }
+}
