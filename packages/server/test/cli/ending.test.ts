@@ -1,4 +1,4 @@
-// `dev`, `serve` and `worker` are to end while a payment is under way: it is finished first, unless somebody insists.
+// `dev`, `serve` and `worker` stop while a payment runs: it finishes first, unless a second signal comes.
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const place = workplaceForEach();
 const LONG = { timeout: 120_000 };
 const ledger = (): string => (existsSync(place.path('ledger')) ? readFileSync(place.path('ledger'), 'utf8') : '');
 
-/** The command in the middle of a payment, and the id of the process that pays. */
+/** Starts a command and waits until a payment runs; returns the id of the paying process. */
 async function paying(command: string, ...args: readonly string[]) {
   const [run = ''] = await place.start(PAY);
   const [id] = (await place.json('show', run)).pending;
@@ -18,14 +18,16 @@ async function paying(command: string, ...args: readonly string[]) {
   const env = { LEDGER: place.path('ledger'), HOLD: place.path('released') };
   const port = command === 'worker' ? [] : ['--port', '0'];
   const running = place.begin([command, 'agents.ts', ...port, ...args], env);
-  const pid = await eventually(() => Number(/begun by (\d+)/.exec(ledger())?.[1] ?? expect.fail('It has not begun.')));
+  const pid = await eventually(() =>
+    Number(/begun by (\d+)/.exec(ledger())?.[1] ?? expect.fail('The payment has not started.')),
+  );
   const release = () => writeFileSync(place.path('released'), '');
   return { ...running, run, pid, release };
 }
 
-test.each(['serve', 'worker', 'dev'])('%s finishes it when its terminal is closed', LONG, async (command) => {
+test.each(['serve', 'worker', 'dev'])('%s finishes a payment when its terminal closes', LONG, async (command) => {
   const { child, pid, ended, release, run } = await paying(command);
-  // The terminal tells every process in it.
+  // A closed terminal signals every process in it.
   for (const told of new Set([pid, child.pid ?? 0])) process.kill(told, 'SIGHUP');
   release();
   expect(await ended).toBe(0);
@@ -33,7 +35,7 @@ test.each(['serve', 'worker', 'dev'])('%s finishes it when its terminal is close
   expect((await place.json('show', run)).pending).toEqual([]);
 });
 
-test.each(['serve', 'worker'])('%s says that a result is not on record, and fails', LONG, async (command) => {
+test.each(['serve', 'worker'])('%s reports a result that was not recorded, and fails', LONG, async (command) => {
   copyFileSync(join(FIXTURES, 'forgetful-agents.ts'), place.path('agents.ts'));
   const { child, ended, says, output } = place.begin([
     command,
@@ -41,7 +43,7 @@ test.each(['serve', 'worker'])('%s says that a result is not on record, and fail
     ...(command === 'serve' ? ['--port', '0'] : []),
   ]);
   await says(/Paying/);
-  await says(/Ctrl-C stops it/);
+  await says(/Press Ctrl-C to stop/);
   child.kill('SIGTERM');
   expect(await ended).toBe(1);
   expect(output()).toMatch(
@@ -53,30 +55,30 @@ test.each(['serve', 'worker'])('%s says that a result is not on record, and fail
 test.each([
   ['serve', 'its file', 'await new Promise(() => {});\nexport default () => {};\n'],
   ['worker', 'a function of it', 'export default () => new Promise(() => {});\n'],
-])('%s says once that %s is still being loaded', LONG, async (command, _what, source) => {
+])('%s says once that %s is still loading', LONG, async (command, _what, source) => {
   writeFileSync(place.path('agents.ts'), `setInterval(() => {}, 1_000);\n${source}`);
   const { child, ended, says, output } = place.begin([command, 'agents.ts']);
-  await says(/agents\.ts is still being loaded/);
+  await says(/Still loading agents\.ts/);
   child.kill('SIGTERM');
   await ended;
-  expect(output().match(/still being loaded/g)).toHaveLength(1);
+  expect(output().match(/Still loading/g)).toHaveLength(1);
 });
 
-test.each(['serve', 'dev'])('a second signal ends %s at once, with the code of a shell', LONG, async (command) => {
+test.each(['serve', 'dev'])('a second signal ends %s at once', LONG, async (command) => {
   const { child, ended, says, pid } = await paying(command);
   child.kill('SIGTERM');
-  await says(/Again to end at once/);
+  await says(/again to stop at once/);
   child.kill('SIGTERM');
   expect(await ended).toBe(143);
   await eventually(() => expect(() => process.kill(pid, 0)).toThrow());
   expect(ledger()).not.toContain('DE02 950');
 });
 
-test.each(['serve', 'dev'])('%s goes on when nobody reads its log any more', LONG, async (command) => {
+test.each(['serve', 'dev'])('%s survives a closed log', LONG, async (command) => {
   const { child, ended, release, says } = await paying(command, '--json');
   const [, url] = await says(/"url":"([^"]+)"/);
   child.stdout?.destroy();
-  // Each is a line in the log.
+  // Each request is a line in the log.
   for (let asked = 0; asked < 3; asked += 1) expect((await fetch(`${url}/healthz`)).status).toBe(200);
   release();
   await eventually(() => expect(ledger()).toContain('DE02 950'));
@@ -84,19 +86,19 @@ test.each(['serve', 'dev'])('%s goes on when nobody reads its log any more', LON
   expect(await ended).toBe(0);
 });
 
-test.each(['serve', 'dev'])('a log that is full keeps %s from nothing', LONG, async (command) => {
+test.each(['serve', 'dev'])('a reader that hangs does not keep %s from ending', LONG, async (command) => {
   const { child, says } = place.begin([command, 'agents.ts', '--port', '0', '--json']);
   const [, url] = await says(/"url":"([^"]+)"/);
   const exited = new Promise((resolve) => child.on('exit', resolve));
   child.stdout?.pause();
-  // More lines than there is room for on the way to whoever reads.
+  // More lines than the pipe can buffer.
   const ask = async () => (await fetch(`${url}/healthz`)).text();
   for (let times = 0; times < 40; times += 1) await Promise.all(Array.from({ length: 50 }, ask));
   child.kill('SIGTERM');
   expect(await exited).toBe(0);
 });
 
-test('dev finishes it however often a file changes meanwhile, and when it is stopped then', LONG, async () => {
+test('dev finishes a payment across file changes and a stop', LONG, async () => {
   const { child, ended, release, run, says } = await paying('dev');
   const source = readFileSync(place.path('agents.ts'), 'utf8');
   for (const end of ['\n', '\n\n']) {
@@ -111,7 +113,7 @@ test('dev finishes it however often a file changes meanwhile, and when it is sto
   expect((await place.json('show', run)).pending).toEqual([]);
 });
 
-test('dev hands over what a model does not answer', LONG, async () => {
+test('dev stops while a model does not respond', LONG, async () => {
   const [run = ''] = await place.start(PAY);
   const [id] = (await place.json('show', run)).pending;
   await place.json('decide', id, '--reject');
@@ -120,10 +122,10 @@ test('dev hands over what a model does not answer', LONG, async () => {
   await eventually(() => expect(ledger()).toContain('asked by'));
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
-  expect(output()).not.toContain('in doubt');
+  expect(output()).not.toContain('outcome');
 });
 
-test('a serving process that loses the one that watches while it starts ends cleanly', LONG, async () => {
+test('a serving process whose parent dies while it starts ends cleanly', LONG, async () => {
   const source = readFileSync(place.path('agents.ts'), 'utf8');
   const held = `import { existsSync, writeFileSync } from 'node:fs';
 writeFileSync('loading', '');
@@ -135,7 +137,7 @@ while (!existsSync('lost')) await new Promise((resolve) => setTimeout(resolve, 1
   child.kill('SIGKILL');
   await new Promise((resolve) => child.on('exit', resolve));
   writeFileSync(place.path('lost'), '');
-  await says(/serves assistant/);
+  await says(/serving assistant/);
   await ended;
   expect(output()).not.toMatch(/Error|Unhandled/);
 });

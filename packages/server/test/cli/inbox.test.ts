@@ -1,340 +1,299 @@
-// The inbox in a real terminal: what is on the screen, what the keys do, and how the terminal is left.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
-import { KEYS } from './pty.ts';
+// The inbox in a real terminal: what it shows, what it records, and how it leaves the terminal.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { KEYS, pasted } from './pty.ts';
 import { ASK, BOOK, HOSTILE, type InTerminal, PAY, workplaceForEach } from './workplace.ts';
 
 const place = workplaceForEach();
+const LONG = { timeout: 120_000 };
 
 const settled = async (runId: string) => (await place.json('inbox', '--settled', '--run', runId)).items[0]?.decision;
-const LIST = '↵ look';
-
-test('at 80×24: the list, a card with everything on it, an approval', { timeout: 120_000 }, async () => {
-  const [run = ''] = await place.start(PAY, ASK);
-  const { shows, press, ended, screen, output } = place.terminal(['inbox']);
-  const list = await shows(LIST);
-  expect(list.split('\n')[0]).toMatch(/^ Countersign inbox · sqlite:\.\/\.countersign\/runs\.sqlite +2 waiting$/);
-  expect(list.split('\n')[1]).toMatch(/^ › HIGH {2}transferMoney .*toAccount "DE02", amount 950 {2}More than 500: 9…$/);
-  expect(list.split('\n')[2]).toMatch(/^ {9}askQuestion .*Which grill\?$/);
-  expect(list.split('\n')).toHaveLength(24);
-  press(KEYS.enter);
-  const card = await shows('It would run with');
-  for (const part of [
-    'asks for approval · high risk · payments',
-    'agent assistant, for ann',
-    run,
-    'More than 500: 950.',
-  ])
-    expect(card).toContain(part);
-  expect(card).toMatch(/toAccount {2}DE02\n {3}amount {5}950/);
-  expect(card).toContain('a approve · e edit · r reject');
-  press('a');
-  await shows('Approve? transferMoney runs with exactly what is shown.');
-  press('y');
-  await shows(/transferMoney: ben \(cli\) at .*: approved/);
-  await shows('1 waiting');
-  press('q');
+const holders = async (): Promise<readonly unknown[]> =>
+  (await place.json('inbox')).items.map(({ hold }: { hold: { by: string } | null }) => hold?.by ?? null);
+const inboxOf = (person: string) => place.terminal(['inbox', '--by', person]);
+/** Quits with Esc and expects a clean end. */
+async function quit({ says, press, ended }: InTerminal): Promise<void> {
+  await says(/Esc to quit/);
+  press(KEYS.escape);
   expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ type: 'approve', by: 'ben', channel: 'cli' });
-  expect(screen.overflows).toEqual([]);
-  expect(output()).toMatch(/ icanon/);
-  expect(output()).toMatch(/ echo /);
-  expect(output().lastIndexOf('\u001b[?1049l')).toBeGreaterThan(output().lastIndexOf('\u001b[?1049h'));
-  expect(output().lastIndexOf('\u001b[?25h')).toBeGreaterThan(output().lastIndexOf('\u001b[?25l'));
-});
+}
 
-test('Enter, or a y that is pasted, approves nothing', { timeout: 120_000 }, async () => {
-  const [run = ''] = await place.start(PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  press('a');
-  await shows('Approve?');
-  press(KEYS.enter);
-  press('\u001b[200~yyy\u001b[201~');
-  press(KEYS.down);
-  await shows('Approve?');
-  press('n');
-  await shows('a approve');
-  press('q');
-  await shows(LIST);
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toBeUndefined();
-});
-
-test('what is pasted into a line is text, its line ends included', { timeout: 120_000 }, async () => {
-  const [run = ''] = await place.start(PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  press('r');
-  await shows('Why?');
-  press('\u001b[200~too\rdear\u001b[201~');
-  await shows('› too dear');
-  press(KEYS.enter);
-  await shows('rejected: too dear');
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ type: 'reject', reason: 'too dear' });
-});
-
-test('a rejection asks for the reason, and arrow keys choose the card', { timeout: 120_000 }, async () => {
-  const [, run = ''] = await place.start(ASK, PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(/› +askQuestion/);
-  press(KEYS.down);
-  await shows(/› HIGH +transferMoney/);
-  press(KEYS.up);
-  await shows(/› +askQuestion/);
-  press('j');
-  await shows(/› HIGH/);
-  press('r');
-  await shows('Reject transferMoney. Why?');
-  press('too daer');
-  await shows('› too daer');
-  press(`${KEYS.left}\u007f\u007f`);
-  await shows('› too dr');
-  press('ea');
-  await shows('› too dear');
-  press(KEYS.enter);
-  await shows('rejected: too dear');
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ type: 'reject', reason: 'too dear', by: 'ben' });
-});
-
-test('an edit opens the editor, is checked, and shows what it changes before it is sent', {
-  timeout: 120_000,
-}, async () => {
-  const [run = ''] = await place.start(PAY);
-  // The editor of a person who first writes no JSON, then what does not fit, then what does.
-  const editor = place.path('editor.mjs');
-  writeFileSync(
-    editor,
-    `import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-    const file = process.argv.at(-1);
-    const log = ${JSON.stringify(place.path('edited'))};
-    const before = existsSync(log) ? readFileSync(log, 'utf8') : '';
-    writeFileSync(log, before + readFileSync(file, 'utf8') + '---');
-    const turn = before.split('---').length;
-    writeFileSync(file, turn === 1 ? '{ "amount": ' : JSON.stringify({ toAccount: 'DE02', amount: turn === 2 ? 99999 : 90 }));`,
-  );
-  const { shows, press, ended } = place.terminal(['inbox'], { env: { EDITOR: `${process.execPath} ${editor}` } });
-  await shows(LIST);
-  press('e');
-  await shows('This is no JSON');
-  press('e');
-  await shows('It does not fit: amount');
-  press('e');
-  const difference = await shows('Approve transferMoney with this change?');
-  expect(difference).toMatch(/- amount {2}950\n \+ amount {2}90/);
-  expect(difference).not.toMatch(/[-+] toAccount/);
-  press('y');
-  await shows('approved with edited input');
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ type: 'approve', edit: { toAccount: 'DE02', amount: 90 } });
-  expect(readFileSync(place.path('edited'), 'utf8')).toMatch(
-    /^\{\n {2}"toAccount": "DE02",\n {2}"amount": 950\n\}\n---\{ "amount":\n---/,
-  );
-});
-
-test('without an editor an edit goes field by field', { timeout: 120_000 }, async () => {
-  const [run = ''] = await place.start(PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  press('e');
-  await shows('› toAccount  DE02');
-  press(KEYS.down);
-  await shows('› amount     950');
-  press(KEYS.enter);
-  await shows(/^ amount\n › 950/m);
-  press('\u0015lots');
-  press(KEYS.enter);
-  await shows('A number, as in 90');
-  press('\u001590');
-  press(KEYS.enter);
-  await shows('› memo');
-  press(KEYS.down);
-  await shows('› done');
-  press(KEYS.enter);
-  await shows(/- amount {2}950\n \+ amount {2}90/);
-  press('y');
-  await shows('approved with edited input');
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ edit: { toAccount: 'DE02', amount: 90 } });
-});
-
-test('a question is answered from its choices, or in own words', { timeout: 120_000 }, async () => {
-  const [one = '', two = ''] = await place.start(ASK, ASK);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  press('w');
-  await shows('› 1. Gas');
-  press(KEYS.down);
-  await shows('› 2. Coal');
-  press(KEYS.enter);
-  await shows('answered: "Coal"');
-  await shows('1 waiting');
-  press('a');
-  await shows('3. something else');
-  press('3');
-  await shows('› 3.');
-  press(KEYS.enter);
-  await shows(/Your answer\n ›$/m);
-  press('Wood 🔥');
-  press(KEYS.enter);
-  await shows('answered: "Wood 🔥"');
-  press('q');
-  expect(await ended).toBe(0);
-  expect([await settled(one), await settled(two)]).toMatchObject([{ output: 'Coal' }, { output: 'Wood 🔥' }]);
-});
-
-test('an answer with fields is a form, checked before it is sent', { timeout: 120_000 }, async () => {
-  const [run = ''] = await place.start(BOOK);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  press('w');
-  await shows('› guests  (missing)');
-  press(KEYS.enter);
-  await shows(/^ guests\n ›$/m);
-  press('0');
-  press(KEYS.enter);
-  await shows('› where');
-  press(KEYS.enter);
-  await shows('› 1. inside');
-  press('2');
-  await shows('› 2. garden');
-  press(KEYS.enter);
-  await shows('› vegan');
-  press(KEYS.enter);
-  await shows('› 1. yes');
-  press(KEYS.enter);
-  await shows('› done');
-  press(KEYS.enter);
-  await shows('It does not fit: guests');
-  press('e');
-  await shows('› guests  0');
-  press(KEYS.enter);
-  await shows('› 0');
-  press('\u00154');
-  press(KEYS.enter);
-  await shows('› where   garden');
-  press(KEYS.down + KEYS.down);
-  await shows('› done');
-  press(KEYS.enter);
-  await shows('Nothing waits for a person.');
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ output: { guests: 4, where: 'garden', vegan: true } });
-});
-
-test('what others do is seen: new cards come, and a decided one says who was first', { timeout: 120_000 }, async () => {
-  const [run = ''] = await place.start(PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows('1 waiting');
-  await place.start(ASK);
-  await shows('2 waiting');
-  press(KEYS.enter);
-  await shows('It would run with');
-  const [id] = (await place.json('show', run)).pending;
-  await place.json('decide', id, '--reject', '--by', 'cem');
-  const card = await shows(/Decided\. cem \(cli\) at .*rejected/);
-  expect(card).not.toContain('a approve');
-  press('a');
-  press('q');
-  await shows('1 waiting');
-  press('q');
-  expect(await ended).toBe(0);
-  expect(await settled(run)).toMatchObject({ type: 'reject', by: 'cem' });
-});
-
-test.each([
-  ['somebody', 'cem', /Somebody was first, and nothing of yours was recorded\. cem/],
-  ['oneself, elsewhere,', 'ben', /You had decided before: this was not recorded\. ben/],
-])(
-  '%s who was first while the question was on the screen is named, and nothing is recorded',
-  {
-    timeout: 120_000,
-  },
-  async (_who, by, told) => {
-    const [run = ''] = await place.start(PAY);
-    const { shows, press, ended } = place.terminal(['inbox']);
-    await shows(LIST);
-    press('a');
-    await shows('Approve?');
-    const [id] = (await place.json('show', run)).pending;
-    await place.json('decide', id, '--reject', '--by', by);
+describe('deciding', LONG, () => {
+  test('the exact input is shown before an approval, and the terminal is left as it was', async () => {
+    const [run = ''] = await place.start(PAY, ASK);
+    const terminal = place.terminal(['inbox']);
+    const { says, pick, press, output } = terminal;
+    await says(/Countersign inbox · sqlite:\.\/\.countersign\/runs\.sqlite/);
+    await says(/2 pending/);
+    await pick('transferMoney · high risk');
+    await says(/Needs approval · high risk · payments[\s\S]*More than 500: 950\./);
+    await says(/Input it would run with\s+│ {4}toAccount {2}DE02\s+│ {4}amount {5}950/);
+    await says(new RegExp(`Agent assistant, started by ann[\\s\\S]*${run}`));
+    await pick('Approve');
+    await says(/Approve\? transferMoney runs with exactly the input above\./);
     press('y');
-    await shows(told);
-    press('q');
-    expect(await ended).toBe(0);
-  },
-);
+    await says(/transferMoney: ben \(cli\) at .*: approved/);
+    await says(/1 pending/);
+    press(KEYS.escape);
+    expect(await terminal.ended).toBe(0);
+    expect(await settled(run)).toMatchObject({ type: 'approve', by: 'ben', channel: 'cli' });
+    expect(output()).toMatch(/ icanon/);
+    expect(output()).toMatch(/ echo /);
+    expect(output().lastIndexOf('\u001b[?25h')).toBeGreaterThan(output().lastIndexOf('\u001b[?25l'));
+  });
 
-test('hostile text never reaches the terminal, and 40×12 is enough', { timeout: 120_000 }, async () => {
-  await place.start(HOSTILE);
-  const { shows, press, ended, screen } = place.terminal(['inbox'], { columns: 40, rows: 12 });
-  // The screen of the test throws at any control character that the inbox does not write itself.
-  await shows('transferMoney');
-  press(KEYS.enter);
-  await shows('asks for approval');
-  await shows('▼');
-  press('a');
-  await shows('You have not seen all of it');
-  press('jjjj');
-  await shows('evil<U+001B>[2J<U+202E>');
-  press('n');
-  await shows('a approve');
-  press(KEYS.left);
-  await shows('↵ look');
-  press('q');
+  test('Enter approves nothing, and neither does pasted text', async () => {
+    const [run = ''] = await place.start(PAY);
+    const terminal = place.terminal(['inbox']);
+    const { says, pick, press } = terminal;
+    await pick('transferMoney');
+    // Enter takes the first option: Skip.
+    await says(/● Skip/);
+    press(KEYS.enter);
+    await pick('transferMoney');
+    await pick('Approve');
+    await says(/Approve\?/);
+    press(pasted('y\ry'));
+    press(KEYS.enter);
+    await quit(terminal);
+    expect(await settled(run)).toBeUndefined();
+  });
+
+  test('a rejection carries its reason, and pasted line breaks become spaces', async () => {
+    const [, run = ''] = await place.start(ASK, PAY);
+    const terminal = place.terminal(['inbox']);
+    await terminal.pick('transferMoney');
+    await terminal.pick('Reject');
+    await terminal.says(/Reject transferMoney\. Reason/);
+    terminal.press(pasted('too\r\nexpensive'));
+    await terminal.says(/too expensive/);
+    terminal.press(KEYS.enter);
+    await terminal.says(/rejected: too expensive/);
+    await quit(terminal);
+    expect(await settled(run)).toMatchObject({ type: 'reject', reason: 'too expensive', by: 'ben' });
+  });
+
+  test('an edit opens the editor, is validated, and shows the change before it is sent', async () => {
+    const [run = ''] = await place.start(PAY);
+    // This editor first writes broken JSON, then an invalid amount, then a valid one.
+    const editor = place.path('editor.mjs');
+    writeFileSync(
+      editor,
+      `import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+      const file = process.argv.at(-1);
+      const log = ${JSON.stringify(place.path('edited'))};
+      const before = existsSync(log) ? readFileSync(log, 'utf8') : '';
+      writeFileSync(log, before + readFileSync(file, 'utf8') + '---');
+      const turn = before.split('---').length;
+      writeFileSync(file, turn === 1 ? '{ "amount": ' : JSON.stringify({ toAccount: 'DE02', amount: turn === 2 ? 99999 : 90 }));`,
+    );
+    const terminal = place.terminal(['inbox'], { env: { EDITOR: `${process.execPath} ${editor}` } });
+    const { says, pick, press } = terminal;
+    await pick('transferMoney');
+    await pick('Edit');
+    await says(/Not valid JSON[\s\S]*Edit again\?/);
+    press('y');
+    await says(/Invalid input: amount[\s\S]*Edit again\?/);
+    press('y');
+    const [change] = await says(
+      /- amount {2}950\s+│ {2}\+ amount {2}90\b[\s\S]*Approve transferMoney with this change\?/,
+    );
+    expect(change).not.toContain('toAccount');
+    press('y');
+    await says(/approved with edited input/);
+    await quit(terminal);
+    expect(await settled(run)).toMatchObject({ type: 'approve', edit: { toAccount: 'DE02', amount: 90 } });
+    expect(readFileSync(place.path('edited'), 'utf8')).toMatch(
+      /^\{\n {2}"toAccount": "DE02",\n {2}"amount": 950\n\}\n---\{ "amount":\n---/,
+    );
+  });
+
+  test('without an editor, an edit goes field by field', async () => {
+    const [run = ''] = await place.start(PAY);
+    const terminal = place.terminal(['inbox']);
+    const { says, pick, press } = terminal;
+    await pick('transferMoney');
+    await pick('Edit');
+    await says(/toAccount\s+│ {2}DE02/);
+    press(KEYS.enter);
+    await says(/amount\s+│ {2}950/);
+    press('\u0015lots\r');
+    await says(/Enter a number/);
+    press('\u001590');
+    await says(/90/);
+    press(KEYS.enter);
+    await says(/memo \(optional\)/);
+    press(KEYS.enter);
+    await says(/- amount {2}950\s+│ {2}\+ amount {2}90/);
+    await says(/with this change\?/);
+    press('y');
+    await says(/approved with edited input/);
+    await quit(terminal);
+    expect(await settled(run)).toMatchObject({ edit: { toAccount: 'DE02', amount: 90 } });
+  });
+
+  test('a question is answered with an offered choice or in own words', async () => {
+    const [one = '', two = ''] = await place.start(ASK, ASK);
+    const terminal = place.terminal(['inbox']);
+    const { says, pick, press } = terminal;
+    await pick('askQuestion');
+    await pick('Answer');
+    await pick('Coal');
+    await says(/answered: "Coal"/);
+    await pick('askQuestion');
+    await pick('Answer');
+    await pick('Something else');
+    await says(/Your answer/);
+    press('Wood 🔥\r');
+    await says(/answered: "Wood 🔥"/);
+    await quit(terminal);
+    expect([await settled(one), await settled(two)]).toMatchObject([{ output: 'Coal' }, { output: 'Wood 🔥' }]);
+  });
+
+  test('an answer with fields is a form, validated before it is sent', async () => {
+    const [run = ''] = await place.start(BOOK);
+    const terminal = place.terminal(['inbox']);
+    const { says, pick, press } = terminal;
+    await pick('bookTable');
+    await pick('Answer');
+    await says(/guests/);
+    press('0\r');
+    await pick('garden');
+    await pick('Yes');
+    await says(/Invalid answer: guests/);
+    await says(/guests\s+│ {2}0/);
+    press('\u00154');
+    await says(/4/);
+    press(KEYS.enter);
+    await says(/● garden/);
+    press(KEYS.enter);
+    await says(/● Yes/);
+    press(KEYS.enter);
+    await says(/You're all caught up/);
+    press(KEYS.escape);
+    expect(await terminal.ended).toBe(0);
+    expect(await settled(run)).toMatchObject({ output: { guests: 4, where: 'garden', vegan: true } });
+  });
+
+  test('hostile text is shown as codes, and a long request says to scroll up', async () => {
+    await place.start(HOSTILE);
+    const terminal = place.terminal(['inbox'], { columns: 40, rows: 12 });
+    await terminal.pick('transferMoney');
+    await terminal.says(/evil<U\+001B>\[2J<U\+202E>/);
+    await terminal.says(/longer than your screen/);
+    await terminal.says(/What do you want to do/);
+    terminal.press(KEYS.escape);
+    await quit(terminal);
+    for (const hidden of ['\u0007', '\u001b[2J', '\u200b', '\u202e']) expect(terminal.output()).not.toContain(hidden);
+  });
+});
+
+describe('with others', LONG, () => {
+  test('new requests appear, and a person who decided first is named', async () => {
+    const [run = ''] = await place.start(PAY);
+    const terminal = place.terminal(['inbox']);
+    const { says, pick, press } = terminal;
+    await says(/1 pending/);
+    await place.start(ASK);
+    await says(/2 pending/);
+    await pick('transferMoney');
+    await pick('Approve');
+    await says(/Approve\?/);
+    const [id] = (await place.json('show', run)).pending;
+    await place.json('decide', id, '--reject', '--by', 'cem');
+    await says(/This request was decided meanwhile/);
+    press('y');
+    await says(/cem already rejected this at \d+:\d\d [AP]M\. Your decision was not saved\./);
+    await quit(terminal);
+    expect(await settled(run)).toMatchObject({ type: 'reject', by: 'cem' });
+  });
+
+  test('a hold begins with deciding, is seen by others, and ends with going back', async () => {
+    const [run = ''] = await place.start(PAY);
+    const [ann, ben] = [inboxOf('ann'), inboxOf('ben')];
+    await ann.pick('transferMoney');
+    await ann.says(/What do you want to do/);
+    expect(await holders()).toEqual([null]);
+    await ann.pick('Approve');
+    await ben.says(/ann is reviewing/);
+    expect(await holders()).toEqual(['ann']);
+    const [id] = (await place.json('show', run)).pending;
+    const other = await place.countersign(['decide', id, '--approve', '--digest', 'wrong']);
+    expect(other.stderr).toMatch(/^ann is reviewing this\. You can still decide\.\n/);
+    ben.press(KEYS.enter);
+    await ben.says(/ann is reviewing this\. You can still decide\./);
+    await ann.says(/Approve\?/);
+    ann.press('n');
+    await ann.says(/1 pending/);
+    expect(await holders()).toEqual([null]);
+    await ben.pick('Approve');
+    await ben.says(/Approve\?/);
+    ben.press('y');
+    await ben.says(/ben \(cli\) at .*approved/);
+    expect(await settled(run)).toMatchObject({ type: 'approve', by: 'ben' });
+  });
+
+  test.each([
+    ['Ctrl-C', 130, (terminal: InTerminal) => terminal.press(KEYS.interrupt)],
+    ['SIGTERM', 143, (terminal: InTerminal) => process.kill(terminal.programId(), 'SIGTERM')],
+  ])('%s ends the hold and restores the terminal', async (_name, code, leave) => {
+    await place.start(PAY);
+    const terminal = inboxOf('ann');
+    await terminal.pick('transferMoney');
+    await terminal.pick('Approve');
+    await terminal.says(/Approve\?/);
+    await expect.poll(holders).toEqual(['ann']);
+    leave(terminal);
+    expect(await terminal.ended).toBe(code);
+    expect(await holders()).toEqual([null]);
+    expect(terminal.output()).toMatch(/ icanon/);
+  });
+
+  test('a closed window ends the hold', async () => {
+    await place.start(PAY);
+    const terminal = inboxOf('ann');
+    await terminal.pick('transferMoney');
+    await terminal.pick('Reject');
+    await terminal.says(/Reason/);
+    await expect.poll(holders).toEqual(['ann']);
+    const program = terminal.programId();
+    terminal.child.kill('SIGKILL');
+    await expect.poll(() => existsSync(`/proc/${program}`), { timeout: 30_000 }).toBe(false);
+    expect(await holders()).toEqual([null]);
+  });
+});
+
+test('a store that fails is reported, and the list is kept', LONG, async () => {
+  await place.start(PAY);
+  const { says, press, ended } = place.terminal(['inbox']);
+  await says(/transferMoney/);
+  writeFileSync(place.path('.countersign/runs.sqlite'), 'not a database');
+  await says(/Cannot load requests/);
+  press(KEYS.escape);
   expect(await ended).toBe(0);
-  expect(screen.overflows).toEqual([]);
 });
 
-test.each([
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-] as const)('%s restores the terminal', { timeout: 120_000 }, async (signal, code) => {
-  await place.start(PAY);
-  const terminal = place.terminal(['inbox']);
-  await terminal.shows(LIST);
-  process.kill(terminal.programId(), signal);
-  expect(await terminal.ended).toBe(code);
-  expect(terminal.output()).toMatch(/ icanon/);
-  expect(terminal.output().lastIndexOf('\u001b[?1049l')).toBeGreaterThan(
-    terminal.output().lastIndexOf('\u001b[?1049h'),
-  );
-});
-
-test('a store that goes away is said, and the list is kept', { timeout: 120_000 }, async () => {
-  await place.start(PAY);
-  const { shows, press, ended } = place.terminal(['inbox']);
-  await shows(LIST);
-  writeFileSync(place.path('.countersign/runs.sqlite'), 'no database any more');
-  const screen = await shows('Cannot load what waits');
-  expect(screen).toContain('transferMoney');
-  press('q');
-  expect(await ended).toBe(0);
-});
-
-test.each([
-  ['Ctrl-C', 130, (terminal: InTerminal) => terminal.press(KEYS.interrupt)],
-  ['? and then q', 0, (terminal: InTerminal) => terminal.press('?')],
-])('%s: the terminal is left as it was', { timeout: 120_000 }, async (name, code, act) => {
-  await place.start(PAY);
-  const terminal = place.terminal(['inbox'], { env: { NO_COLOR: '1' } });
-  await terminal.shows(LIST);
-  act(terminal);
-  if (name.startsWith('?')) {
-    await terminal.shows('A decision is recorded once.');
-    terminal.press('x');
-    await terminal.shows(LIST);
-    terminal.press('q');
-  }
-  expect(await terminal.ended).toBe(code);
-  expect(terminal.output()).toMatch(/ icanon/);
-  expect(terminal.output()).toContain('\u001b[?1049l');
-  expect(terminal.output()).not.toContain('\u001b[31m');
+test('through a server: live updates, a lost connection, and a decision after it returns', LONG, async () => {
+  const first = await place.serving();
+  const COUNTERSIGN_TOKEN = await place.tokenFor('ann');
+  const terminal = place.terminal(['inbox', '--url', first.url], { env: { COUNTERSIGN_TOKEN } });
+  const { says, pick, press } = terminal;
+  await says(/You're all caught up/);
+  const [run = ''] = await place.start(PAY);
+  await says(/1 pending[\s\S]*transferMoney/);
+  await pick('transferMoney');
+  await pick('Approve');
+  first.child.kill('SIGKILL');
+  await says(/Lost connection to http:\S+ at/);
+  press('y');
+  await says(/Cannot reach http:\S+:/);
+  await place.serving('--port', new URL(first.url).port);
+  await pick('transferMoney');
+  await pick('Approve');
+  await says(/Approve\?/);
+  press('y');
+  await says(/ann \(cli\) at .*approved/);
+  press(KEYS.escape);
+  expect(await terminal.ended).toBe(0);
+  expect(await settled(run)).toMatchObject({ type: 'approve', by: 'ann' });
 });

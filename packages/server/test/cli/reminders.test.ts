@@ -1,4 +1,4 @@
-// `onReminder` of the agents file is called by every command that works on the store.
+// Every command that drives runs calls `onReminder`.
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sqliteStore } from 'countersign/sqlite';
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => place.close());
 
-/** A question that waits, asked by a process that does not work. */
+/** Creates a pending request, without driving the store. */
 async function ask(runId: string): Promise<string> {
   const store = sqliteStore(place.path('.countersign/runs.sqlite'));
   const ai = agents({ store });
@@ -27,7 +27,7 @@ async function ask(runId: string): Promise<string> {
 const reminders = (): readonly string[] =>
   existsSync(place.path('reminders')) ? readFileSync(place.path('reminders'), 'utf8').trim().split('\n') : [];
 
-test('worker, serve and dev remind, each question once', { timeout: 120_000 }, async () => {
+test('worker, serve and dev send each reminder once', { timeout: 120_000 }, async () => {
   const asked: string[] = [];
   for (const args of [['worker'], ['serve', '--port', '0'], ['dev', '--port', '0']]) {
     const [command = '', ...options] = args;
@@ -40,7 +40,7 @@ test('worker, serve and dev remind, each question once', { timeout: 120_000 }, a
   expect(reminders()).toEqual(asked);
 });
 
-test('a worker says that a reminder failed, and goes on', { timeout: 60_000 }, async () => {
+test('a worker reports a failed reminder and continues', { timeout: 60_000 }, async () => {
   const id = await ask('run');
   const worker = place.begin(['worker', 'agents.ts'], { REMINDERS: place.path('not/there') });
   const [said] = await worker.says(/The reminder of .*/);

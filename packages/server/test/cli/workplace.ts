@@ -1,10 +1,13 @@
-// A folder as a user has it: agents.ts, a store, and the command line run in it as a process of its own.
+// A user's folder: agents.ts, a store, and the command line, run in this process or in its own.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sqliteStore } from 'countersign/sqlite';
 import { afterEach, beforeEach } from 'vitest';
-import { inTerminal, plainEnvironment, type TerminalOptions } from './pty.ts';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import agents from './fixtures/agents.ts';
+import { inTerminal, plainEnvironment, type TerminalOptions, watchOutput } from './pty.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 export const FIXTURES = join(import.meta.dirname, 'fixtures');
@@ -13,6 +16,7 @@ export type Finished = { readonly code: number | null; readonly stdout: string; 
 
 export function createWorkplace() {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
+  const storeFile = join(folder, '.countersign/runs.sqlite');
   const children: ChildProcess[] = [];
   symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
   mkdirSync(join(folder, '.countersign'));
@@ -27,14 +31,14 @@ export function createWorkplace() {
       child.on('error', reject).on('close', (code) => resolve({ code, stdout, stderr }));
       child.stdin.end(input);
     });
-
   const begin = (args: readonly string[], env: NodeJS.ProcessEnv = {}, node = process.execPath) => {
     const child = spawn(node, [MAIN, ...args], { cwd: folder, env: { ...plainEnvironment(), ...env } });
     children.push(child);
-    return watched(child);
+    return watchOutput(child);
   };
+  const countersign = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => inProcess(folder, args, env);
   const json = async <T = any>(...args: readonly string[]): Promise<T> => {
-    const { code, stdout, stderr } = await run(process.execPath, [MAIN, ...args, '--json'], {});
+    const { code, stdout, stderr } = await countersign([...args, '--json']);
     if (code !== 0) throw new Error(`countersign ${args.join(' ')} ended with ${code}: ${stderr}`);
     return JSON.parse(stdout);
   };
@@ -44,28 +48,37 @@ export function createWorkplace() {
     path: (name: string) => join(folder, name),
     run,
     withAgents: () => copyFileSync(join(FIXTURES, 'agents.ts'), join(folder, 'agents.ts')),
-    /** `countersign …`, until it has ended. */
-    countersign: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
+    /** Runs `countersign …` in this process. */
+    countersign,
+    /** Runs `countersign …` as a process of its own. */
+    spawned: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
       run(process.execPath, [MAIN, ...args], env, input),
-    /** Its result as a document. */
+    /** Returns the JSON that a command prints. */
     json,
-    /** Starts runs that say these, and drives them until they rest; gives their ids. */
+    /** Starts runs with these prompts, drives them until they pause, and returns their ids. */
     async start(...prompts: readonly string[]): Promise<readonly string[]> {
-      const file = join(folder, '.countersign/runs.sqlite');
-      const { code, stdout, stderr } = await run(process.execPath, [join(FIXTURES, 'start.ts'), file, ...prompts], {});
-      if (code !== 0) throw new Error(stderr);
-      return stdout.trim().split('\n');
+      const store = sqliteStore(storeFile);
+      const ai = agents({ store });
+      const ids: string[] = [];
+      for (const prompt of prompts) {
+        const started = await ai.agents.get('assistant')?.start(prompt, { by: 'ann' });
+        ids.push(started?.id ?? '');
+        await ai.runs.wait(started?.id ?? '');
+      }
+      await ai.runs.settled();
+      await store.close();
+      return ids;
     },
-    /** A command that goes on: its output can be waited for. */
+    /** Starts a command that keeps running; its output can be waited for. */
     begin,
-    /** A server with the agents of this folder; payments go to the file `ledger`. */
+    /** Starts a server with the agents of this folder; payments go to the file `ledger`. */
     async serving(...args: readonly string[]) {
       const port = args.includes('--port') ? [] : ['--port', '0'];
       const server = begin(['serve', 'agents.ts', ...port, ...args], { LEDGER: join(folder, 'ledger') });
-      const [, url = ''] = await server.says(/ at (http:\S+),/);
+      const [, url = ''] = await server.says(/ at (http:\S+)\. Press/);
       return { ...server, url };
     },
-    /** A token that reaches the runs of everybody. */
+    /** Creates a token with access to everyone's runs. */
     tokenFor: async (person: string): Promise<string> => (await json('tokens', 'create', person, '--all')).token,
     terminal(args: readonly string[], options: Omit<TerminalOptions, 'cwd'> = {}) {
       const terminal = inTerminal([process.execPath, MAIN, ...args], { ...options, cwd: folder });
@@ -74,7 +87,7 @@ export function createWorkplace() {
     },
     close() {
       for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
-      // Whoever was ended may still write while it goes.
+      // A killed process may still write.
       rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
@@ -83,45 +96,44 @@ export function createWorkplace() {
 export type Workplace = ReturnType<typeof createWorkplace>;
 export type InTerminal = ReturnType<Workplace['terminal']>;
 
-/** Another one for each test of a file, with the agents in it unless told otherwise. */
-export function workplaceForEach({ agents = true } = {}): Workplace {
+/** Creates a new workplace for each test, with the agents in it unless `agents` is false. */
+export function workplaceForEach({ agents: hasAgents = true } = {}): Workplace {
   const place = {} as Workplace;
   beforeEach(() => {
     Object.assign(place, createWorkplace());
-    if (agents) place.withAgents();
+    if (hasAgents) place.withAgents();
   });
   afterEach(() => place.close());
   return place;
 }
 
-function watched(child: ChildProcess) {
-  let output = '';
-  let seen = 0;
-  const looks = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      for (const look of looks) look();
-    });
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  /** Waits until a text appears after the last one that was waited for; gives what it matched. */
-  const says = (wanted: RegExp): Promise<RegExpExecArray> =>
-    new Promise((resolve, reject) => {
-      const missing = () => reject(new Error(`${wanted} was not said:\n${output}`));
-      const timer = setTimeout(missing, 45_000);
-      const look = () => {
-        const found = wanted.exec(output.slice(seen));
-        if (!found) return;
-        seen += found.index + found[0].length;
-        clearTimeout(timer);
-        looks.delete(look);
-        resolve(found);
-      };
-      looks.add(look);
-      void ended.then(missing);
-      look();
-    });
-  return { child, output: () => output, ended, says };
+/** Commands share the folder, the environment and the output of this process, so one runs at a time. */
+let last: Promise<unknown> = Promise.resolve();
+
+function inProcess(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
+  const finished = last.then(async (): Promise<Finished> => {
+    const { stdout, stderr } = process;
+    const before = { folder: process.cwd(), env: process.env, out: stdout.write, err: stderr.write };
+    const printed = { stdout: '', stderr: '' };
+    process.chdir(folder);
+    process.env = { ...plainEnvironment(), ...env };
+    const capture = (stream: 'stdout' | 'stderr') => (text: string) => {
+      printed[stream] += text;
+      return true;
+    };
+    Object.assign(stdout, { write: capture('stdout') });
+    Object.assign(stderr, { write: capture('stderr') });
+    try {
+      return { code: await runCommandLine(args), ...printed };
+    } finally {
+      process.chdir(before.folder);
+      process.env = before.env;
+      stdout.write = before.out;
+      stderr.write = before.err;
+    }
+  });
+  last = finished.catch(() => undefined);
+  return finished;
 }
 
 export const PAY = 'call transferMoney {"toAccount":"DE02","amount":950}';

@@ -1,110 +1,120 @@
-// `countersign inbox`: what waits for a person, in the terminal.
-import type { Command, Invocation } from '../command.ts';
-import type { CardQuery, Desk, DeskCard } from '../desk/desk.ts';
-import { cardAge, cardSummary } from '../inbox/card-rows.ts';
-import { Interrupted, openTerminal } from '../inbox/terminal.ts';
-import { DESK_OPTIONS } from '../place-options.ts';
-import { recordedText } from '../print/decision-text.ts';
-import type { Output } from '../print/output.ts';
+// `countersign inbox`: decide pending requests in the terminal, or print them.
+import type { Command } from 'commander';
+import type { Backend, Card, CardQuery } from '../backend/backend.ts';
+import { cardAge, cardSummary, decisionLine } from '../inbox/card-text.ts';
+import { createOutput, type Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
+import {
+  type Action,
+  type BackendOptions,
+  type PageOptions,
+  withBackend,
+  withExamples,
+  withJson,
+  withPage,
+} from './options.ts';
 
-export const inbox: Command = {
-  name: 'inbox',
-  summary: 'what waits for a person: look, approve, reject, edit, answer, with the keyboard',
-  description: [
-    'Shows what waits, the oldest first, and lets you decide: ↑ ↓ and Enter to look, a approve, e edit, r reject, w answer, t take or give back, ? help, q quit. An edit opens $VISUAL or $EDITOR, and shows the change before it is sent.',
-    'Where there is no terminal, it prints the list.',
-  ],
-  options: {
-    agent: { value: 'name', summary: 'only what runs of this agent ask' },
-    tool: { value: 'name', summary: 'only what this tool asks' },
-    run: { value: 'run', summary: 'only what this run asks' },
-    search: { value: 'words', summary: 'only where each of these words begins one of the question' },
-    list: { summary: 'print the list, also in a terminal' },
-    settled: { summary: 'print what was decided, the newest first' },
-    limit: { value: 'number', summary: 'how many are printed, 1 to 200; 50 unless given' },
-    cursor: { value: 'cursor', summary: 'go on after the page that gave this cursor' },
-    by: { value: 'who', summary: 'who decides; $USER unless given. A server knows by the token' },
-    ...DESK_OPTIONS,
-  },
-  examples: [
-    ['countersign inbox', 'decides what waits in this folder'],
-    ['countersign inbox --url https://approvals.example.com', 'the same on a server'],
-    ['countersign inbox --json | jq -r .items[].id', 'the ids of what waits'],
-  ],
-  async run(invocation) {
-    const { output } = invocation;
-    const limit = invocation.whole('limit', 1, 200) ?? 50;
-    const isSettled = invocation.has('settled');
-    const query = queryOf(invocation);
-    const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
-    const { openDesk } = await import('../runtime/opening.ts');
-    const desk = await openDesk(invocation, { agents: true });
-    try {
-      if (isTerminal && !output.json && !isSettled && !invocation.has('list')) return await interactive(desk, query);
-      const cursor = invocation.text('cursor');
-      const order = isSettled ? ({ settled: true, order: 'newest' } as const) : {};
-      const page = await desk.cards({ ...query, ...order, limit, ...(cursor !== undefined && { cursor }) });
-      if (output.json) output.document(page);
-      else print(page.items, page.cursor, desk, output, isTerminal);
-      return undefined;
-    } finally {
-      await desk.close();
-    }
-  },
-};
+type InboxOptions = BackendOptions &
+  PageOptions & {
+    readonly agent?: string;
+    readonly tool?: string;
+    readonly run?: string;
+    readonly search?: string;
+    readonly list?: boolean;
+    readonly settled?: boolean;
+  };
 
-function queryOf(invocation: Invocation): CardQuery {
-  const [agent, tool, runId, search] = ['agent', 'tool', 'run', 'search'].map((name) => invocation.text(name));
-  return {
+export function addInbox(program: Command, action: Action): void {
+  const command = program
+    .command('inbox')
+    .summary('review and decide pending requests')
+    .description(
+      [
+        'Shows pending requests, oldest first. Select one to see exactly what would run, then approve, edit, reject or answer it. Edits open in $VISUAL or $EDITOR, and you see the change before it is sent.',
+        'Without a terminal it prints the list.',
+      ].join('\n\n'),
+    )
+    .option('--agent <name>', 'only requests of this agent')
+    .option('--tool <name>', 'only requests of this tool')
+    .option('--run <run>', 'only requests of this run')
+    .option('--search <words>', 'only requests that contain these words')
+    .option('--list', 'print the list, even in a terminal')
+    .option('--settled', 'print decided requests, newest first')
+    .option('--by <person>', 'who decides (default: $USER); a server uses the token instead')
+    .action(action(showInbox));
+  withExamples(
+    withJson(withBackend(withPage(command))),
+    ['countersign inbox', 'decide the requests in this folder'],
+    ['countersign inbox --url https://approvals.example.com', 'decide the requests of a server'],
+    ['countersign inbox --json | jq -r .items[].id', 'print the ids of pending requests'],
+  );
+}
+
+async function showInbox(options: InboxOptions): Promise<undefined> {
+  const { agent, tool, run: runId, search, list, settled, limit, cursor } = options;
+  const query: CardQuery = {
     ...(agent !== undefined && { agent }),
     ...(tool !== undefined && { tool }),
     ...(runId !== undefined && { runId }),
     ...(search !== undefined && { search }),
   };
+  const output = createOutput(options.json);
+  const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
+  const { openBackend } = await import('../runtime/opening.ts');
+  const backend = await openBackend(options, { agents: true });
+  try {
+    if (isTerminal && !output.json && !settled && !list) return await interactive(backend, query);
+    const page = await backend.cards({
+      ...query,
+      ...(settled && ({ settled, order: 'newest' } as const)),
+      limit,
+      ...(cursor !== undefined && { cursor }),
+    });
+    if (output.json) output.document(page);
+    else print(page.items, page.cursor, backend, output, isTerminal);
+    return undefined;
+  } finally {
+    await backend.close();
+  }
 }
 
-async function interactive(desk: Desk, query: CardQuery): Promise<undefined> {
-  const { runInbox } = await import('../inbox/session.ts');
-  const terminal = openTerminal(process.stdin, process.stdout);
+async function interactive(backend: Backend, query: CardQuery): Promise<undefined> {
+  const { runInbox } = await import('../inbox/inbox.ts');
+  const { Interrupted, openKeyboard } = await import('../inbox/keyboard.ts');
+  const keyboard = openKeyboard();
   try {
-    await runInbox(desk, terminal, query);
+    await runInbox(backend, query, keyboard);
+    return undefined;
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
-    terminal.close();
+    await backend.close();
     process.exit(error.exitCode);
   } finally {
-    terminal.close();
+    keyboard.close();
   }
-  return undefined;
 }
 
 function print(
-  cards: readonly DeskCard[],
+  cards: readonly Card[],
   cursor: string | null,
-  desk: Desk,
+  backend: Backend,
   output: Output,
   isTerminal: boolean,
 ): void {
   const now = Date.now();
-  if (cards.length === 0) output.note(`Nothing to show in ${visibleLine(desk.where)}.`);
+  if (cards.length === 0) output.note(`No requests in ${visibleLine(backend.where)}.`);
   for (const card of cards) {
     const risk = card.risk === null ? '' : `${card.risk} risk`;
-    const [line = ''] = tableLines(
-      [[visibleLine(card.tool), risk, cardAge(card, now), cardSummary(card)].filter((cell) => cell !== '')],
-      output.rowWidth,
-    );
+    const cells = [visibleLine(card.tool), risk, cardAge(card, now), cardSummary(card)].filter((cell) => cell !== '');
+    const [line = ''] = tableLines([cells], output.rowWidth);
     output.line(card.risk === 'high' ? output.style('yellow', line) : line);
     output.line(output.style('dim', `  ${card.id}`));
-    if (card.decision) {
-      const { by, at, channel, note, ...said } = card.decision;
-      output.line(output.style('magenta', `  ${recordedText({ decision: said, by, at, channel, note })}`));
-    }
+    if (card.decision) output.line(output.style('magenta', `  ${decisionLine(card)}`));
   }
-  if (cursor !== null) output.note(`There are more: --cursor ${visibleLine(cursor)}`);
+  if (cursor !== null) output.note(`More requests: --cursor ${visibleLine(cursor)}`);
   if (cards.some(({ status }) => status === 'pending')) {
     output.note('Decide with: countersign decide <id> --approve | --reject | --respond <answer> | --edit <json>');
-    if (!isTerminal) output.note('In a terminal, `countersign inbox` lets you decide with the keyboard.');
+    if (!isTerminal) output.note('Run `countersign inbox` in a terminal to decide interactively.');
   }
 }

@@ -1,27 +1,26 @@
 // What an edit changes, value by value.
+import { styleText } from 'node:util';
 import { jsonText, nameText } from '../print/value-text.ts';
-import type { Row } from './frame.ts';
 
-/** One row for each value that is gone, and one for each that is new. */
-export function differenceRows(before: unknown, after: unknown, path: readonly string[] = []): readonly Row[] {
-  const [old, fresh] = [partsOf(before), partsOf(after)];
-  // A list that became a map is another value, also with the same in it.
-  if (old && fresh && Array.isArray(before) === Array.isArray(after))
-    return [...new Set([...old.keys(), ...fresh.keys()])].flatMap((name) => {
+/** Returns one line for each removed value and one for each added value. */
+export function differenceLines(before: unknown, after: unknown, path: readonly string[] = []): readonly string[] {
+  const [oldParts, newParts] = [partsOf(before), partsOf(after)];
+  // An array that became an object is a different value, even with the same contents.
+  if (oldParts && newParts && Array.isArray(before) === Array.isArray(after))
+    return [...new Set([...oldParts.keys(), ...newParts.keys()])].flatMap((name) => {
       const below = [...path, name];
-      if (!fresh.has(name)) return [row('-', below, old.get(name))];
-      if (!old.has(name)) return [row('+', below, fresh.get(name))];
-      return differenceRows(old.get(name), fresh.get(name), below);
+      if (!newParts.has(name)) return [line('-', below, oldParts.get(name))];
+      if (!oldParts.has(name)) return [line('+', below, newParts.get(name))];
+      return differenceLines(oldParts.get(name), newParts.get(name), below);
     });
   if (jsonText(before) === jsonText(after)) return [];
-  return [row('-', path, before), row('+', path, after)];
+  return [line('-', path, before), line('+', path, after)];
 }
 
-/** What a list or a map holds; undefined for any other value. */
 const partsOf = (value: unknown): ReadonlyMap<string, unknown> | undefined =>
   typeof value === 'object' && value !== null ? new Map(Object.entries(value)) : undefined;
 
-function row(sign: '-' | '+', path: readonly string[], value: unknown): Row {
+function line(sign: '-' | '+', path: readonly string[], value: unknown): string {
   const name = path.length === 0 ? '' : `${path.map(nameText).join('.')}  `;
-  return { text: ` ${sign} ${name}${jsonText(value)}`, format: sign === '-' ? 'red' : 'green' };
+  return styleText(sign === '-' ? 'red' : 'green', `${sign} ${name}${jsonText(value)}`);
 }

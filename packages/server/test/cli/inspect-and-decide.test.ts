@@ -1,4 +1,4 @@
-// `runs`, `show`, `decide` and `inbox` as processes on a store: what they print, and with which code they end.
+// `runs`, `show`, `decide` and `inbox` on a store: what they print, and their exit codes.
 import { readFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { testServer } from '../../../countersign/test/stores/postgres-server.ts'
 import { ASK, BOOK, createWorkplace, HOSTILE, MAIN, PAY } from './workplace.ts';
 
 const place = createWorkplace();
-const { countersign, json } = place;
+const { countersign, json, spawned } = place;
 let [paying, asking, booking, hostile, talking] = ['', '', '', '', ''];
 const pendingOf = async (runId: string): Promise<string> => (await json('show', runId)).pending[0];
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => place.close());
 
 describe('runs', { timeout: 120_000 }, () => {
-  test('lists the newest first, with status, agent and who started it', async () => {
+  test('lists runs newest first, with status, agent and who started them', async () => {
     const { code, stdout } = await countersign(['runs']);
     expect(code).toBe(0);
     const lines = stdout.trim().split('\n');
@@ -33,7 +33,7 @@ describe('runs', { timeout: 120_000 }, () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  test('pages: a cursor goes on where the page before ended', async () => {
+  test('a cursor continues after the previous page', async () => {
     const first = await json('runs', '--limit', '2');
     const second = await json('runs', '--limit', '200', '--cursor', first.cursor);
     expect([...first.items, ...second.items].map(({ id }) => id)).toEqual([talking, hostile, booking, asking, paying]);
@@ -43,40 +43,38 @@ describe('runs', { timeout: 120_000 }, () => {
   test('filters by status and agent', async () => {
     expect((await json('runs', '--status', 'done')).items.map(({ id }: { id: string }) => id)).toEqual([talking]);
     expect((await json('runs', '--agent', 'nobody')).items).toEqual([]);
-    expect((await countersign(['runs', '--agent', 'nobody'])).stderr).toContain('There are no such runs');
+    expect((await countersign(['runs', '--agent', 'nobody'])).stderr).toContain('No matching runs');
   });
 
-  test('a status that there is not is a usage error that says which there are', async () => {
+  test('an unknown status is a usage error that lists the known ones', async () => {
     const { code, stderr } = await countersign(['runs', '--status', 'waitng']);
     expect(code).toBe(2);
     expect(stderr).toContain('running, waiting, done, failed, cancelled');
-    expect(stderr).toContain('Did you mean waiting?');
   });
 
-  test('--json is one document, and a failure is one on the error output', async () => {
+  test('--json prints one document, and a failure is one on stderr', async () => {
     const { code, stdout, stderr } = await countersign(['runs', '--limit', '0', '--json']);
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(JSON.parse(stderr).error).toMatchObject({ code: 'usage', exitCode: 2 });
   });
 
-  test('colours are used when they are forced, and not where NO_COLOR is set', async () => {
-    expect((await countersign(['runs'], { FORCE_COLOR: '1' })).stdout).toContain('\u001b[');
-    expect((await countersign(['runs'], { NO_COLOR: '1' })).stdout).not.toContain('\u001b');
+  test('FORCE_COLOR and NO_COLOR are obeyed', async () => {
+    expect((await spawned(['runs'], { FORCE_COLOR: '1' })).stdout).toContain('\u001b[');
+    expect((await spawned(['runs'], { NO_COLOR: '1' })).stdout).not.toContain('\u001b');
   });
 
   test.each([
-    ['with colours on a terminal', {}, true],
-    ['without where NO_COLOR is set', { NO_COLOR: '1' }, false],
-    ['without on a terminal that has none', { TERM: 'dumb' }, false],
-  ])('%s', async (_name, env, isColoured) => {
+    ['has colours', {}, true],
+    ['has none with TERM=dumb', { TERM: 'dumb' }, false],
+  ])('a terminal %s', async (_name, env, isColoured) => {
     const { output, ended } = place.terminal(['runs', '--limit', '1'], { env });
     expect(await ended).toBe(0);
     expect(output()).toContain(talking);
     expect(output().includes('\u001b[')).toBe(isColoured);
   });
 
-  test('on a terminal no row is wider than it, and in a pipe nothing is cut', async () => {
+  test('rows fit the terminal, and a pipe gets whole rows', async () => {
     const { output, ended } = place.terminal(['runs'], { columns: 60, env: { NO_COLOR: '1' } });
     expect(await ended).toBe(0);
     const rows = output()
@@ -87,20 +85,20 @@ describe('runs', { timeout: 120_000 }, () => {
     expect((await countersign(['inbox', '--tool', 'transferMoney'])).stdout).not.toContain('…');
   });
 
-  test('a reader that has seen enough is no failure', async () => {
+  test('a reader that stops early is not a failure', async () => {
     const line = `"$0" "$1" inbox --json | true; echo "ended with \${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await place.run('bash', ['-c', line, process.execPath, MAIN]);
     expect({ stdout, stderr }).toEqual({ stdout: 'ended with 0\n', stderr: '' });
   });
 
-  test('a store that is not there is not made by looking', async () => {
+  test('reading does not create a store', async () => {
     const { code, stderr } = await countersign(['runs', '--store', 'sqlite:./elsewhere.sqlite']);
     expect(code).toBe(3);
-    expect(stderr).toContain('There is no store at sqlite:./elsewhere.sqlite');
+    expect(stderr).toContain('No store at sqlite:./elsewhere.sqlite');
   });
 
   test.each(['runs', 'inbox', 'doctor', 'migrate --dry-run', 'tokens list'])(
-    'the database of another program is left as it was by %s',
+    '%s leaves the database of another program unchanged',
     async (command) => {
       const path = place.path('notes.sqlite');
       rmSync(path, { force: true });
@@ -110,12 +108,12 @@ describe('runs', { timeout: 120_000 }, () => {
       const before = readFileSync(path);
       const said = await countersign([...command.split(' '), '--store', 'sqlite:./notes.sqlite']);
       expect(said.code).toBe(command === 'doctor' ? 1 : 3);
-      expect(said.stdout + said.stderr).toContain('There is no store at sqlite:./notes.sqlite');
+      expect(said.stdout + said.stderr).toContain('No store at sqlite:./notes.sqlite');
       expect(readFileSync(path)).toEqual(before);
     },
   );
 
-  test('an address that is none is a usage error, and passwords are not repeated', async () => {
+  test('an invalid address is a usage error, and passwords are hidden', async () => {
     expect(await countersign(['runs', '--store', 'mysql://x'])).toMatchObject({ code: 2 });
     const away = await countersign(['runs', '--store', 'postgres://ann:secret@127.0.0.1:1/none']);
     expect(away.code).toBe(1);
@@ -124,7 +122,7 @@ describe('runs', { timeout: 120_000 }, () => {
 });
 
 const postgres = await testServer();
-test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 120_000 }, async () => {
+test.runIf(postgres)('commands work on PostgreSQL', { timeout: 120_000 }, async () => {
   const store = ['--store', (await postgres?.freshDatabase()) ?? ''];
   expect(await countersign(['migrate', ...store])).toMatchObject({ code: 0 });
   const worker = place.begin(['worker', ...store]);
@@ -138,7 +136,7 @@ test.runIf(postgres)('on PostgreSQL the same holds', { timeout: 120_000 }, async
 });
 
 describe('show', { timeout: 120_000 }, () => {
-  test('tells what happened, who asks, and what can be decided', async () => {
+  test('shows what happened, the request, and how to decide it', async () => {
     const { code, stdout } = await countersign(['show', paying]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/user +call transferMoney/);
@@ -147,14 +145,14 @@ describe('show', { timeout: 120_000 }, () => {
     expect(stdout).toContain('--approve | --edit | --reject');
   });
 
-  test('as a document it has the timeline with times', async () => {
+  test('--json has the timeline with times', async () => {
     const shown = await json('show', talking);
     expect(shown).toMatchObject({ id: talking, status: 'done', text: 'You said: hello' });
     expect(shown.timeline.map(({ who }: { who: string }) => who)).toEqual(['user', 'model']);
     expect(shown.timeline[0]).toMatchObject({ afterMs: 0, seq: 1 });
   });
 
-  test('following an ended run gives every event as a line of JSON and ends', async () => {
+  test('--follow --json prints each event of an ended run and exits', async () => {
     const { code, stdout } = await countersign(['show', talking, '--follow', '--json']);
     expect(code).toBe(0);
     const events = stdout
@@ -165,14 +163,14 @@ describe('show', { timeout: 120_000 }, () => {
     expect(events.map(({ type }) => type)).toEqual(['user-spoke', 'model-replied']);
   });
 
-  test('hostile text is shown as codes', async () => {
+  test('hidden characters are shown as codes', async () => {
     const { stdout } = await countersign(['show', hostile]);
     expect(stdout).toContain('"evil\\u001b[2J\\u202ex\\u200b\\u0007"');
     const { stdout: document } = await countersign(['show', hostile, '--json']);
     for (const hidden of ['\u0007', '\u001b', '\u200b', '\u202e']) expect(stdout + document).not.toContain(hidden);
   });
 
-  test('a run that there is not is not found', async () => {
+  test('an unknown run is not found', async () => {
     const { code, stderr } = await countersign(['show', 'run_none']);
     expect(code).toBe(3);
     expect(stderr).toContain('There is no run run_none');
@@ -180,30 +178,30 @@ describe('show', { timeout: 120_000 }, () => {
   });
 });
 
-test('what is wrong with an address is said without what is hidden in it', { timeout: 120_000 }, async () => {
+test('hidden characters in a URL are not printed', { timeout: 120_000 }, async () => {
   const { stderr } = await countersign(['runs', '--url', 'http://127.0.0.1:1/a\u009b2J\u202e']);
   expect(stderr).toContain('countersign doctor --url');
   expect(stderr).not.toMatch(/[\u009b\u202e]/);
 });
 
 describe('inbox without a terminal', { timeout: 120_000 }, () => {
-  test('one that cannot draw is none', async () => {
+  test('a dumb terminal gets the list', async () => {
     const { output, ended } = place.terminal(['inbox'], { env: { TERM: 'dumb' } });
     expect(await ended).toBe(0);
     expect(output()).toContain('Which grill?');
     expect(output()).not.toContain('\u001b');
   });
 
-  test('prints what waits, with the ids and how to decide', async () => {
+  test('prints pending requests with their ids and how to decide', async () => {
     const { code, stdout, stderr } = await countersign(['inbox']);
     expect(code).toBe(0);
     expect(stdout).toContain('Which grill?');
     expect(stdout).toContain(await pendingOf(asking));
     expect(stderr).toContain('countersign decide <id> --approve');
-    expect(stderr).toContain('In a terminal');
+    expect(stderr).toContain('in a terminal');
   });
 
-  test('as a document it has whole cards, schemas included', async () => {
+  test('--json has whole requests, with schemas', async () => {
     const { items } = await json('inbox', '--tool', 'bookTable');
     expect(items).toHaveLength(1);
     expect(items[0]).toMatchObject({
@@ -218,26 +216,26 @@ describe('inbox without a terminal', { timeout: 120_000 }, () => {
 });
 
 describe('decide', { timeout: 120_000 }, () => {
-  test('what does not fit is refused with the reason, and nothing is recorded', async () => {
+  test('an invalid edit is refused with the reason, and nothing is recorded', async () => {
     const id = await pendingOf(paying);
     const { code, stderr } = await countersign(['decide', id, '--edit', '{"toAccount":"DE02","amount":"lots"}']);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^error: Nothing was recorded: the edited input of transferMoney .*: amount: /);
+    expect(stderr).toMatch(/^error: Not saved: .*transferMoney.*amount: /);
     expect(await countersign(['decide', id, '--edit', '{"amount": 1'])).toMatchObject({ code: 2 });
     expect(await pendingOf(paying)).toBe(id);
   });
 
-  test('a digest of another card is refused as a conflict', async () => {
+  test('a digest of another request is a conflict', async () => {
     const { code, stderr } = await countersign(['decide', await pendingOf(paying), '--approve', '--digest', 'other']);
     expect(code).toBe(4);
     expect(stderr).toContain('another card');
   });
 
-  test('records once: the same again shows the record, another is a conflict that says who, what and when', async () => {
+  test('repeating a decision prints the recorded one, a different one is a conflict that names who decided', async () => {
     const { items } = await json('inbox', '--run', paying);
     const [{ id, digest }] = items;
     const edit = '{"toAccount":"DE02","amount":90}';
-    const first = await countersign(['decide', id, '--edit', '-', '--digest', digest, '--note', 'half'], {}, edit);
+    const first = await spawned(['decide', id, '--edit', '-', '--digest', digest, '--note', 'half'], {}, edit);
     expect(first).toMatchObject({ code: 0 });
     expect(first.stdout).toMatch(
       /^Recorded: transferMoney, ben \(cli\) at .*approved with edited input: toAccount "DE02", amount 90, note: half/,
@@ -251,7 +249,9 @@ describe('decide', { timeout: 120_000 }, () => {
     });
     const other = await countersign(['decide', id, '--reject', '--by', 'cem']);
     expect(other.code).toBe(4);
-    expect(other.stderr).toMatch(/decided otherwise\. ben \(cli\) at \d{4}-.*approved with edited input/);
+    expect(other.stderr).toMatch(
+      /^conflict: ben already approved an edited version of this at \d+:\d\d [AP]M\. Your decision was not saved\./,
+    );
     const document = await countersign(['decide', id, '--approve', '--json']);
     expect(JSON.parse(document.stderr).error).toMatchObject({
       code: 'already-decided',
@@ -260,13 +260,13 @@ describe('decide', { timeout: 120_000 }, () => {
     });
   });
 
-  test('a text is an answer as it is, where a text is asked for', async () => {
+  test('a string answer takes plain text', async () => {
     const id = await pendingOf(asking);
     const decided = await json('decide', id, '--respond', '42');
     expect(decided.decision).toEqual({ type: 'respond', output: '42' });
   });
 
-  test('an answer with fields is JSON, checked against its schema', async () => {
+  test('an object answer takes JSON and is validated', async () => {
     const id = await pendingOf(booking);
     const wrong = await countersign(['decide', id, '--respond', '{"guests":0,"where":"roof","vegan":true}']);
     expect(wrong.code).toBe(2);
@@ -284,20 +284,20 @@ describe('decide', { timeout: 120_000 }, () => {
   });
 
   test.each([
-    ['nothing', [], /Say what you decide/],
+    ['nothing', [], /Missing decision/],
     ['two things', ['--approve', '--reject'], /--approve and --reject/],
-    ['a reason for an approval', ['--approve', '--reason', 'x'], /--reason is for --reject/],
-    ['a value for --approve', ['--approve=yes'], /--approve takes no value/],
-    ['a missing value', ['--edit'], /--edit needs a value/],
-    ['a file that is not there', ['--edit', '@none.json'], /“none\.json”, which is not there/, 3],
-    ['a folder', ['--edit', '@.'], /“\.”, which cannot be read \(EISDIR\)/, 1],
+    ['a reason for an approval', ['--approve', '--reason', 'x'], /--reason works with --reject/],
+    ['a missing value', ['--edit'], /'--edit <json>' argument missing/],
+    ['an option in place of a value', ['--respond', '--wait'], /A value is missing/],
+    ['a missing file', ['--edit', '@none.json'], /File “none\.json” not found/, 3],
+    ['a folder', ['--edit', '@.'], /Cannot read “\.” \(EISDIR\)/, 1],
   ])('%s is refused', async (_name, args, message, expected = 2) => {
     const { code, stderr } = await countersign(['decide', 'run_x:call_y', ...args]);
     expect(stderr).toMatch(message);
     expect(code).toBe(expected);
   });
 
-  test('without the agents a call is approved, rejected or cancelled, but nothing unchecked is given to it', async () => {
+  test('without the agents file, only decisions that need no validation are accepted', async () => {
     const [one = '', two = '', three = ''] = await place.start(PAY, ASK, PAY);
     const [call, question, unwanted] = [await pendingOf(one), await pendingOf(two), await pendingOf(three)];
     const bare = createWorkplace();
@@ -305,7 +305,7 @@ describe('decide', { timeout: 120_000 }, () => {
       const store = ['--store', `sqlite:${place.path('.countersign/runs.sqlite')}`];
       const edit = await bare.countersign(['decide', call, '--edit', '{}', ...store]);
       expect(edit.code).toBe(1);
-      expect(edit.stderr).toContain('The agent assistant is not defined here');
+      expect(edit.stderr).toContain('Agent assistant is not defined here');
       expect(await bare.countersign(['decide', question, '--approve', ...store])).toMatchObject({ code: 2 });
       expect(await bare.countersign(['decide', call, '--approve', ...store])).toMatchObject({ code: 0 });
       expect(await bare.countersign(['decide', question, '--reject', ...store])).toMatchObject({ code: 0 });

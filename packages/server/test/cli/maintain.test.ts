@@ -1,4 +1,4 @@
-// `doctor`, `migrate` and the help, as processes.
+// Help, `doctor` and `migrate`.
 
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,8 +11,8 @@ const TIMEOUT = 120_000;
 const rewrite = (change: (source: string) => string): void => {
   writeFileSync(place.path('agents.ts'), change(readFileSync(place.path('agents.ts'), 'utf8')));
 };
-/** As a later version leaves it. */
-const later = (path: string): void => {
+/** Marks the store as migrated by a newer version. */
+const migrateFurther = (path: string): void => {
   const database = new DatabaseSync(path);
   database.exec('INSERT INTO countersign_migration (version, applied_at) VALUES (999, 0)');
   database.close();
@@ -28,46 +28,50 @@ const COMMANDS = [
   'show',
   'doctor',
   'migrate',
+  'tokens',
   'tokens create',
   'tokens list',
   'tokens revoke',
 ];
 
 describe('help', { timeout: TIMEOUT }, () => {
-  test('without a word, it tells every command', async () => {
+  test('without arguments it lists every command', async () => {
     const { code, stdout } = await place.countersign([]);
     expect(code).toBe(0);
-    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    for (const name of COMMANDS.filter((command) => !command.includes(' ')))
+      expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     expect((await place.countersign(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  test('with --json, help and version are documents', async () => {
+  test('with --json, help and version are JSON', async () => {
     expect(await place.json('--version')).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
     const { commands } = await place.json('help');
-    expect(commands.map(({ name }: { name: string }) => name)).toEqual(COMMANDS);
+    expect(commands.map(({ name }: { name: string }) => name)).toEqual(
+      COMMANDS.filter((command) => !command.includes(' ')),
+    );
     const migrate = await place.json('migrate', '--help');
     expect(migrate).toMatchObject({ name: 'migrate', usage: 'countersign migrate [options]' });
-    expect(migrate.options.map(({ name }: { name: string }) => name)).toEqual([
-      'dry-run',
-      'store',
-      'agents',
-      'json',
-      'help',
+    expect(migrate.options.map(({ flags }: { flags: string }) => flags)).toEqual([
+      '--dry-run',
+      '--store <address>',
+      '--agents <file>',
+      '--json',
+      '-h, --help',
     ]);
   });
 
-  test.each(COMMANDS)('%s --help has usage, options and examples', async (name) => {
+  test.each(COMMANDS.filter((name) => name !== 'tokens'))('%s --help has usage, options and examples', async (name) => {
     const { code, stdout, stderr } = await place.countersign([...name.split(' '), '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: countersign ${name}`));
-    for (const part of ['Options', '--json', '--help', 'Examples\n  ']) expect(stdout).toContain(part);
+    for (const part of ['Options:', '--json', '--help', 'Examples:\n  ']) expect(stdout).toContain(part);
   });
 
-  test('what is not known is a usage error that says what may have been meant', async () => {
+  test('an unknown command or option is a usage error with a suggestion', async () => {
     const command = await place.countersign(['inbx']);
     expect(command).toMatchObject({ code: 2, stdout: '' });
-    expect(command.stderr).toContain('Did you mean “inbox”?');
+    expect(command.stderr).toContain('Did you mean inbox?');
     const option = await place.countersign(['runs', '--limt', '3']);
     expect(option).toMatchObject({ code: 2 });
     expect(option.stderr).toContain('Did you mean --limit?');
@@ -77,7 +81,7 @@ describe('help', { timeout: TIMEOUT }, () => {
 });
 
 describe('doctor', { timeout: TIMEOUT }, () => {
-  test('all is well where there are agents and a store', async () => {
+  test('every check passes with agents and a store', async () => {
     place.withAgents();
     await place.start(ASK);
     const { code, stdout } = await place.countersign(['doctor'], {
@@ -87,21 +91,18 @@ describe('doctor', { timeout: TIMEOUT }, () => {
     expect(code).toBe(0);
     for (const name of ['node', 'agents', 'store', 'tables', 'clock', 'keys'])
       expect(stdout).toMatch(new RegExp(`^ok +${name}`, 'm'));
-    expect(stdout).toContain('1 waiting');
+    expect(stdout).toContain('1 pending');
     expect(stdout).not.toContain('sk-secret');
   });
 
-  test('what fails is said with what to do, and ends with 1', async () => {
+  test('a failed check says how to fix it, and the exit code is 1', async () => {
     writeFileSync(place.path('agents.ts'), 'export const nothing = 1;');
-    writeFileSync(
-      place.path('broken.sqlite'),
-      'this is no database, and long enough to be sure that it is none at all',
-    );
+    writeFileSync(place.path('broken.sqlite'), 'not a database, and long enough to be recognized as something else');
     const { code, stdout } = await place.countersign(['doctor', '--store', 'sqlite:./broken.sqlite'], {
       COUNTERSIGN_MODEL: 'openai/gpt-5',
     });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^fail +agents .*\n +→ Write: export default/m);
+    expect(stdout).toMatch(/^fail +agents .*\n +→ Use: export default/m);
     expect(stdout).toMatch(/^fail +store .*\n +→ Check the address/m);
     expect(stdout).toMatch(/^fail +keys .*OPENAI_API_KEY is not set/m);
     const document = await place.countersign(['doctor', '--store', 'sqlite:./none.sqlite', '--json']);
@@ -110,8 +111,8 @@ describe('doctor', { timeout: TIMEOUT }, () => {
   });
 });
 
-describe('doctor and other places', { timeout: TIMEOUT }, () => {
-  test('a store that is named goes before a server of the environment', async () => {
+describe('doctor and other stores', { timeout: TIMEOUT }, () => {
+  test('--store wins over COUNTERSIGN_URL', async () => {
     await place.json('migrate');
     const { code, stdout } = await place.countersign(['doctor', '--store', 'sqlite:./.countersign/runs.sqlite'], {
       COUNTERSIGN_URL: 'http://127.0.0.1:1',
@@ -121,16 +122,16 @@ describe('doctor and other places', { timeout: TIMEOUT }, () => {
     expect(await place.countersign(['doctor', '--url', 'nowhere'])).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('tables of a later version are no store that is away', async () => {
+  test('tables of a newer version are reported as such', async () => {
     await place.json('migrate');
-    later(place.path('.countersign/runs.sqlite'));
+    migrateFurther(place.path('.countersign/runs.sqlite'));
     const { code, stdout } = await place.countersign(['doctor']);
     expect(stdout).toMatch(/^fail +tables .*Update Countersign/m);
     expect(stdout).not.toContain('Check the address');
     expect(code).toBe(1);
   });
 
-  test('a file that brings its own store is asked for that one', async () => {
+  test('an agents file with its own store is checked with that store', async () => {
     writeFileSync(
       place.path('agents.ts'),
       `import { countersign } from 'countersign';
@@ -145,10 +146,10 @@ describe('doctor and other places', { timeout: TIMEOUT }, () => {
       'store ok',
       'keys unknown',
     ]);
-    expect(checks[2].text).toBe('the one of agents.ts answers, 0 waiting');
+    expect(checks[2].text).toBe('the store in agents.ts works, 0 pending');
   });
 
-  test('a file that may not be looked at is not told as missing', async () => {
+  test('an unreadable file is not reported as missing', async () => {
     symlinkSync('loop', place.path('loop'));
     const store = ['--store', 'sqlite:./loop'];
     for (const command of ['runs', 'doctor', 'migrate']) {
@@ -158,7 +159,7 @@ describe('doctor and other places', { timeout: TIMEOUT }, () => {
     }
   });
 
-  test('a store that can only be read is not well', async () => {
+  test('a read-only store fails the check', async () => {
     writeFileSync(
       place.path('agents.ts'),
       `import { countersign, memoryStore } from 'countersign';
@@ -174,15 +175,15 @@ describe('doctor and other places', { timeout: TIMEOUT }, () => {
 });
 
 describe('migrate', { timeout: TIMEOUT }, () => {
-  test('makes the tables, and refuses those of a later version', async () => {
+  test('creates the tables, and refuses those of a newer version', async () => {
     expect(await place.json('migrate', '--store', 'sqlite:./new/runs.sqlite')).toMatchObject({ migrated: true });
-    later(place.path('new/runs.sqlite'));
+    migrateFurther(place.path('new/runs.sqlite'));
     const { code, stderr } = await place.countersign(['migrate', '--store', 'sqlite:./new/runs.sqlite']);
     expect(code).toBe(1);
     expect(stderr).toContain('Update Countersign');
   });
 
-  test('a dry run passes while every paused run fits its tool', async () => {
+  test('a dry run passes if every paused run fits its tool', async () => {
     place.withAgents();
     const [one = '', two = ''] = await place.start(PAY, ASK, 'hello');
     const checked = await place.json('migrate', '--dry-run');
@@ -197,40 +198,40 @@ describe('migrate', { timeout: TIMEOUT }, () => {
     [
       'the agent is gone',
       (source: string) => source.replace("name: 'assistant',", "name: 'other',"),
-      /agent assistant is not defined any more/,
+      /agent assistant is no longer defined/,
     ],
     [
       'the tool is gone',
       (source: string) => source.replace("tools: ['transferMoney', ", 'tools: ['),
-      /transferMoney .* is not among the tools/,
+      /transferMoney .* is no longer a tool of/,
     ],
     [
-      'the tool takes other input',
+      'the tool takes a different input',
       (source: string) => source.replace('amount: z.number()', 'iban: z.string(), amount: z.number()'),
-      /does not take its recorded input any more: iban/,
+      /no longer accepts its recorded input: iban/,
     ],
     [
-      'a question became a tool',
+      'a tool became a question',
       (source: string) =>
         source
           .replaceAll("name: 'transferMoney'", "name: 'pay'")
           .replace("name: 'askQuestion'", "name: 'transferMoney'")
           .replace(", 'askQuestion'", ''),
-      /was a tool that runs, and is a question now/,
+      /was a tool with a body and is now a question/,
     ],
-  ])('a dry run tells when %s', async (_name, change, message) => {
+  ])('a dry run fails if %s', async (_name, change, message) => {
     place.withAgents();
     const [run = ''] = await place.start(PAY);
     rewrite(change);
     const { code, stdout } = await place.countersign(['migrate', '--dry-run']);
     expect(stdout).toMatch(message);
     expect(stdout).toContain(`fail  ${run}`);
-    expect(stdout).toContain('1 would not go on');
+    expect(stdout).toContain('1 cannot resume');
     expect(code).toBe(1);
     expect((await place.json('show', run, '--store', 'sqlite:./.countersign/runs.sqlite')).status).toBe('waiting');
   });
 
-  test('a record that was changed in the store is found', async () => {
+  test('a dry run finds a record that was tampered with', async () => {
     place.withAgents();
     const [run = ''] = await place.start(PAY);
     const database = new DatabaseSync(place.path('.countersign/runs.sqlite'));
@@ -239,6 +240,6 @@ describe('migrate', { timeout: TIMEOUT }, () => {
     const { code, stdout } = await place.countersign(['migrate', '--dry-run']);
     expect(code).toBe(1);
     expect(stdout).toContain(`fail  ${run}`);
-    expect(stdout).toMatch(/its record was changed/);
+    expect(stdout).toMatch(/its record was tampered with/);
   });
 });

@@ -1,0 +1,81 @@
+// What a request shows: no text can pass for something else.
+import type { Json } from 'countersign';
+import { expect, test } from 'vitest';
+import type { Card } from '../backend/backend.ts';
+import { cardLines, cardSummary } from './card-text.ts';
+
+const cardWith = (input: Card['input']): Card =>
+  ({
+    id: 'run_1:call_1',
+    runId: 'run_1',
+    agent: 'assistant',
+    startedBy: 'ann',
+    tool: 'pay',
+    kind: 'approval',
+    status: 'pending',
+    risk: null,
+    labels: [],
+    payload: { message: 'Sure?' },
+    input,
+    createdAt: 0,
+    expiresAt: null,
+    mayDecide: true,
+    hold: null,
+    decision: null,
+  }) as unknown as Card;
+const textOf = (card: Card, columns: number): string => cardLines(card, columns, 1_000).join('\n');
+
+test('names of any script are aligned', () => {
+  expect(textOf(cardWith({ 金額: 950, to: 'DE02' }), 38)).toContain('  金額  950\n  to    DE02\n');
+});
+
+test('no text can pass for a field of its own', () => {
+  const fields = (input: Card['input']) => textOf(cardWith(input), 48).match(/^ {2}\S.*$/gm);
+  const spaces = ' '.repeat(50);
+  expect(fields({ memo: `June${spaces}amount  5${spaces}to      DE02`, amount: 9_000 })).toEqual([
+    '  memo    │ "June',
+    '  amount  9000',
+  ]);
+  expect(fields({ memo: 'June\n   amount  5', amount: 9_000 })).toEqual(['  memo    │ June', '  amount  9000']);
+  expect(fields({ [`memo${spaces}amount  5`]: 'x', amount: 9_000 })).toEqual(['  "memo', '  amount           9000']);
+  expect(fields({ memo: [`June${spaces}amount  5`, 'x'.repeat(50)], amount: 9_000 })).toEqual([
+    '  memo    [',
+    '  amount  9000',
+  ]);
+});
+
+test('a message cannot pass for the input', () => {
+  const card = { ...cardWith({ amount: 9_000 }), payload: 'Sure?\n\nInput it would run with\n  amount  5' } as Card;
+  const text = textOf(card, 50);
+  expect(text).toContain(
+    '│ Sure?\n│\n│ Input it would run with\n│   amount  5\n\nInput it would run with\n  amount  9000\n',
+  );
+});
+
+test('strings, numbers and JSON look different', () => {
+  const shown = (value: Json) => /^ {2}a {2}(.*)$/m.exec(textOf(cardWith({ a: value }), 78))?.[1];
+  for (const value of [
+    '950',
+    950,
+    'null',
+    null,
+    '{}',
+    {},
+    '["a"]',
+    ['a'],
+    '',
+    ' a',
+    'a ',
+    'a  b',
+    'a\tb',
+    '"a"',
+    '│ a',
+  ])
+    expect(shown(value)).toBe(JSON.stringify(value));
+  for (const value of ['DE02', '2026-11-15', 'a b', 'a "b"', '-', '5 apples']) expect(shown(value)).toBe(value);
+});
+
+test('in a list, strings and names cannot add fields', () => {
+  const summary = (input: Card['input']) => cardSummary({ ...cardWith(input), payload: true });
+  expect(summary({ to: 'DE02, amount 5', 'amount 5, to': 1 })).toBe('to "DE02, amount 5", "amount 5, to" 1');
+});

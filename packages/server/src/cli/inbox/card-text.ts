@@ -1,0 +1,100 @@
+// A request as lines of text: everything that the decision is about, safe to print.
+import { styleText } from 'node:util';
+import type { Json } from 'countersign';
+import type { Card } from '../backend/backend.ts';
+import { recordedText } from '../print/decision-text.ts';
+import { durationText, roughDuration, timeText } from '../print/moment.ts';
+import type { Format } from '../print/output.ts';
+import { wrap } from '../print/text-width.ts';
+import { barred, valueLine, valueLines } from '../print/value-text.ts';
+import { visibleLine } from '../print/visible-text.ts';
+
+export function cardLines(card: Card, columns: number, now: number): readonly string[] {
+  const { message, details } = payloadOf(card.payload);
+  const labels = [...(card.risk === null ? [] : [`${card.risk} risk`]), ...card.labels.map(visibleLine)];
+  const lines = (texts: readonly string[], format?: Format) =>
+    texts
+      .flatMap((text) => wrap(text, columns, 2))
+      .map((line) => (format === undefined ? line : styleText(format, line)));
+  const values = (value: Json) => lines(valueLines(value, columns - 2).map((line) => `  ${line}`));
+  const agent = `Agent ${visibleLine(card.agent)}${card.startedBy === null ? '' : `, started by ${visibleLine(card.startedBy)}`}`;
+  return [
+    ...lines([visibleLine(card.tool)], 'bold'),
+    ...lines([[KINDS[card.kind], ...labels].join(' · ')], card.risk === 'high' ? 'red' : 'yellow'),
+    ...(message === undefined ? [] : ['', ...lines(barred(message, columns))]),
+    '',
+    ...lines([HEADINGS[card.kind]], 'underline'),
+    ...values(card.input),
+    ...(details === undefined ? [] : ['', ...lines(['Details'], 'underline'), ...values(details)]),
+    ...(card.decision ? ['', ...lines([decisionLine(card)], 'magenta')] : []),
+    ...(card.status === 'pending' && !card.mayDecide
+      ? ['', ...lines(['You can view this request but not decide it.'], 'red')]
+      : []),
+    '',
+    ...lines([agent, `Run ${card.runId}`, ...timesOf(card, now)], 'dim'),
+  ];
+}
+
+/** Summarizes a request on one line. */
+export function cardSummary(card: Card): string {
+  const { message } = payloadOf(card.payload);
+  const { question } = (card.input ?? {}) as { readonly question?: unknown };
+  if (card.kind === 'question' && typeof question === 'string') return visibleLine(question);
+  const input = valueLine(card.input);
+  return message === undefined ? input : `${input}  ${visibleLine(message)}`;
+}
+
+/** As in `4 min`. */
+export const cardAge = (card: Card, now: number): string =>
+  card.createdAt === null ? '' : roughDuration(now - card.createdAt);
+
+export function decisionLine({ decision }: Card): string {
+  if (!decision) return '';
+  const { by, at, channel, note, ...said } = decision;
+  return recordedText({ decision: said, by, at, channel, note });
+}
+
+const KINDS = {
+  approval: 'Needs approval',
+  question: 'Question',
+  interrupt: 'Needs input',
+  'unknown-outcome': 'Started, but its outcome is unknown',
+  unavailable: 'Approved, but the tool is gone or no longer accepts its input',
+} as const;
+
+const HEADINGS = {
+  approval: 'Input it would run with',
+  question: 'What it asks',
+  interrupt: 'Input',
+  'unknown-outcome': 'Input it was started with',
+  unavailable: 'Input it would have run with',
+} as const;
+
+function timesOf(card: Card, now: number): readonly string[] {
+  const requested =
+    card.createdAt === null ? [] : [`Requested ${timeText(card.createdAt)}, ${durationText(now - card.createdAt)} ago`];
+  if (card.expiresAt === null || card.status === 'decided') return requested;
+  const left = card.expiresAt - now;
+  const outcome = `auto-${card.onExpiry === 'approve' ? 'approves' : card.onExpiry === 'cancel' ? 'cancels' : 'rejects'}`;
+  return [...requested, left <= 0 ? `Expired: ${outcome} now` : `Expires in ${durationText(left)}, then ${outcome}`];
+}
+
+/** These have lines of their own. */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['risk', 'labels', 'expiresIn', 'onExpiry', 'remindAfter']);
+
+function payloadOf(payload: Json): { readonly message?: string; readonly details?: Json } {
+  if (payload === true || payload === null) return {};
+  if (typeof payload === 'string') return { message: payload };
+  if (typeof payload !== 'object' || Array.isArray(payload)) return { details: payload };
+  const { message } = payload as { readonly message?: Json };
+  const details = Object.fromEntries(
+    Object.entries(payload).filter(
+      ([key, value]) =>
+        !SHOWN_ELSEWHERE.has(key) && !(key === 'message' && (typeof value === 'string' || value === null)),
+    ),
+  );
+  return {
+    ...(typeof message === 'string' && { message }),
+    ...(Object.keys(details).length > 0 && { details }),
+  };
+}
