@@ -1,7 +1,7 @@
 // Records a decision for `decide` and the inbox, and explains in plain words why one was not saved.
 import type { Decided, DecisionInput } from 'countersign';
-import { CommandFailure, EXIT, failureOf } from '../failure.ts';
-import { conflictText } from '../print/decision-text.ts';
+import { CommandFailure, failureOf } from '../failure.ts';
+import { conflictText, type Recorded } from '../print/decision-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Backend, Card, DecideOptions } from './backend.ts';
 
@@ -21,22 +21,18 @@ export async function recordDecision(
   try {
     return await backend.decide(card.id, decision, options);
   } catch (error) {
-    throw await explained(backend, card, failureOf(error));
+    throw explained(failureOf(error), backend.person);
   } finally {
     process.off('SIGINT', leave);
   }
 }
 
-async function explained(backend: Backend, card: Card, failure: CommandFailure): Promise<CommandFailure> {
+function explained(failure: CommandFailure, person: string | undefined): CommandFailure {
   if (failure.code === 'invalid-resume') return withoutIds(failure);
-  if (failure.code !== 'already-decided') return failure;
-  const { decision: recorded } = await backend.card(card.id);
-  if (!recorded) return failure;
-  const { by, at, channel, note, ...decision } = recorded;
-  const settlement = { decision, by, channel, note, at };
-  return new CommandFailure(EXIT.conflict, 'already-decided', conflictText(settlement, backend.person), {
-    details: { interruptId: card.id, runId: card.runId, settlement },
-  });
+  const settlement = failure.details.settlement as Recorded | null | undefined;
+  if (failure.code !== 'already-decided' || !settlement) return failure;
+  const { exitCode, code, details, cause } = failure;
+  return new CommandFailure(exitCode, code, conflictText(settlement, person), { details, cause });
 }
 
 /** Only one request was decided, so its problem needs no id. */

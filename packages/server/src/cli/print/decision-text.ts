@@ -8,8 +8,8 @@ import { visibleLine } from './visible-text.ts';
 
 type JsonObject = { readonly [key: string]: Json | undefined };
 
-type Recorded = {
-  readonly decision: Json;
+export type Recorded = {
+  readonly decision?: Json;
   readonly by: string | null;
   readonly channel: string | null;
   readonly note: string | null;
@@ -17,7 +17,7 @@ type Recorded = {
 };
 
 /** As in `approved with edited input: amount 90`. */
-export function decisionText(decision: Json): string {
+export function decisionText(decision: Json | undefined): string {
   const said = fieldsOf(decision);
   const because = typeof said.reason === 'string' && said.reason !== '' ? `: ${visibleLine(said.reason)}` : '';
   switch (said.type) {
@@ -36,7 +36,7 @@ export function decisionText(decision: Json): string {
   }
 }
 
-const fieldsOf = (decision: Json): JsonObject =>
+const fieldsOf = (decision: Json | undefined): JsonObject =>
   typeof decision === 'object' && decision !== null && !Array.isArray(decision) ? (decision as JsonObject) : {};
 
 /** As in `ann (inbox) at 2026-11-15 07:00:01: approved`. */
@@ -56,9 +56,11 @@ const PAST: Readonly<Record<string, string>> = {
 };
 
 /** As in `Bob already rejected this at 1:28 PM. Your decision was not saved.` */
-export function conflictText({ decision, by, at }: Recorded, person: string | undefined): string {
+export function conflictText({ decision, by, channel, at }: Recorded, person: string | undefined): string {
   const { type, edit } = fieldsOf(decision);
   const did = edit === undefined ? (PAST[String(type)] ?? 'withdrew') : 'approved an edited version of';
+  if (by === 'deadline' && channel === null)
+    return `This request expired and was ${PAST[String(type)] ?? 'withdrawn'} automatically. Your decision was not saved.`;
   const who = by === null ? 'Someone' : by === person ? 'You' : visibleLine(by);
   return `${who} already ${did} this${at === null ? '' : ` at ${shortTime(at)}`}. Your decision was not saved.`;
 }
