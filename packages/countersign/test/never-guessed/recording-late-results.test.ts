@@ -36,7 +36,7 @@ async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => 
     goOn: async () => undefined,
   });
   const told = () => Promise.all(telling.underWay);
-  return { kept, telling, told, types, before, known: journal.own, settled, callId };
+  return { kept, telling, told, types, before, known: journal.ownState, settled, callId };
 }
 
 /** Away for so many times, and then it answers. */
@@ -90,7 +90,7 @@ async function unanswered(isWritten: boolean, answer?: string) {
     open: () => journals.shift() ?? first,
     goOn: async () => undefined,
   });
-  await telling.tell('clerk', 'run', journal.own, [settled]);
+  await telling.tell('clerk', 'run', journal.ownState, [settled]);
   expect(warned()).toEqual([]);
   return types();
 }

@@ -36,7 +36,7 @@ export async function approved() {
   };
   /** On record as it is now. */
   const open = async (
-    claim: JournalOptions['claim'],
+    claim: 'hold' | 'take' | 'enter' | 'none',
     changes: Partial<Store> = {},
     more: Partial<JournalOptions> = {},
   ) => {
@@ -48,13 +48,13 @@ export async function approved() {
       store: changedStore(kept, changes),
       run: found.run,
       state,
-      token,
+      newId: () => token,
       leaseMs: LEASE_MS,
       limits: { maxTurns: 8 },
       clock,
       sleep,
       onStale: 'absorb',
-      claim,
+      claim: claim === 'hold' ? { held: token } : claim,
       onAppended: () => undefined,
       ...more,
     });

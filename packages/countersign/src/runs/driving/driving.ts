@@ -12,7 +12,7 @@ import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { listening } from '../journal/buffer-until-durable.ts';
 import { Journal } from '../journal/journal.ts';
-import type { JournalOptions } from '../journal/journal-options.ts';
+import type { ClaimOption, JournalOptions } from '../journal/journal-options.ts';
 import { fail } from '../journal/outcome.ts';
 import { Renewals } from '../journal/renewals.ts';
 import type { NewRun, Store } from '../port/store.ts';
@@ -57,12 +57,11 @@ export type DrivesOptions = {
 /** `isLookedUp`: where there is no context, there is none. */
 type Given = DriveOptions & { readonly isLookedUp?: true };
 
-/** `held`: the token of the claim that is held. `claim`: what the first append does about it otherwise; it takes it. */
 type OpenOptions = {
   readonly create?: NewRun;
   readonly onStale?: 'absorb' | 'fail';
-  readonly held?: string;
-  readonly claim?: 'enter' | 'none';
+  /** `take` unless given. */
+  readonly claim?: ClaimOption;
   readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
@@ -146,14 +145,14 @@ export class Drives {
       run: record,
       state,
       ...(how.create && { create: how.create }),
-      token: how.held ?? newId(),
+      newId,
       leaseMs,
       limits: agent.limits,
       clock: this.clock,
       sleep,
       onAppended,
       onStale: how.onStale ?? 'absorb',
-      claim: how.claim ?? (how.held === undefined ? 'take' : 'hold'),
+      claim: how.claim ?? 'take',
     });
     const onEvent = agent.onEvent && listening(agent.onEvent, how.onStale === 'fail' ? journal.begun : undefined);
     const run = new StoredRun(state, journal, { ...(emit && { emit }), ...(onEvent && { onEvent }) });
@@ -247,7 +246,7 @@ export class Drives {
     const renewed = this.#renewals.add(journal);
     // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
     const late = (events: readonly RunEvent[]): void => {
-      if (journal.hasBegun) void this.#late.tell(agent, journal.runId, journal.own, events);
+      if (journal.hasBegun) void this.#late.tell(agent, journal.runId, journal.ownState, events);
     };
     run.onLate = late;
     const emit = tellBoth(
@@ -284,7 +283,7 @@ export class Drives {
     } catch (error) {
       const stopped = this.#stopped(agent, run, journal, context, error);
       // What has come to an end is told first.
-      if (journal.lost.aborted && journal.hasBegun) this.#late.lost(journal.runId, journal.own);
+      if (journal.lost.aborted && journal.hasBegun) this.#late.lost(journal.runId, journal.ownState);
       return stopped;
     } finally {
       this.#renewals.delete(renewed);
@@ -321,7 +320,7 @@ export class Drives {
     if (isStale(error)) {
       // What was about to be recorded does not fit what others recorded first: look at the run anew.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
-      await this.#late.tell(agent, journal.runId, journal.own, journal.unwritten);
+      await this.#late.tell(agent, journal.runId, journal.ownState, journal.unwritten);
       await this.#again(journal.runId, context);
       return undefined;
     }
@@ -343,7 +342,7 @@ export class Drives {
     // A deadline that cannot be recorded is tried again and again, and the record would grow with each time.
     const isTold = loaded.run.status === 'failed' && errorIn(loaded.run)?.message === messageOf(error);
     if (isTold) return store.release(runId, token);
-    const { run, journal } = this.open(loaded.run, trustedState(loaded), agent, { held: token });
+    const { run, journal } = this.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
     await fail(run, journal, error);
   }
 

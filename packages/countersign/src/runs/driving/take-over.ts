@@ -31,7 +31,7 @@ type Driving<Agent> = {
   readonly isStopping: boolean;
   tellTime(): Promise<void>;
   askTime(): Promise<void>;
-  open(record: RunRecord, state: State, agent: Agent, how: { readonly held: string }): Opened;
+  open(record: RunRecord, state: State, agent: Agent, how: { readonly claim: { readonly held: string } }): Opened;
   go(
     agent: Agent,
     run: Run,
@@ -83,7 +83,7 @@ export class TakingUp<Agent> {
     let opened: Opened;
     let given: Context | undefined | 'left' = context;
     try {
-      opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { held: token });
+      opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
       if (isDue && status === 'failed') await askIfOver(runId, opened.run.state, this.#drives);
       // Before it is driven: a context that cannot be had now may be there later.
       given ??= await this.#lookUp(opened.journal);

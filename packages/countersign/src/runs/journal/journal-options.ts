@@ -1,27 +1,30 @@
-// What a journal is made with.
+// The options of a journal.
 import type { Limits } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
 import type { Append, NewRun, RunRecord, Store } from '../port/store.ts';
 
+/**
+ * What a journal does about the claim on its run. `held`: it holds the claim already, under this token. `take`: its first
+ * append takes the claim if it is free. `enter`: its first append is refused if another worker has the claim. `none`: it
+ * leaves the claim to others.
+ */
+export type ClaimOption = { readonly held: string } | 'take' | 'enter' | 'none';
+
 export type JournalOptions = {
   readonly store: Store;
   readonly run: Pick<RunRecord, 'id' | 'agent' | 'startedBy' | 'version' | 'hash'>;
-  /** What the store knows of the run. */
+  /** The recorded state of the run. */
   readonly state: State;
-  /** Present until the run is created. */
+  /** Given if the first append creates the run. */
   readonly create?: NewRun;
-  readonly token: string;
+  readonly newId: () => string;
   readonly leaseMs: number;
   readonly limits: Limits;
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Whether news of others is taken in before writing, or makes the write fail: a decision must be looked at again. */
+  /** `fail`: the first append is refused if someone else wrote since the run was read, so that it is checked again. */
   readonly onStale: 'absorb' | 'fail';
-  /**
-   * `hold`: the claim is held already. `take`: the first append takes it if nobody else has it. `enter`: the first append
-   * is refused if somebody else has it. `none`: it is left to others.
-   */
-  readonly claim: 'hold' | 'take' | 'enter' | 'none';
-  /** Hears of each append that is known to be durable. */
+  readonly claim: ClaimOption;
+  /** Hears of each durable append. */
   readonly onAppended: (append: Append) => void;
 };

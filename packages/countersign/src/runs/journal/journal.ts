@@ -1,4 +1,8 @@
-// The journal of one run: takes its events, makes them durable in order, and notices when somebody else was first.
+// The journal of one run: makes its events durable, in order, among other writers.
+//
+// The working state is `run.state`: the recorded state with the queued events folded in. The journal keeps the recorded
+// state beside it, because an append says which questions it opens and settles compared with what is on record, and
+// because events of other writers go between the record and the queue.
 import { ConflictError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
@@ -6,56 +10,52 @@ import { fold, type State } from '../../core/state.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Sink } from '../../loop/sink.ts';
 import { linkAll, linkNew, tamperedRun } from '../port/chain.ts';
-import type { Append, ClaimHow, NewRun, RunRecord, StoredEvent } from '../port/store.ts';
+import type { Append, RunRecord, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
 import { project, statusOf } from '../questions/projection.ts';
+import { type Claim, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
 import { dropAfterEnd, isOvertaken } from './drop-superseded.ts';
 import type { JournalOptions } from './journal-options.ts';
-import { Lease, type Moment } from './lease.ts';
 import { atMost, MOST_RENEWALS } from './renewals.ts';
 
-/** How long a store that is away is waited for. */
+/** How long a journal retries while the store is away. */
 export const PATIENCE_MS = 30_000;
 
+/** The run as the store has it, as far as this journal knows. */
+type Recorded = Pick<RunRecord, 'version' | 'hash'> & { readonly state: State };
+
 export class Journal implements Sink {
+  readonly token: string;
   readonly #options: JournalOptions;
   #run: Run | undefined;
-  /** What the store knows. */
-  #durable: State;
-  #own: State;
-  /** Where the record ends, as far as it is known here. */
-  #head: Pick<RunRecord, 'version' | 'hash'>;
-  #create: NewRun | undefined;
-  #onStale: 'absorb' | 'fail';
-  readonly #begun = Promise.withResolvers<void>();
-  #hasBegun: boolean;
+  #recorded: Recorded;
+  /** Set while events of other writers are on record after the last append of this journal: the state before them. */
+  #beforeOthers: State | undefined;
   #queue: StoredEvent[] = [];
-  #scheduled: NodeJS.Immediate | undefined;
-  #last: Promise<unknown> = Promise.resolve();
-  /** A write that has not begun yet. */
-  #soon: Promise<unknown> | undefined;
+  #claim: Claim;
   #failure: { readonly error: unknown } | undefined;
-  #restedAt: State | undefined;
-  #holds: boolean;
-  /** What still comes, such as from a body that ran on after an end, is recorded, but the claim is not taken again. */
-  #gaveUp: boolean;
-  readonly #lease: Lease;
-  readonly #renewing = atMost(MOST_RENEWALS);
-  readonly #settlements = new Map<string, Json>();
+  #hasBegun: boolean;
+  readonly #begun = Promise.withResolvers<void>();
   readonly #lost = new AbortController();
+  readonly #settlements = new Map<string, Json>();
+  readonly #renewing = atMost(MOST_RENEWALS);
+  #scheduled: NodeJS.Immediate | undefined;
+  #lastWrite: Promise<unknown> = Promise.resolve();
+  /** A write that waits for its turn: callers that come meanwhile share it. */
+  #nextWrite: Promise<unknown> | undefined;
+  /** The state for which `finish` last said that there is more to do. */
+  #finishedAt: State | undefined;
 
   constructor(options: JournalOptions) {
     this.#options = options;
-    this.#durable = options.state;
-    this.#own = options.state;
-    this.#head = { version: options.run.version, hash: options.run.hash };
-    this.#create = options.create;
-    this.#onStale = options.onStale;
-    this.#holds = options.claim === 'hold';
-    this.#hasBegun = this.#holds;
-    this.#gaveUp = options.claim === 'none';
-    this.#lease = new Lease(options.leaseMs, options.clock);
-    // Not everybody asks.
+    const { run, state, claim, clock, newId } = options;
+    this.#recorded = { version: run.version, hash: run.hash, state };
+    const isHeld = typeof claim === 'object';
+    this.token = isHeld ? claim.held : newId();
+    if (isHeld) this.#claim = { at: 'held', since: momentBy(clock) };
+    else this.#claim = claim === 'none' ? { at: 'none' } : { at: 'wanted', by: claim };
+    this.#hasBegun = isHeld;
+    // A rejection is not unhandled if no caller waits for it.
     this.#begun.promise.catch(() => undefined);
   }
 
@@ -63,86 +63,82 @@ export class Journal implements Sink {
     return this.#options.run.id;
   }
 
-  get started(): { readonly id: string; readonly agent: string; readonly startedBy: string | null } {
+  get started(): Pick<RunRecord, 'id' | 'agent' | 'startedBy'> {
     return this.#options.run;
   }
 
-  /** The run as this journal has last written it: what others recorded since, such as a doubt, is not in it. */
-  get own(): State {
-    return this.#own;
+  /** The state as this journal wrote it last. Later events of other writers, such as a doubt, are not in it. */
+  get ownState(): State {
+    return this.#beforeOthers ?? this.#recorded.state;
   }
 
-  get token(): string {
-    return this.#options.token;
-  }
-
-  /** The run that hears of what others record. */
+  /** Sets the run that takes in the events of other writers. */
   attach(run: Run): void {
     this.#run = run;
   }
 
-  /** Resolves once the first append is durable; rejects if it cannot become so. Does not hurry it. */
+  /** Resolves once the first append is durable; rejects if it cannot become durable. Does not trigger it. */
   get begun(): Promise<void> {
     return this.#begun.promise;
   }
 
-  /** The first append is durable. Until then nothing has happened that anybody else could know of. */
+  /** The first append is durable. Before that, no one else can know of anything that happened here. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Aborts when the run was taken away or ended by somebody else: what still runs here should stop. */
+  /** The journal failed before its first append was durable. */
+  get neverBegan(): boolean {
+    return this.#failure !== undefined && !this.#hasBegun;
+  }
+
+  /** Aborts when another worker took the run over or someone ended it: what still runs here should stop. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
   /** This journal holds the claim on the run. */
   get holds(): boolean {
-    return this.#holds && !this.#failure;
+    return this.#claim.at === 'held' && !this.#failure;
   }
 
-  write(events: readonly RunEvent[]): void {
-    const at = this.#options.clock();
-    for (const event of events) this.#queue.push({ ...event, at });
-    // Bodies and gates of a run that somebody has ended meanwhile may still be under way, until it is given up.
-    if (this.#lost.signal.aborted && this.#durable.ended) dropAfterEnd(this.#queue, this.#durable);
-    // What comes together becomes durable together. Whoever must not wait asks for `flushed`.
-    this.#scheduled ??= setImmediate(() => {
-      this.#scheduled = undefined;
-      this.#inTurn(() => this.#flush('hold')).catch(() => undefined);
-    });
-  }
-
-  /** How a question was settled, for the record of who decided what. */
-  settle(key: string, settlement: Json): void {
-    this.#settlements.set(key, settlement);
-  }
-
-  /** Resolves once everything queued is on record, whoever holds the claim by then. Who asks at once shares one write. */
-  async recorded(): Promise<void> {
-    this.#soon ??= this.#inTurn(() => {
-      this.#soon = undefined;
-      return this.#flush('hold');
-    });
-    await this.#soon;
-    this.#throwFailure();
-  }
-
-  /** It failed before its first append was durable. */
-  get neverBegan(): boolean {
-    return this.#failure !== undefined && !this.#hasBegun;
-  }
-
-  /** The store is there, and does not take what it was given. */
+  /** The store is available but rejects what it was sent. */
   get isRefused(): boolean {
     const { error } = this.#failure ?? {};
     if (error instanceof ConflictError) return error.code === 'tampered-run';
     return this.#failure !== undefined && !isAway(error);
   }
 
-  /** What could not be written, because another has taken the run over. */
+  /** The events that could not be written. */
   get unwritten(): readonly RunEvent[] {
     return this.#queue;
+  }
+
+  write(events: readonly RunEvent[]): void {
+    const at = this.#options.clock();
+    for (const event of events) this.#queue.push({ ...event, at });
+    // Bodies may still run after someone else ended the run.
+    if (this.#lost.signal.aborted && this.#recorded.state.ended) dropAfterEnd(this.#queue, this.#recorded.state);
+    // Events of one turn of the event loop become durable together. Callers that cannot wait use `flushed`.
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = undefined;
+      this.#inTurn(() => this.#flush(false)).catch(() => undefined);
+    });
+  }
+
+  /** Says how a question was settled, for the record of who decided what. */
+  settle(key: string, settlement: Json): void {
+    this.#settlements.set(key, settlement);
+  }
+
+  /** Resolves once everything queued is on record, whether or not the claim is still held. */
+  async recorded(): Promise<void> {
+    this.#nextWrite ??= this.#inTurn(() => {
+      this.#nextWrite = undefined;
+      return this.#flush(false);
+    });
+    await this.#nextWrite;
+    this.#throwFailure();
   }
 
   /** As `recorded`, and the claim is still held: what follows may act. */
@@ -153,90 +149,91 @@ export class Journal implements Sink {
   }
 
   isHeld(): boolean {
-    // Asleep for longer than the claim lasts: somebody else may have taken the run since.
-    if (this.#holds && this.#lease.isOver) this.#fail(claimLapsed(this.#options.run.id));
+    const { clock, leaseMs, run } = this.#options;
+    // The process was suspended for longer than the lease: another worker may have taken the run over.
+    if (this.#claim.at === 'held' && hasLapsed(this.#claim.since, momentBy(clock), leaseMs))
+      this.#fail(claimLapsed(run.id));
     return !this.#failure;
   }
 
   /**
-   * Writes what is left and gives the claim up. `more`: somebody changed the run meanwhile, and the claim is still held.
-   * `again`: somebody changed it just when the claim was given up, and nobody may be driving it.
+   * Writes what is queued and gives the claim up. `more`: someone else wrote meanwhile, and the claim is still held.
+   * `again`: someone else wrote just as the claim was given up, so perhaps no worker drives the run.
    */
   finish(leaves = true): Promise<'done' | 'more' | 'again'> {
     return this.#inTurn(async () => {
       this.#throwFailure();
-      if (!leaves && this.#goesOn()) return 'more';
-      if (this.#holds && this.#queue.length === 0) return this.#release();
-      const written = await this.#flush(this.#holds || this.#enters ? 'release' : 'hold');
+      if (!leaves && this.#hasMoreToDo()) return 'more';
+      if (this.#claim.at === 'held' && this.#queue.length === 0) return this.#release();
+      const isWritten = await this.#flush(claimIn(this.#claim, true) !== claimIn(this.#claim, false));
       this.#throwFailure();
-      return written ? 'done' : 'more';
+      return isWritten ? 'done' : 'more';
     });
   }
 
-  /** Somebody decided in the moment in which nothing was left to do here. */
-  #goesOn(): boolean {
+  /** Someone decided just as nothing was left to do here. */
+  #hasMoreToDo(): boolean {
     const state = this.#run?.state;
-    if (!this.#holds || !state || state === this.#restedAt) return false;
-    this.#restedAt = state;
+    if (this.#claim.at !== 'held' || !state || state === this.#finishedAt) return false;
+    this.#finishedAt = state;
     return statusOf(state, this.#options.limits) === 'running';
   }
 
-  /** One write at a time, in the order in which they were asked for. */
+  /** Runs one write at a time, in the order in which they were requested. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => undefined);
+    const turn = this.#lastWrite.then(work);
+    this.#lastWrite = turn.catch(() => undefined);
     return turn;
   }
 
-  /** With nothing to write, the version cannot be held against that of the store in the same moment: look after it. */
+  /** Without an append, the store cannot compare versions as it releases the claim. So this reads the run afterwards. */
   async #release(): Promise<'done' | 'again'> {
-    const { store, run, token } = this.#options;
-    this.#holds = false;
-    this.#gaveUp = true;
+    const { store, run } = this.#options;
+    this.#claim = { at: 'none' };
     try {
-      await store.release(run.id, token);
-      const loaded = await store.read(run.id, { after: this.#head.version });
+      await store.release(run.id, this.token);
+      const loaded = await store.read(run.id, { after: this.#recorded.version });
       return loaded !== undefined && loaded.events.length > 0 && loaded.run.status === 'running' ? 'again' : 'done';
     } catch {
-      // Everything is on record. The claim lapses by itself, and whoever looks for work finds what is left to do.
+      // Everything is on record. The claim lapses by itself, and a worker finds what is left to do.
       return 'done';
     }
   }
 
-  /** Takes in what others recorded, such as an end, while something long runs. Does not fail: not everybody waits for it. */
+  /** Takes in what others recorded, such as an end, while a tool runs. Never rejects. */
   async look(): Promise<void> {
     await this.#inTurn(async () => {
-      if (!this.#failure && this.#onStale === 'absorb') await this.#absorb([]);
+      if (!this.#failure && this.#absorbsOthers) await this.#absorb([]);
     }).catch(() => {
-      // What does not fit is found with the next write; a store that is away may be back by then.
+      // The next write finds the same problem; a store that is away may be back by then.
     });
   }
 
-  /** Keeps the claim while something long runs. */
+  /** Renews the claim while a tool runs. */
   async renew(): Promise<void> {
-    const { store, run, token, leaseMs } = this.#options;
+    const { store, run, leaseMs, clock } = this.#options;
     if (!this.holds) return;
-    const asked = this.#lease.now();
+    const asked = momentBy(clock);
     try {
-      const renewed = await this.#renewing(() => store.renew(run.id, token, leaseMs));
+      const renewed = await this.#renewing(() => store.renew(run.id, this.token, leaseMs));
       if (renewed === false) this.#fail(claimLapsed(run.id));
       if (!renewed) return;
-      this.#lease.lastsFrom(asked);
+      if (this.#claim.at === 'held') this.#claim = { at: 'held', since: asked };
       await this.look();
     } catch {
-      // A store that is away may be back before the claim lapses; the next write tells.
+      // A store that is away may be back before the claim lapses; the next write finds out.
     }
   }
 
-  /** True once what was queued is written; false if it is still to be, since somebody else was first. */
-  async #flush(how: 'hold' | 'release'): Promise<boolean> {
+  /** Returns false if something is still to be written, because someone else wrote first. */
+  async #flush(leaves: boolean): Promise<boolean> {
     if (this.#failure || this.#queue.length === 0) return true;
     const events = this.#queue;
     this.#queue = [];
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     try {
-      return await this.#append(events, how);
+      return await this.#append(events, leaves);
     } catch (error) {
       this.#queue.unshift(...events);
       this.#fail(error);
@@ -244,38 +241,39 @@ export class Journal implements Sink {
     }
   }
 
-  async #append(events: StoredEvent[], how: 'hold' | 'release'): Promise<boolean> {
+  /** Appends until the store takes it: behind what others wrote, and again after a failure that may pass. */
+  async #append(events: StoredEvent[], leaves: boolean): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
     const deadline = clock() + PATIENCE_MS;
-    let unsure = false;
+    let mayBeWritten = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
-      const after = this.#after(events);
-      const append = this.#appendOf(events, after, how);
-      // Had an earlier try been written, this one would be refused: the claim lasts from here.
-      const asked = this.#lease.now();
+      const after = this.#stateAfter(events);
+      const append = this.#appendOf(events, after, leaves);
+      // If an earlier attempt was written, this one is refused: so the lease counts from here.
+      const asked = momentBy(clock);
       try {
         const { claimed } = await store.append(append);
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
-        const known = unsure && isSecond(error) ? await this.#wasOurs(append, after) : false;
-        if (known === true) return true;
-        if (known === 'nobody knows') {
-          // What others seem to have recorded may be ours: it must not be written once more behind itself.
+        const isOurs = mayBeWritten && isSecond(error) ? await this.#wasOurs(append, after) : false;
+        if (isOurs === true) return true;
+        if (isOurs === 'unknown') {
+          // What others seem to have recorded may be ours, and must not be written twice.
           if (clock() >= deadline) throw error;
           await sleep(pauseMs);
           continue;
         }
-        if (isStale(error) && this.#onStale === 'absorb') {
+        if (isStale(error) && this.#absorbsOthers) {
           await this.#absorb(events);
-          if (events.length === 0) return how === 'hold';
-          if (how === 'release') {
-            // Somebody decided while this worker was about to stop: it goes on, with the claim it still holds.
+          if (events.length === 0) return !leaves;
+          if (leaves) {
+            // Someone decided while this worker was about to stop: it continues, with the claim that it still holds.
             this.#queue.unshift(...events);
             return false;
           }
         } else if (isAway(error) && clock() < deadline) {
-          unsure = true;
+          mayBeWritten = true;
           await sleep(pauseMs);
           if ((await this.#wasOurs(append, after)) === true) return true;
         } else throw changedQuestion(append, error) ?? error;
@@ -283,97 +281,92 @@ export class Journal implements Sink {
     }
   }
 
-  #appendOf(events: readonly StoredEvent[], after: State, how: 'hold' | 'release'): Append {
-    const { run, token, leaseMs, limits, clock } = this.#options;
+  #appendOf(events: readonly StoredEvent[], after: State, leaves: boolean): Append {
+    const { run, create, leaseMs, limits, clock } = this.#options;
+    const { version, hash, state: before } = this.#recorded;
     const failed = events.findLast((event) => event.type === 'run-failed');
+    const how = claimIn(this.#claim, leaves);
     return {
       runId: run.id,
-      expectedVersion: this.#head.version,
-      ...(this.#create && { create: this.#create }),
+      expectedVersion: version,
+      ...(create && !this.#hasBegun && { create }),
       events,
-      hash: linkNew(this.#head.hash, events),
-      ...project({ run, before: this.#durable, after, limits, now: clock(), settlements: this.#settlements }),
-      // Whichever write tells of it: nothing goes on until somebody says so.
+      hash: linkNew(hash, events),
+      ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements }),
+      // The run stays failed until someone drives it on.
       ...(failed && { status: 'failed', outcome: failed.error }),
-      ...(!this.#gaveUp && { claim: { how: this.#holds ? how : this.#firstClaim(how), token, leaseMs } }),
+      ...(how && { claim: { how, token: this.token, leaseMs } }),
     };
   }
 
-  /** The claim is still to be got, by an append that nobody may make who does not get it. */
-  get #enters(): boolean {
-    return this.#options.claim === 'enter' && !this.#hasBegun;
-  }
-
-  #firstClaim(how: 'hold' | 'release'): ClaimHow {
-    if (!this.#enters) return 'take';
-    return how === 'release' ? 'pass' : 'enter';
-  }
-
-  #after(events: readonly StoredEvent[]): State {
+  /** The recorded state with these events. Throws `stale-version` if they do not fit what others recorded first. */
+  #stateAfter(events: readonly StoredEvent[]): State {
+    const { state } = this.#recorded;
     try {
-      if (events.some((event) => isOvertaken(event, this.#durable))) throw new Error('Somebody else was first.');
-      return events.reduce(fold, this.#durable);
+      if (events.some((event) => isOvertaken(event, state))) throw new Error('Someone else was first.');
+      return events.reduce(fold, state);
     } catch (error) {
       const { id } = this.#options.run;
-      const message = `What was to be recorded in run ${id} does not fit what others recorded first.`;
+      const message = `New events of run ${id} do not fit what others recorded first. Load the run again.`;
       throw new ConflictError('stale-version', { runId: id }, message, { cause: error });
     }
   }
 
   #appended(append: Append, after: State, claimed: boolean, asked: Moment): void {
     const { events, hash, claim } = append;
-    this.#durable = after;
-    this.#own = after;
-    this.#head = { version: this.#head.version + events.length, hash };
-    this.#create = undefined;
+    this.#recorded = { version: this.#recorded.version + events.length, hash, state: after };
+    this.#beforeOthers = undefined;
+    this.#claim = claimAfter(claim?.how, claimed, asked);
     this.#hasBegun = true;
     this.#begun.resolve();
-    // From now on facts are written that stay true whatever others record meanwhile.
-    this.#onStale = 'absorb';
-    this.#holds = claimed;
-    this.#gaveUp ||= claim?.how === 'release' || claim?.how === 'pass';
-    this.#lease.lastsFrom(asked);
     this.#options.onAppended(append);
   }
 
-  /** Takes in what others recorded since; what waits to be written comes after it. */
-  async #absorb(unwritten: StoredEvent[]): Promise<void> {
-    const { store, run } = this.#options;
-    const loaded = await store.read(run.id, { after: this.#head.version });
-    if (!loaded) throw runGone(run.id);
-    if (loaded.run.version < this.#head.version) throw wentBack(loaded.run, this.#head.version);
-    const hash = linkAll(this.#head.hash, loaded.events);
-    if (this.#head.version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
-      throw tamperedRun(run.id, 'What others recorded does not fit what was recorded before.');
-    this.#durable = loaded.events.reduce(fold, this.#durable);
-    this.#head = { version: loaded.run.version, hash };
-    if (this.#durable.ended) for (const list of [unwritten, this.#queue]) dropAfterEnd(list, this.#durable);
-    // The store has theirs first: the run sees everything in that order.
-    if (this.#run) this.#run.state = this.#after([...unwritten, ...this.#queue]);
-    if (this.#durable.ended) this.#lost.abort(new Error(`The run ${run.id} was ended by somebody else.`));
+  /** Once something of this journal is on record, it writes facts, which stay true behind what others record. */
+  get #absorbsOthers(): boolean {
+    return this.#hasBegun || this.#options.onStale === 'absorb';
   }
 
-  /** After a store that went away, nobody knows whether the append was written: the chain tells, and who has the claim. */
-  async #wasOurs(append: Append, after: State): Promise<boolean | 'nobody knows'> {
+  /** Takes in what others recorded since. The events that are not written yet come after it. */
+  async #absorb(unwritten: StoredEvent[]): Promise<void> {
+    const { store, run } = this.#options;
+    const { version, hash: end, state: before } = this.#recorded;
+    const loaded = await store.read(run.id, { after: version });
+    if (!loaded) throw runGone(run.id);
+    if (loaded.run.version < version) throw wentBack(loaded.run, version);
+    const hash = linkAll(end, loaded.events);
+    if (version + loaded.events.length !== loaded.run.version || hash !== loaded.run.hash)
+      throw tamperedRun(run.id, 'New events do not continue the events that were recorded before.');
+    const state = loaded.events.reduce(fold, before);
+    if (loaded.events.length > 0) this.#beforeOthers ??= before;
+    this.#recorded = { version: loaded.run.version, hash, state };
+    if (state.ended) for (const events of [unwritten, this.#queue]) dropAfterEnd(events, state);
+    if (this.#run) this.#run.state = this.#stateAfter([...unwritten, ...this.#queue]);
+    if (state.ended) this.#lost.abort(new Error(`Run ${run.id} was ended by someone else.`));
+  }
+
+  /** Whether an append was written although the store failed. The hash chain tells, and the claim whether it may act. */
+  async #wasOurs(append: Append, after: State): Promise<boolean | 'unknown'> {
     try {
       if (!(await this.#wasWritten(append))) return false;
-      const asked = this.#lease.now();
+      const asked = momentBy(this.#options.clock);
       const { runId, claim } = append;
       const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';
       const claimed = wants && (await this.#options.store.renew(runId, claim.token, claim.leaseMs));
       this.#appended(append, after, claimed, asked);
-      // Another who does the same at the same moment writes the very same: only one of them may act on it.
+      // Another worker may have written the very same events at the same time: only one of them may act on them.
       if (wants && !claimed && claim.how !== 'take') this.#fail(claimLapsed(runId));
       return true;
     } catch (error) {
-      if (isAway(error)) return 'nobody knows';
+      if (isAway(error)) return 'unknown';
       throw error;
     }
   }
 
   async #wasWritten({ runId, events, hash }: Append): Promise<boolean> {
-    const loaded = await this.#options.store.read(runId, { after: this.#head.version });
-    return loaded !== undefined && linkAll(this.#head.hash, loaded.events.slice(0, events.length)) === hash;
+    const { version, hash: end } = this.#recorded;
+    const loaded = await this.#options.store.read(runId, { after: version });
+    return loaded !== undefined && linkAll(end, loaded.events.slice(0, events.length)) === hash;
   }
 
   #fail(error: unknown): void {

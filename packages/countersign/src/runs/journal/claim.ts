@@ -1,0 +1,42 @@
+// The claim of a journal on its run: still wanted, held since a moment, or left to other workers.
+import type { ClaimHow } from '../port/store.ts';
+
+/** A moment by two clocks: the store's may be set back, and the steady one stops while the computer sleeps. */
+export type Moment = { readonly at: number; readonly steadyAt: number };
+
+/**
+ * `take`: the next append takes the claim if it is free, and happens in any case. `enter`: the next append is refused if
+ * another worker has the claim. `none`: appends do not touch the claim.
+ */
+export type Claim =
+  | { readonly at: 'wanted'; readonly by: 'take' | 'enter' }
+  | { readonly at: 'held'; readonly since: Moment }
+  | { readonly at: 'none' };
+
+export function momentBy(clock: () => number): Moment {
+  return { at: clock(), steadyAt: performance.now() };
+}
+
+/** The lease has run out by either clock. */
+export function hasLapsed(since: Moment, now: Moment, leaseMs: number): boolean {
+  return now.at - since.at >= leaseMs || now.steadyAt - since.steadyAt >= leaseMs;
+}
+
+/** What an append does about the claim; `leaves` gives it up with the append. Undefined if it does nothing. */
+export function claimIn(claim: Claim, leaves: boolean): ClaimHow | undefined {
+  switch (claim.at) {
+    case 'held':
+      return leaves ? 'release' : 'hold';
+    case 'wanted':
+      if (claim.by === 'take') return 'take';
+      return leaves ? 'pass' : 'enter';
+    case 'none':
+      return undefined;
+  }
+}
+
+/** The claim after an append that was sent at `asked`. One that was given up is not taken again. */
+export function claimAfter(how: ClaimHow | undefined, claimed: boolean, asked: Moment): Claim {
+  if (how === undefined || how === 'release' || how === 'pass') return { at: 'none' };
+  return claimed ? { at: 'held', since: asked } : { at: 'wanted', by: 'take' };
+}
