@@ -10,6 +10,7 @@ import {
   checkContext,
   checkMaxTurns,
   checkTimes,
+  checkWhole,
   type GenerateOptions,
   prepareDriver,
   type Settings,
@@ -73,6 +74,14 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly leaseMs?: number;
   /** How long a stop waits for a model to reply; then whoever goes on with the run asks it anew. 10,000 ms unless given. */
   readonly graceMs?: number;
+  /**
+   * How large a stored run may grow: the length of the JSON of its events, 8,388,608 characters unless given. A larger
+   * run takes no new messages and no large edits (`run-too-large`). What it has begun is still recorded, and its open
+   * requests can be decided.
+   */
+  readonly maxRunSize?: number;
+  /** How many events a stored run may have before it takes no new messages; 50,000 unless given. */
+  readonly maxRunEvents?: number;
   /** The time in milliseconds, for deadlines and records; the machine's unless given. That of a store counts more. */
   readonly clock?: () => number;
 };
@@ -114,10 +123,13 @@ export class Countersign<C extends Context = Context> {
       onReminder,
       leaseMs = 15_000,
       graceMs = 10_000,
+      maxRunSize = 8_388_608,
+      maxRunEvents = 50_000,
       clock = Date.now,
     } = options;
     checkMaxTurns({ maxTurns });
     checkTimes({ leaseMs, graceMs });
+    checkWhole({ maxRunSize, maxRunEvents });
     checkContext(context);
     for (const [name, given] of Object.entries({ newId, contextFor, onReminder, clock }))
       checkType(name, given, 'function');
@@ -136,7 +148,8 @@ export class Countersign<C extends Context = Context> {
       clock,
     };
     if (store !== undefined) checkStore(store);
-    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock }, onReminder);
+    const runLimit = { size: maxRunSize, events: maxRunEvents };
+    this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock, runLimit }, onReminder);
   }
 
   /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
@@ -258,7 +271,7 @@ export class Countersign<C extends Context = Context> {
 
   #openRuns(
     store: Store,
-    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock'>,
+    options: Pick<DrivesOptions, 'contextFor' | 'leaseMs' | 'graceMs' | 'clock' | 'runLimit'>,
     onReminder: OnReminder | undefined,
   ): Runs<C> {
     const { tell } = this.#appends;
@@ -326,6 +339,8 @@ const SETTINGS = keysOf<CountersignOptions>({
   onReminder: true,
   leaseMs: true,
   graceMs: true,
+  maxRunSize: true,
+  maxRunEvents: true,
   clock: true,
 });
 const RETRY_KEYS = keysOf<RetryPolicy>({ attempts: true, initialDelayMs: true, maxDelayMs: true });

@@ -36,6 +36,8 @@ export const ERROR_CODES = {
   'run-exists': 'A run with this id was started before. Get it by its id, or start another with a new one.',
   'run-deleted': 'The run with this id was deleted, and its id is not given again. Start another with a new one.',
   'run-not-ended': 'The run has not ended, or somebody works on it. Cancel it, or wait until it rests.',
+  'run-too-large':
+    'The run has reached its size limit and takes no new input. Start a new run, send less, or raise `maxRunSize`.',
   'stale-version': 'Somebody changed the run at the same time. Load it again and look.',
   'claim-lost': 'Another worker has taken the run over. Nothing more was written; leave it to the other.',
   'outdated-card': 'The decision was made on something else than what is pending now. Load the interrupt again.',

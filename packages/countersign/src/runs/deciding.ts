@@ -5,9 +5,11 @@ import type { State } from '../core/state.ts';
 import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import type { Drives } from './driving/driving.ts';
-import { tryOut } from './dry-run.ts';
+import { dryRun } from './dry-run.ts';
 import { holdNews } from './journal/buffer-until-durable.ts';
+import { checkChain } from './port/chain.ts';
 import { unknownInterrupt, unknownRun } from './port/run-id.ts';
+import { refuseLargeDecision, refuseLargeMessage } from './port/run-limit.ts';
 import type { RunRecord, Store } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt, pendingCards, runIdOf } from './questions/card.ts';
@@ -24,7 +26,7 @@ import {
 import { askIfOver, expireCards, isExpired, type Settling } from './questions/expiry.ts';
 import { askPolicy } from './questions/policy.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './questions/settled.ts';
-import { trustedState } from './questions/view.ts';
+import { stateOf } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 import type { DecideOptions } from './run-options.ts';
 
@@ -34,7 +36,7 @@ type Desk = { readonly store: Store; readonly drives: Drives };
 export type Say = (run: Run, kept: ReadonlySet<string>) => void;
 
 /** The run as it was read for this attempt. */
-type Loaded = { readonly run: RunRecord; readonly state: State };
+type Loaded = { readonly run: RunRecord; readonly state: State; readonly size: number };
 
 /** Decisions that fit the run as it was read. */
 type Checked = Pick<Matching, 'matched'> & Pick<Resumption, 'decided'> & { readonly metadata?: unknown };
@@ -99,7 +101,8 @@ export async function decideSeveral(
 async function load({ store }: Desk, runId: string, unknown: () => Error): Promise<Loaded> {
   const loaded = await store.read(runId);
   if (!loaded) throw unknown();
-  return { run: loaded.run, state: trustedState(loaded) };
+  const size = checkChain(loaded);
+  return { run: loaded.run, state: stateOf(loaded.events), size };
 }
 
 /** A deadline passed before the decision, by the time of the store. */
@@ -163,7 +166,8 @@ async function recordChecked(
       if (say) withdrawing(run, settling, { by: options.by ?? null, at }, () => say(run, newlyInDoubt(run.state)));
     };
   // If the message will be refused, even later, nothing is decided either.
-  if (words) tryOut(run.id, state, change(words.say));
+  const added = dryRun(run.id, state, change(words?.say));
+  (words ? refuseLargeMessage : refuseLargeDecision)(desk.drives.runLimit, loaded, added);
   const begins = mayBegin && (run.status === 'waiting' || words?.now === true);
   return record(desk, loaded, change(words?.now ? words.say : undefined), options, begins, at);
 }

@@ -5,10 +5,11 @@ import { untilAborted } from '../models/abort.ts';
 import type { Say } from './deciding.ts';
 import { type Changes, changesOf } from './driving/changes.ts';
 import type { DriveOptions, Drives } from './driving/driving.ts';
-import { tryOut } from './dry-run.ts';
+import { dryRun } from './dry-run.ts';
 import { holdNews } from './journal/buffer-until-durable.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownRun } from './port/run-id.ts';
+import { refuseLargeMessage } from './port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt } from './questions/card.ts';
@@ -42,11 +43,11 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
     for (;;) {
       const loaded = await untilAborted(store.read(runId), options.signal);
       if (!loaded) throw unknownRun(runId);
-      checkChain(loaded);
+      const size = checkChain(loaded);
       seen ??= loaded.run.version;
       if (loaded.run.status === 'running') await comesToRest(runs, loaded.run, changes, options);
       else {
-        const refusal = await says(drives, loaded, say, { ...options, seen });
+        const refusal = await says(drives, { ...loaded, size }, say, { ...options, seen });
         if (!refusal) return loaded.run.version;
         if (refusal === 'claim-lost') await untilChanged(drives, runId, changes, options.signal);
       }
@@ -59,7 +60,7 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
 /** Undefined once it is on record, and then it is answered: whoever says it holds the claim. */
 async function says(
   drives: Drives,
-  { run: record, events }: LoadedRun,
+  { run: record, events, size }: LoadedRun & { readonly size: number },
   say: Say,
   { seen, by, ...options }: SpeakOptions,
 ) {
@@ -75,7 +76,7 @@ async function says(
     withdrawing(run, settling, { by: by ?? null, at }, () => say(run, kept));
   };
   // If it cannot be said, nothing is recorded: whoever is refused does not go on with the run.
-  tryOut(record.id, state, expireAndSay);
+  refuseLargeMessage(drives.runLimit, { run: record, size }, dryRun(record.id, state, expireAndSay));
   expireAndSay(run, journal);
   const refusal = await refusalOf(journal.recorded());
   if (refusal && !journal.hasBegun) return refusal;

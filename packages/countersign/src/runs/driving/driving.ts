@@ -15,6 +15,7 @@ import { Journal } from '../journal/journal.ts';
 import type { ClaimOption, JournalOptions } from '../journal/journal-options.ts';
 import { fail } from '../journal/outcome.ts';
 import { Renewals } from '../journal/renewals.ts';
+import type { RunLimit } from '../port/run-limit.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
 import { StoreTime } from '../port/store-time.ts';
@@ -52,6 +53,7 @@ export type DrivesOptions = {
   /** How long a stop waits for models. */
   readonly graceMs: number;
   readonly onAppended: JournalOptions['onAppended'];
+  readonly runLimit: RunLimit;
 };
 
 /** `isLookedUp`: where there is no context, there is none. */
@@ -88,12 +90,14 @@ export class Drives {
   readonly #isStopping = (): boolean => this.#stopping || this.#pauses > 0;
   /** Those whose runs can be driven here. */
   readonly agents: ReadonlyMap<string, AgentPort>;
+  readonly runLimit: RunLimit;
   /** Called when there is room for another run. */
   onFreed: (() => void) | undefined;
 
   constructor(options: DrivesOptions) {
     this.#options = options;
     this.agents = options.agents;
+    this.runLimit = options.runLimit;
     this.#renewals = new Renewals(options.leaseMs);
     this.#takingUp = new TakingUp(this, this.#renewals, options);
     this.#late = new TellingLate({

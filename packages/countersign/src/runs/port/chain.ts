@@ -39,22 +39,35 @@ let newest: { readonly events: readonly StoredEvent[]; readonly text: string } |
 /** Stands for events that cannot be read. No release knows it and no chain fits it, so nothing is done on such a run. */
 export const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
 
-/** What keeps the record of a run from being believed; undefined if nothing does. */
-export function brokenChain({ run, events }: LoadedRun): string | undefined {
-  if (events === UNREADABLE) return CANNOT_BE_READ;
-  if (events.length !== run.version) return `The run has ${events.length} events, and its record says ${run.version}.`;
-  if (linkAll(chainStart(run), events) === run.hash || linkAll(OLD_START, events) === run.hash) return undefined;
-  return 'An event, or whose run it is, was changed, removed or added after it was recorded.';
+/** Says why the record of a run cannot be trusted; undefined if it can. */
+export function brokenChain(loaded: LoadedRun): string | undefined {
+  return inspectChain(loaded).problem;
+}
+
+/** Throws if the events were changed after they were recorded. Returns the length of their JSON. */
+export function checkChain(loaded: LoadedRun): number {
+  const { problem, size } = inspectChain(loaded);
+  if (problem) throw tamperedRun(loaded.run.id, problem);
+  return size;
+}
+
+function inspectChain({ run, events }: LoadedRun): { readonly problem?: string; readonly size: number } {
+  if (events === UNREADABLE) return { problem: CANNOT_BE_READ, size: 0 };
+  let end = chainStart(run);
+  let size = 0;
+  for (const event of events) {
+    const text = JSON.stringify(event);
+    size += text.length;
+    end = linkText(end, text);
+  }
+  if (events.length !== run.version)
+    return { problem: `The run has ${events.length} events, and its record says ${run.version}.`, size };
+  if (end === run.hash || linkAll(OLD_START, events) === run.hash) return { size };
+  return { problem: 'An event, or whose run it is, was changed, removed or added after it was recorded.', size };
 }
 
 export const CANNOT_BE_READ =
   'Its events or its outcome cannot be read, or the rows of its events do not follow upon each other.';
-
-/** Refuses to act on a past that was changed. */
-export function checkChain(loaded: LoadedRun): void {
-  const problem = brokenChain(loaded);
-  if (problem) throw tamperedRun(loaded.run.id, problem);
-}
 
 export function tamperedRun(runId: string, problem: string): ConflictError {
   return new ConflictError('tampered-run', { runId }, `Run ${runId} is not what was recorded. ${problem}`);

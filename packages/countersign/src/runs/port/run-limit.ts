@@ -1,0 +1,37 @@
+// How large a stored run may grow. Only new input is refused: what a run has begun can always be recorded.
+import { UsageError } from '../../core/errors.ts';
+import type { RunEvent } from '../../core/event.ts';
+import type { RunRecord } from './store.ts';
+
+/** `size`: the length of the JSON of all events, in characters. `events`: their number. */
+export type RunLimit = { readonly size: number; readonly events: number };
+
+/** A run that was read, with the length of the JSON of its events. */
+type Measured = { readonly run: Pick<RunRecord, 'id' | 'version'>; readonly size: number };
+
+/** Decisions of up to this size are always recorded, so that the requests of a full run can still be settled. */
+const SMALL_DECISION = 16_384;
+
+/** Throws `run-too-large` if a message does not fit into the run any more. */
+export function refuseLargeMessage(limit: RunLimit, { run, size }: Measured, added: readonly RunEvent[]): void {
+  const total = size + sizeOf(added);
+  if (total > limit.size) throw tooLarge(run.id, `${total} characters of JSON`, limit.size, 'maxRunSize');
+  const events = run.version + added.length;
+  if (events > limit.events) throw tooLarge(run.id, `${events} events`, limit.events, 'maxRunEvents');
+}
+
+/** Throws `run-too-large` if a decision carries more, such as an edit, than fits into the run. */
+export function refuseLargeDecision(limit: RunLimit, { run, size }: Measured, added: readonly RunEvent[]): void {
+  const own = sizeOf(added);
+  if (own <= SMALL_DECISION || size + own <= limit.size) return;
+  throw tooLarge(run.id, `${size + own} characters of JSON`, limit.size, 'maxRunSize');
+}
+
+function sizeOf(events: readonly RunEvent[]): number {
+  return events.reduce((size, event) => size + JSON.stringify(event).length, 0);
+}
+
+function tooLarge(runId: string, size: string, limit: number, option: string): UsageError {
+  const message = `Run ${runId} would grow to ${size}, and the limit is ${limit} (\`${option}\`). Nothing was recorded. Start a new run, or send less.`;
+  return new UsageError('run-too-large', { status: 413, runId, limit }, message);
+}
