@@ -62,8 +62,11 @@ export abstract class Run {
     this.#onEvent = onEvent;
   }
 
-  /** Records the start of the body. Returns the call as it is then, or undefined if the body must not run. */
-  abstract start(tool: ToolDefinition, call: Call, driver: Driver): MaybePromise<Call | undefined>;
+  /** Records the start of the body. Returns false if the start cannot become durable. */
+  abstract start(tool: ToolDefinition, call: Call, driver: Driver): MaybePromise<boolean>;
+
+  /** The started call, or undefined if its body must not run. Run the body right after, without awaiting anything. */
+  abstract begun(call: Call): Call | undefined;
 
   /** Throws a `LostSignal` if the body of the call must not do anything more. */
   abstract checkHold(call: Call): MaybePromise<void>;

@@ -6,8 +6,12 @@ import { Run } from './run.ts';
 import type { ToolDefinition } from './tool/definition.ts';
 
 export class StatelessRun extends Run {
-  override start({ commits }: ToolDefinition, call: Call): Call {
+  override start({ commits }: ToolDefinition, call: Call): boolean {
     this.record(event({ type: 'call-started', callId: call.id, ...(commits && { commits: true as const }) }));
+    return true;
+  }
+
+  override begun(call: Call): Call {
     return call;
   }
 

@@ -20,8 +20,8 @@ export class StoredRun extends Run {
     this.#sink = sink;
   }
 
-  /** The body must not run before its start is durable, nor after the run has ended or was taken over. */
-  override async start(tool: ToolDefinition, call: Call, driver: Driver): Promise<Call | undefined> {
+  /** The body must not run before its start is durable. */
+  override start(tool: ToolDefinition, call: Call, driver: Driver): Promise<boolean> {
     const start = event({
       type: 'call-started',
       callId: call.id,
@@ -29,7 +29,12 @@ export class StoredRun extends Run {
       ...(tool.commits && { commits: true as const }),
     });
     this.record(start);
-    if (!(await this.#isStarted(start, tool, driver)) || this.state.ended || !this.#mayAct()) return undefined;
+    return this.#isStarted(start, tool, driver);
+  }
+
+  /** The body must not run after the run has ended or was taken over. */
+  override begun(call: Call): Call | undefined {
+    if (this.state.ended || !this.#mayAct()) return undefined;
     // Other writers may have decided something in the meantime.
     return callOf(this.state, call.id) ?? call;
   }

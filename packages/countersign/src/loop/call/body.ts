@@ -22,7 +22,8 @@ export async function runBody(
   if (run.isSuperseded(ready)) return;
   const memory = rememberInterrupts(ready.name);
   const starting = run.start(tool, ready, driver);
-  const call = starting instanceof Promise ? await starting : starting;
+  const isStarted = starting instanceof Promise ? await starting : starting;
+  const call = isStarted === true ? run.begun(ready) : undefined;
   if (!call) return;
   // Before the body, which may change its copy.
   const boundInput = copyOf(input);
