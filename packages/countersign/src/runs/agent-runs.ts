@@ -1,4 +1,4 @@
-// Which runs an agent has: how those who are given an agent find its store.
+// Finds the runs of an agent, for code that is given only the agent.
 import type { Agent } from '../loop/agent.ts';
 import type { AgentPort } from './driving/driving.ts';
 import type { Runs } from './runs.ts';

@@ -1,4 +1,4 @@
-// Ending a run from outside.
+// Cancels a run.
 import { event } from '../core/event.ts';
 import type { Drives } from './driving/driving.ts';
 import { ENDED } from './driving/wait.ts';
@@ -8,7 +8,7 @@ import { pendingCards } from './questions/card.ts';
 import { stateOfRun } from './questions/view.ts';
 import type { CancelOptions } from './run-options.ts';
 
-/** False if somebody wrote at the same time, and everything must be looked at again. */
+/** Returns false if someone else wrote at the same time: then read the run again. */
 export async function cancelled(drives: Drives, loaded: LoadedRun, { by, reason }: CancelOptions): Promise<boolean> {
   const { run: record } = loaded;
   const state = stateOfRun(loaded);

@@ -1,4 +1,4 @@
-// What callers ask of the runs, checked once, so that every store answers the same.
+// Checks the options of `ai.runs`, so that every store behaves the same.
 import { UsageError } from '../core/errors.ts';
 import { checkChoice, checkType, keysOf, refuseUnknownKeys, wrongType } from '../core/known-keys.ts';
 import { checkContext } from '../loop/options.ts';
@@ -32,7 +32,7 @@ const RUN_KEYS = keysOf<RunListOptions>({
 });
 
 export function askedInterrupts(options: InterruptListOptions): InterruptQuery {
-  // Whoever decides all that a filter finds does not decide everything because it is misspelt.
+  // A misspelt filter must not select everything: its caller may decide all that it finds.
   refuseUnknownKeys('`interrupts`', options, INTERRUPT_KEYS);
   const query = paged(options);
   checkType('settled', query.settled, 'boolean');
@@ -64,7 +64,7 @@ const INTERRUPT_KEYS = keysOf<InterruptListOptions>({
 });
 const TEXTS = ['runId', 'agent', 'tool', 'label', 'startedBy', 'search'] as const;
 
-/** To a store, the cursor is what its page comes after. */
+/** A store takes the cursor as `after`. */
 function paged<T extends RunListOptions>({ cursor, limit = 50, ...query }: T) {
   return { ...query, limit, ...(cursor !== undefined && { after: cursor }) };
 }
@@ -77,13 +77,13 @@ export function askedFollow(options: FollowOptions): FollowOptions {
 
 const FOLLOW_KEYS = keysOf<FollowOptions>({ after: true, signal: true });
 
-/** How many events are left out; returned as it is. */
+/** Checks and returns the number of events to skip. */
 export function askedAfter(after: number): number {
   if (Number.isSafeInteger(after) && after >= 0) return after;
   throw new UsageError('invalid-options', { after }, `\`after\` is the number of an event, 0 or more, not ${after}.`);
 }
 
-/** An id that is a text; whether there is anything under it, the store knows. */
+/** Checks and returns an id. */
 export function askedId(field: 'runId' | 'interruptId', id: string): string {
   if (typeof id === 'string') return id;
   throw wrongType(field, id, 'string');
@@ -98,7 +98,6 @@ export function askedWait(options: WaitOptions): WaitOptions {
 
 const WAIT_KEYS = keysOf<WaitOptions>({ until: true, signal: true });
 
-/** Who decides, on which card, and what comes with it. */
 export function askedDecide(what: string, options: DecideOptions): void {
   refuseUnknownKeys(what, options, DECIDE_KEYS);
   checkType('drive', options.drive, 'boolean');
@@ -129,7 +128,7 @@ export function askedDrive(options: { readonly context?: unknown }): void {
   checkSigned(options);
 }
 
-/** Who says something and what they add, if they do. */
+/** Checks the fields that say who acts, through which channel, and why. */
 export function checkSigned(said: {
   readonly by?: string;
   readonly channel?: string;

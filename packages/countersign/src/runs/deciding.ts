@@ -6,7 +6,7 @@ import { applyDecisions, checkResume } from '../loop/resume.ts';
 import type { Run } from '../loop/run.ts';
 import type { Drives } from './driving/driving.ts';
 import { dryRun } from './dry-run.ts';
-import { holdNews } from './journal/buffer-until-durable.ts';
+import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownInterrupt, unknownRun } from './port/run-id.ts';
 import { refuseLargeDecision, refuseLargeMessage } from './port/run-limit.ts';
@@ -35,10 +35,10 @@ type Desk = { readonly store: Store; readonly drives: Drives };
 /** Adds the user's message to the conversation. It withdraws none of the calls in `kept`. */
 export type Say = (run: Run, kept: ReadonlySet<string>) => void;
 
-/** The run as it was read for this attempt. */
+/** The run that this attempt read. */
 type Loaded = { readonly run: RunRecord; readonly state: State; readonly size: number };
 
-/** Decisions that fit the run as it was read. */
+/** Decisions that fit that run. */
 type Checked = Pick<Matching, 'matched'> & Pick<Resumption, 'decided'> & { readonly metadata?: unknown };
 
 /** When it was recorded, or why the run must be read again. `claim-lost`: another worker drives the run. */
@@ -184,7 +184,7 @@ async function record(
   at: number,
 ): Promise<Exclude<Attempt, 'expired'>> {
   const begins = mayBegin && options.drive !== false;
-  const chunks = options.onChunk && holdNews(options.onChunk);
+  const chunks = options.onChunk && bufferUntilDurable(options.onChunk);
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
   const agent = drives.agent(record.agent);
   const { run, journal } = drives.open(record, state, agent, {
@@ -209,7 +209,7 @@ async function recorded({ store }: Desk, interruptId: string, decision: Decision
   return settledAs(record, decision);
 }
 
-/** The decisions that nobody recorded yet; undefined if there are none. Throws if one was decided differently. */
+/** The decisions that are not recorded yet; undefined if there are none. Throws if one was decided differently. */
 async function withoutSame(
   store: Store,
   decisions: Decisions,

@@ -1,5 +1,4 @@
-// Durable runs: start, look, decide, follow, verify. Deciding is independent of driving: what was decided is on record
-// first, then somebody drives.
+// Durable runs: start, read, decide, follow, verify. A decision is recorded first; then a worker drives the run.
 import type { Resume } from '../core/decide.ts';
 import { event } from '../core/event.ts';
 import { copyOf, isObject } from '../core/json.ts';
@@ -31,7 +30,7 @@ import type { RemindersOptions } from './driving/reminders.ts';
 import type { Rest } from './driving/run-summary.ts';
 import { ENDED, takeLeft, untilRests } from './driving/wait.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
-import { holdNews } from './journal/buffer-until-durable.ts';
+import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './port/run-id.ts';
@@ -86,7 +85,7 @@ export class Runs<C extends Context = Context> {
     refuseLargeMessage(this.#drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, [said]);
     const state = newState();
     const how = { create, onStale: 'fail', claim: 'enter' } as const;
-    const chunks = options.onChunk && holdNews(options.onChunk);
+    const chunks = options.onChunk && bufferUntilDurable(options.onChunk);
     const record = { ...create, version: 0, hash: chainStart(create) };
     const { run, journal } = this.#drives.open(record, state, agent, { ...how, emit: chunks?.hear });
     run.record(said);
@@ -95,26 +94,26 @@ export class Runs<C extends Context = Context> {
     return { id: runId };
   }
 
-  /** Throws `unknown-run` if there is none. */
+  /** Reads a run. Throws `unknown-run` if it does not exist. */
   async get(runId: string): Promise<RunView> {
     return viewOf(await this.#load(runId));
   }
 
-  /** Runs, the newest first unless said otherwise, without their events. */
+  /** Lists runs without their events, newest first by default. */
   async list(options: RunListOptions = {}): Promise<Page<RunRecord>> {
     return this.#store.listRuns(askedRuns(options));
   }
 
   /**
-   * Everything that waits for a person, the oldest first unless said otherwise. A question whose card was changed in the
-   * store is left out, with a warning of the process; `interrupt` says what is wrong with it.
+   * Lists pending questions, oldest first by default. A question whose card was changed in the store is skipped with a
+   * process warning; `interrupt` says what is wrong with it.
    */
   async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
     const page = await this.#store.listInterrupts(askedInterrupts(options));
     return { ...page, items: eachAlone(page.items, interruptView) };
   }
 
-  /** One question, pending or settled. Throws `unknown-interrupt` if there is none. */
+  /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */
   async interrupt(interruptId: string): Promise<RunInterrupt> {
     const record = await this.#store.interrupt(askedId('interruptId', interruptId));
     if (!record) throw unknownInterrupt(interruptId);
@@ -122,8 +121,9 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Records the decision on one question, once and for all, then drives the run on. The same decision again returns the
-   * recorded outcome; a different one gets a `ConflictError` that says who decided first. Pass the question itself instead
+   * Records the decision on one question, once and for all, then drives the run. The same decision again returns the
+   * recorded one; a different one is a `ConflictError` that says who decided first. After the deadline, the deadline's
+   * decision is recorded and counts. Pass the question itself instead
    * of its id to decide on exactly what it shows; if `tool.is(question)` holds, the edit or answer is typed.
    */
   async decide<Input = unknown, Output = unknown>(
@@ -140,9 +140,9 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Decides several questions of one run as a whole, and drives it on. For chats. With `say`, the user says something in
-   * the same moment: the model hears of both at once. False if that could not be, such as while somebody drives the run,
-   * and is still to be said.
+   * Decides several questions of one run, all or nothing, and drives it. For chats. `say` adds a message of the user in the
+   * same append, so that the model sees both at once. Returns false if the message could not be added, for example because
+   * a worker drives the run: then the caller still has to send it.
    */
   async resume(
     runId: string,
@@ -157,14 +157,14 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * The user says something in a stored conversation, and the run goes on. If somebody drives it, they come to rest first.
-   * Resolves once it is on record, with how many events were there before it.
+   * Adds a message of the user to a stored conversation and continues the run. If a worker drives the run, the message waits
+   * until it pauses or ends. Resolves once the message is recorded, with the number of events before it.
    */
   speak(runId: string, say: Say, options: SpeakOptions = {}): Promise<number> {
     return speak(this.#desk, runId, say, options);
   }
 
-  /** Ends a run that has not ended, or that failed. What is started is told to stop; what waits is withdrawn. */
+  /** Cancels a run that has not ended, or that failed. Running tools are aborted, pending questions withdrawn. */
   async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
     askedCancel(options);
     await this.#drives.tellTime();
@@ -173,8 +173,8 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * Deletes a run that is `done` or `cancelled`, with everything that was said, asked and decided in it, for good. Its id is
-   * not given again. Throws `run-not-ended` if it has not ended, and `unknown-run` if there is none.
+   * Deletes a run that is `done` or `cancelled`, with its messages, questions and decisions, for good. Its id cannot be
+   * reused. Throws `run-not-ended` if it has not ended, and `unknown-run` if it does not exist.
    */
   async delete(runId: string): Promise<void> {
     if (await this.#store.delete(askedId('runId', runId))) return;
@@ -182,7 +182,7 @@ export class Runs<C extends Context = Context> {
     throw runNotEnded(runId);
   }
 
-  /** Drives a run on that stopped with an error, or that nobody drives. */
+  /** Drives a run that stopped with an error, or that no worker drives. */
   async drive(runId: string, options: { readonly context?: C } = {}): Promise<void> {
     askedDrive(options);
     if (await this.#drives.take(askedId('runId', runId), options.context)) return;
@@ -195,29 +195,29 @@ export class Runs<C extends Context = Context> {
     return (await this.#load(runId)).events;
   }
 
-  /** Where the runs live, for those who build on it: a server watches it for changes. */
+  /** The store of the runs, for code that builds on it: a server watches it for changes. */
   get store(): Store {
     return this.#store;
   }
 
-  /** Small records in the store beside the runs: tokens, claims of cards, sessions. */
+  /** Small records in the store beside the runs: tokens, holds, sessions. */
   get notes(): Notes {
     return this.#store.notes;
   }
 
-  /** How deciding went on the last `days` days, today included, which begin and end in UTC; 30 unless given. */
+  /** Counts the decisions of the last `days` days in UTC, including today; 30 by default. */
   async stats(options: StatsOptions = {}): Promise<Stats> {
     return this.#store.stats(statsQuery(options, await this.#store.now()));
   }
 
-  /** Takes up runs that nobody drives, deadlines and reminders, until it is stopped. */
+  /** Starts a worker for abandoned runs, deadlines and reminders. */
   work(options?: WorkerOptions): Worker {
     return startWorker(this.#store, this.#drives, options, this.#reminding);
   }
 
   /**
-   * How the run stands once this process rests with it, told without asking the store where this process drives it. Where
-   * it has lost the run by then, that is how it stands on record: it may be `running`, and perhaps nobody drives it.
+   * Resolves when this process no longer drives the run, with its status; usually without reading the store. If another
+   * worker took the run over, the status is the recorded one: it may be `running`.
    */
   async rested(runId: string): Promise<Rest> {
     let isLost = false;
@@ -230,22 +230,22 @@ export class Runs<C extends Context = Context> {
     return { id, status, text, pending };
   }
 
-  /** Resolves once this process does not drive the run, at once if it does not now. */
+  /** Resolves once this process does not drive the run. */
   async left(runId: string): Promise<void> {
     await this.#drives.rested(runId);
   }
 
-  /** Resolves when nothing is being driven in this process. */
+  /** Resolves when this process drives no run. */
   settled(): Promise<void> {
     return this.#drives.settled();
   }
 
-  /** A clean stop: what runs comes to its next rest and is handed over to whoever works next. */
+  /** Stops cleanly: each run continues to its next pause and is handed over to another worker. */
   stop(): Promise<Stopped> {
     return this.#drives.stop();
   }
 
-  /** The events of a run, from any point, as they happen; ends when the run has ended. */
+  /** Yields the events of a run as they happen, from any point, until the run has ended. */
   async *events(runId: string, options: FollowOptions = {}): AsyncGenerator<StoredEvent & { readonly seq: number }> {
     let { after: seen = 0 } = askedFollow(options);
     for await (const { run, events } of this.follow(runId, options)) {
@@ -255,8 +255,8 @@ export class Runs<C extends Context = Context> {
   }
 
   /**
-   * The run with its events after `after`: now, and whenever something may have changed, until `signal`. With `driving`, it
-   * is driven here where nobody else does.
+   * Yields the run with its new events, now and whenever it may have changed, until `signal` aborts. With `driving`, this
+   * process drives the run if no other worker does.
    */
   async *follow(
     runId: string,
@@ -285,30 +285,30 @@ export class Runs<C extends Context = Context> {
     }
   }
 
-  /** Hears what the model of a run says while it says it, as far as this process drives the run. Returns how to stop. */
+  /** Streams the model's reply while this process drives the run. Returns a function that stops it. */
   listen(runId: string, listener: (heard: LiveChunk) => void): () => void {
     return this.#drives.live.listen(runId, listener);
   }
 
-  /** The run and its events, or those after `after`; undefined if there is none. */
+  /** Reads the run and its events after `after`; undefined if it does not exist. */
   async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
     return this.#store.read(askedId('runId', runId), { after: askedAfter(after) });
   }
 
   /**
-   * Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. A run that failed and
-   * is driven on in this process is waited for.
+   * Resolves when the run waits for a person or has ended; with `until: 'end'`, when it has ended. Also waits for a failed
+   * run that this process drives again.
    */
   async wait(runId: string, options: WaitOptions = {}): Promise<RunView> {
     return viewOf(await this.waited(runId, options));
   }
 
-  /** As `wait`, but gives the run and its events. With `driving`, it is driven here where nobody else does. */
+  /** As `wait`, but returns the events. With `driving`, this process drives the run if no other worker does. */
   async waited(runId: string, options: WaitOptions = {}, driving?: { readonly context?: Context }): Promise<LoadedRun> {
     return untilRests(this.#store, this.#drives, askedId('runId', runId), askedWait(options), driving);
   }
 
-  /** Whether the record of a run is what was recorded, by the hash chain over its events. */
+  /** Checks the hash chain of a run: whether its events were changed after they were recorded. */
   async verify(
     runId: string,
   ): Promise<{ readonly ok: boolean; readonly events: number; readonly problem: string | null }> {

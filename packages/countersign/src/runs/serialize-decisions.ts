@@ -1,8 +1,7 @@
-// Who decides on one run at the same moment in one process goes in turn. If all went at once, all but one would be refused
-// by the store and look at the run again, over and over.
+// Serializes decisions per run in this process. At once, all but one would be refused by the store and retry.
 import { forAtMost } from '../models/abort.ts';
 
-/** Who comes behind something that hangs goes after that. The store sees to it that nothing is decided twice. */
+/** How long a decision waits for the one before it. The store ensures that nothing is decided twice. */
 const LONGEST_MS = 1_000;
 
 export class Turns {

@@ -1,12 +1,12 @@
-// The user says something in a stored conversation. Whoever drives the run comes to rest first: a reply that is on its
-// way is no answer to it, and what was approved is not taken back.
+// Adds a message of the user to a stored conversation. It waits until the run pauses: a reply in progress does not answer
+// it, and approved calls are not taken back.
 import type { Run } from '../loop/run.ts';
 import { untilAborted } from '../models/abort.ts';
 import type { Say } from './deciding.ts';
 import { type Changes, changesOf } from './driving/changes.ts';
 import type { DriveOptions, Drives } from './driving/driving.ts';
 import { dryRun } from './dry-run.ts';
-import { holdNews } from './journal/buffer-until-durable.ts';
+import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownRun } from './port/run-id.ts';
 import { refuseLargeMessage } from './port/run-limit.ts';
@@ -18,20 +18,20 @@ import { stateOf } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 
 /**
- * `signal` ends the waiting for whoever drives the run; then nothing is said. What is asked of unknown outcomes after the
- * first `seen` events, or else after the run was first read, is not withdrawn by what was said before it.
+ * `signal` stops waiting for the worker that drives the run; then nothing is recorded. A doubt raised after the first `seen`
+ * events, or else after the run was first read, is not withdrawn by a message that is older.
  */
 export type SpeakOptions = DriveOptions & {
   readonly signal?: AbortSignal;
   readonly seen?: number;
-  /** Who says it. */
+  /** The person who sends the message. */
   readonly by?: string;
 };
 
 type Runs = { readonly store: Store; readonly drives: Drives };
 
 /**
- * Resolves once it is on record, with how many events were there before it. `say` is called again where somebody else was
+ * Resolves once the message is recorded, with the number of events before it. `say` is called again if someone else wrote
  * first.
  */
 export async function speak(runs: Runs, runId: string, say: Say, options: SpeakOptions): Promise<number> {
@@ -57,7 +57,7 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
   }
 }
 
-/** Undefined once it is on record, and then it is answered: whoever says it holds the claim. */
+/** Undefined once the message is recorded. Then this process holds the claim and the run continues. */
 async function says(
   drives: Drives,
   { run: record, events, size }: LoadedRun & { readonly size: number },
@@ -67,7 +67,7 @@ async function says(
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
   await untilAborted(askIfOver(record.id, state, drives), options.signal);
-  const chunks = options.onChunk && holdNews(options.onChunk);
+  const chunks = options.onChunk && bufferUntilDurable(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });
   const at = drives.clock();
   const expireAndSay = (run: Run, settling: Settling): void => {
@@ -75,7 +75,7 @@ async function says(
     const kept = newlyInDoubt(run.state, () => stateOf(events.slice(0, seen)));
     withdrawing(run, settling, { by: by ?? null, at }, () => say(run, kept));
   };
-  // If it cannot be said, nothing is recorded: whoever is refused does not go on with the run.
+  // If the message is refused, nothing is recorded and the run does not continue.
   refuseLargeMessage(drives.runLimit, { run: record, size }, dryRun(record.id, state, expireAndSay));
   expireAndSay(run, journal);
   const refusal = await refusalOf(journal.recorded());
@@ -86,7 +86,7 @@ async function says(
   return undefined;
 }
 
-/** Resolves when the run does not run any more. If nobody drives it, such as after a crash, it is driven here. */
+/** Resolves when the run pauses or ends. If no worker drives it, for example after a crash, this process does. */
 async function comesToRest(
   { store, drives }: Runs,
   { id, agent, ...first }: RunRecord,

@@ -1,12 +1,12 @@
-// What a run may be started with.
+// Checks the messages that a run starts with.
 import { UsageError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
 import { loadMessages } from '../core/messages/load-messages.ts';
 import { jsonOf } from '../loop/options.ts';
 
 /**
- * The messages as they are recorded: calls without an id have been given one. Throws if they are not JSON or no valid
- * conversation, or if a call waits in it: nobody could decide it in the new run.
+ * The messages to record, with an id for each call. Throws if they are not JSON or not a valid conversation, or if a call in
+ * them is pending: it could not be decided in the new run.
  */
 export function startMessages(messages: readonly Message[]): readonly Message[] {
   const { turn, history } = loadMessages(jsonOf(messages, 'messages')).state;

@@ -1,4 +1,4 @@
-// Stored conversations: an agent started, spoken to and decided through the store, without messages from the caller.
+// Stored conversations: `generate` and `chat` of an agent with a `runId`, whose messages live in the store.
 import { ConflictError, UsageError } from '../core/errors.ts';
 import { refuseUnknownKeys } from '../core/known-keys.ts';
 import { messagesOf } from '../core/messages/load-messages.ts';
@@ -21,7 +21,7 @@ import { statusOf } from './questions/projection.ts';
 import { errorIn, stateOf, stateOfRun } from './questions/view.ts';
 import type { Runs } from './runs.ts';
 
-/** Starts a run of the agent; it is driven in this process. */
+/** Starts a run of the agent and drives it in this process. */
 export async function startRun(
   runs: Runs,
   agent: AgentPort,
@@ -41,7 +41,7 @@ export async function startRun(
 
 const INPUT_KEYS = ['prompt', 'messages'];
 
-/** Says or decides something in a stored conversation, begins it if need be, and gives the response once it rests. */
+/** Sends a message or decisions to a stored conversation, starts it if needed, and resolves once it pauses or ends. */
 export async function converse(
   runs: Runs,
   agent: AgentPort,
@@ -63,37 +63,37 @@ export async function converse(
   const signal = abortSignal && { signal: abortSignal };
   const { entries, faults } = decisionsOf(options);
   const decides = entries.length > 0 || faults.length > 0;
-  // Whoever gives up waits for no store that is silent; what is being recorded then may be recorded all the same.
+  // An abort does not wait for a silent store; a write in progress may still happen.
   const orLeft = <T>(work: Promise<T>): Promise<T> => untilAborted(work, abortSignal);
   abortSignal?.throwIfAborted();
-  // Of what there is, no events are read for that.
+  // Reads only the record of the run, no events.
   const found = await orLeft(runs.find(runId, { after: Number.MAX_SAFE_INTEGER }));
   if (found && found.run.agent !== agent.name) await orLeft(refuseForeign(runs, runId, agent.name));
   const begins = prompt !== undefined && !found && !decides;
   const start = { runId, ...driving };
   const begun = begins && (await orLeft(unlessExists(startRun(runs, agent, options, { prompt }, start))));
   const says = prompt !== undefined && [{ role: 'user' as const, content: partsOf(prompt, 'prompt') }];
-  // Of what waited in a conversation that was cancelled, nothing can be decided any more.
+  // The requests of a cancelled conversation can no longer be decided.
   const say =
     says &&
     ((run: Run, kept: ReadonlySet<string>) => hear(run, says, run.state.ended ? 'cancel' : whilePending, kept, by));
-  // With a decision, what is said is as old as that: what became of the call may be asked by now.
+  // A message with a decision is as old as the decision: a doubt about the call may have been raised since.
   const seen = decides ? 0 : (found?.run.version ?? 0);
   let said = begun;
   if (!begun && decides) {
     const decide = () => orLeft(runs.resume(runId, resume, { ...driving, toolResponses, ...(say && { say }) }));
     said = await decide().catch(async (error: unknown) => {
       if (!(error instanceof UsageError) || error.code !== 'invalid-resume') throw error;
-      // It may be about to be asked.
+      // The question may be about to be asked.
       await runs.waited(runId, signal, driving);
       return decide();
     });
   }
   const speaking = { ...driving, ...signal, seen };
   const saidAt = say && !said ? await orLeft(runs.speak(runId, say, speaking)) : begun ? 0 : undefined;
-  // While this process drives it, there is nothing to read.
+  // Reading is useless while this process drives the run.
   await orLeft(runs.left(runId));
-  // Its claim may have lapsed, or be that of a process that died: there may be no worker.
+  // The worker may have died, and there may be no other: so this process drives the run if needed.
   const loaded = await runs.waited(runId, signal, driving);
   const whole = stateOfRun(loaded);
   const answered = saidAt === undefined ? undefined : answeredTo(loaded, saidAt, agent.limits);
@@ -106,8 +106,8 @@ export async function converse(
 }
 
 /**
- * The conversation when what was said then had been answered, where others have spoken since: theirs are other answers.
- * Undefined if nobody has, or it was not answered before.
+ * The conversation right after the answer to this message, if other messages followed. Undefined if none followed, or the
+ * message was not answered before them.
  */
 function answeredTo({ events }: LoadedRun, saidAt: number, limits: Limits): State | undefined {
   const [, next] = events.flatMap(({ type }, index) => (type === 'user-spoke' && index >= saidAt ? index : []));
@@ -116,7 +116,7 @@ function answeredTo({ events }: LoadedRun, saidAt: number, limits: Limits): Stat
   return statusOf(state, limits) === 'done' ? state : undefined;
 }
 
-/** False if somebody else began the conversation in the same moment. */
+/** Returns false if someone else started the conversation at the same time. */
 async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
   try {
     await starting;
@@ -127,7 +127,7 @@ async function unlessExists(starting: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** If somebody has changed whose run it is, that is what is said. */
+/** Throws that the run belongs to another agent, or `tampered-run` if its agent was changed in the store. */
 async function refuseForeign(runs: Runs, runId: string, agent: string): Promise<never> {
   const loaded = await runs.find(runId);
   if (!loaded) throw unknownRun(runId);

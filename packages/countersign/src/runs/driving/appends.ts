@@ -1,15 +1,15 @@
-// What this process appends: whoever listens is told of it, once it is durable.
+// Notifies listeners of appends of this process, once they are durable.
 import type { Append } from '../port/store.ts';
 
-/** Hears of an append that this process made. */
+/** Called with each durable append of this process. */
 export type AppendListener = (append: Append) => void;
 
 export class Appends {
   readonly #listeners = new Set<AppendListener>();
 
-  /** Returns how to stop. */
+  /** Returns how to unsubscribe. */
   listen(listener: AppendListener): () => void {
-    // The same function may listen twice, and stop once.
+    // The same function may be added twice and removed once.
     const heard: AppendListener = (append) => listener(append);
     this.#listeners.add(heard);
     return () => {
@@ -22,7 +22,7 @@ export class Appends {
       try {
         listener(append);
       } catch {
-        // What goes wrong with those who listen is no matter of the append, which is durable.
+        // An error of a listener does not affect the append, which is durable.
       }
     }
   };

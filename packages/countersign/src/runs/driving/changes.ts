@@ -1,9 +1,9 @@
-// Waiting for something to change about a run, whichever process changes it.
+// Waits for a run to change, in any process.
 import type { Store } from '../port/store.ts';
 
 export type Changes = { next(): Promise<void>; stop(): void };
 
-/** Tells when something about a run may have changed; a slow look from time to time finds what was missed. */
+/** Resolves when the run may have changed. Wakes up once a second too, in case a notification was missed. */
 export function changesOf(store: Store, runId: string, signal?: AbortSignal): Changes {
   let wake: (() => void) | undefined;
   let changed = false;

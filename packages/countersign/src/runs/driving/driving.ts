@@ -10,7 +10,7 @@ import type { Driver, Run } from '../../loop/run.ts';
 import { StoredRun } from '../../loop/stored-run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
-import { listening } from '../journal/buffer-until-durable.ts';
+import { onceDurable } from '../journal/buffer-until-durable.ts';
 import { Journal } from '../journal/journal.ts';
 import type { ClaimOption, JournalOptions } from '../journal/journal-options.ts';
 import { fail } from '../journal/outcome.ts';
@@ -27,11 +27,11 @@ import { type Rest, restOf } from './run-summary.ts';
 import { GivingUp } from './stop-grace.ts';
 import { leave, type StartedRun, TakingUp } from './take-over.ts';
 
-/** What is needed of an agent to drive its runs. */
+/** The part of an agent that drives its runs. */
 export type AgentPort = {
   readonly name: string;
   readonly limits: Limits;
-  /** Hears of what is recorded by this process. */
+  /** Called with each event that this process records. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   driver(context: Context | undefined): Driver;
   tools(): ReadonlyMap<string, ToolDefinition>;
@@ -44,19 +44,19 @@ export type DriveOptions = { readonly context?: Context; readonly onChunk?: (chu
 export type DrivesOptions = {
   readonly store: Store;
   readonly agents: ReadonlyMap<string, AgentPort>;
-  /** The context of runs that are taken up without a caller. */
+  /** Looks up the context of a run that no caller drives. */
   readonly contextFor: (run: StartedRun) => Context | undefined | Promise<Context | undefined>;
   readonly newId: () => string;
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly leaseMs: number;
-  /** How long a stop waits for models. */
+  /** How long a stop waits for a model to reply. */
   readonly graceMs: number;
   readonly onAppended: JournalOptions['onAppended'];
   readonly runLimit: RunLimit;
 };
 
-/** `isLookedUp`: where there is no context, there is none. */
+/** `isLookedUp`: the context was looked up, even if there is none. */
 type Given = DriveOptions & { readonly isLookedUp?: true };
 
 type OpenOptions = {
@@ -67,28 +67,28 @@ type OpenOptions = {
   readonly emit?: ((chunk: Chunk) => void) | undefined;
 };
 
-/** Empty once the run rests: V8 may keep what a map once had until the next full collection. */
+/** The journal is cleared once the run pauses or ends: V8 may retain deleted map entries until a full collection. */
 type Driven = { readonly rest: Promise<Rest | undefined>; journal: Journal | undefined };
 
 export class Drives {
   readonly live = new Live();
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Driven>();
-  /** Those of which nothing is on record yet. */
+  /** Runs whose first append is not durable yet. */
   readonly #beginning = new Set<Promise<Rest | undefined>>();
-  /** Those that came to rest in this turn of the event loop: whoever waited for their begin asks next how they rest. */
+  /** Runs that stopped in this turn of the event loop: the caller that began them asks next how they ended. */
   readonly #rested = new Map<string, Promise<Rest | undefined>>();
   readonly #renewals: Renewals;
   readonly #givingUp = new GivingUp();
   readonly #takingUp: TakingUp<AgentPort>;
   readonly #late: TellingLate<AgentPort>;
   readonly #time: StoreTime;
-  /** The time of the store, as far as it was asked lately. */
+  /** The time of the store, as last known. */
   readonly clock: () => number;
   #stopping = false;
   #pauses = 0;
   readonly #isStopping = (): boolean => this.#stopping || this.#pauses > 0;
-  /** Those whose runs can be driven here. */
+  /** The agents whose runs can be driven here. */
   readonly agents: ReadonlyMap<string, AgentPort>;
   readonly runLimit: RunLimit;
   /** Called when there is room for another run. */
@@ -110,12 +110,12 @@ export class Drives {
     this.clock = this.#time.now;
   }
 
-  /** Asks the store for its time, now and then; a clock that is off must not decide what is too late. */
+  /** Asks the store for its time if that was long ago: a wrong local clock must not decide what is too late. */
   tellTime(): Promise<void> {
     return this.#time.tell();
   }
 
-  /** For what must not happen too early. */
+  /** Asks the store for its time now, for things that must not happen too early. */
   askTime(): Promise<void> {
     return this.#time.ask();
   }
@@ -136,7 +136,7 @@ export class Drives {
     throw new UsageError('unknown-agent', { agent: name }, `No agent ${name} is defined here. Defined are: ${known}.`);
   }
 
-  /** A run as it is on record, with the journal that takes what is recorded next; `emit` hears of it. */
+  /** Opens a recorded run with the journal for its next events. `emit` receives their chunks. */
   open(
     record: JournalOptions['run'],
     state: State,
@@ -158,28 +158,28 @@ export class Drives {
       onStale: how.onStale ?? 'absorb',
       claim: how.claim ?? 'take',
     });
-    const onEvent = agent.onEvent && listening(agent.onEvent, how.onStale === 'fail' ? journal.begun : undefined);
+    const onEvent = agent.onEvent && onceDurable(agent.onEvent, how.onStale === 'fail' ? journal.begun : undefined);
     const run = new StoredRun(state, journal, { ...(emit && { emit }), ...(onEvent && { onEvent }) });
     journal.attach(run);
     return { run, journal };
   }
 
   /**
-   * Takes the run over if nobody holds it, and drives it. False if somebody does, or its agent is not known here. One that
-   * failed and `isDue` is driven only if a deadline in it has passed: that decides, as a person would.
+   * Takes the run over and drives it. Returns false if another worker holds it, or its agent is not defined here. A failed
+   * run that `isDue` is driven only if one of its deadlines has passed, which then decides like a person.
    */
   take(runId: string, context?: Context, isDue = false): Promise<boolean> {
     return this.#takingUp.take(runId, context, isDue);
   }
 
-  /** Drives on in the background; `rested` tells when the run has come to rest, `settled` when all have. */
+  /** Drives the run in the background. `rested` resolves when it pauses or ends, `settled` when all runs do. */
   go(agent: AgentPort, run: Run, journal: Journal, options: Given): void {
     this.#keep(journal, this.#rest(agent, run, journal, options));
   }
 
   /**
-   * Drives on before anything is on record: what was recorded so far becomes durable together with what comes of it at
-   * once, such as the start of a call. No body runs before that. Resolves once it is durable; rejects if it cannot be.
+   * Drives the run before its first append: the events so far become durable together with what follows at once, such as
+   * the start of a call. No body runs before that. Resolves once they are durable; rejects if they cannot be.
    */
   async begin(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
     if (this.isStopping) return this.goOrLeave(agent, run, journal, options);
@@ -213,42 +213,42 @@ export class Drives {
     });
   }
 
-  /** Drives on, or leaves the run to another where this process is being stopped. */
+  /** Drives the run, or hands it over if this process is stopping. */
   async goOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
     if (this.isStopping) await leave(run, journal);
     else this.go(agent, run, journal, options);
   }
 
-  /** Looks at once whether somebody ended a run that is driven here. */
+  /** Checks now whether someone ended a run that is driven here. */
   look(runId: string): void {
     void this.#active.get(runId)?.journal?.look();
   }
 
-  /** How the run stands once this process rests with it; undefined if it does not drive it, or has lost it by then. */
+  /** The result of driving the run here; undefined if this process does not drive it, or another worker took over. */
   rested(runId: string): Promise<Rest | undefined> | undefined {
     return this.driven(runId) ?? this.#rested.get(runId);
   }
 
-  /** The same, but undefined as soon as the run rests. */
+  /** The same, but undefined as soon as the run pauses or ends. */
   driven(runId: string): Promise<Rest | undefined> | undefined {
     return this.#active.get(runId)?.rest;
   }
 
-  /** This process drives the run and has not been told that it lost it, however long ago it could renew its claim. */
+  /** This process drives the run and does not know of a takeover, even if it could not renew its claim lately. */
   holds(runId: string): boolean {
     return this.#active.get(runId)?.journal?.holds ?? false;
   }
 
-  /** Nothing is driven here any more, or for now. */
+  /** This process is stopping, or pausing its work. */
   get isStopping(): boolean {
     return this.#isStopping();
   }
 
-  /** True if the run stopped for an error; undefined if others were first: what came of it here is not on record. */
+  /** True if the run failed; undefined if others wrote first, so that the result here is not recorded. */
   async #drive(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<boolean | undefined> {
     const { context, onChunk, isLookedUp } = options;
     const renewed = this.#renewals.add(journal);
-    // Not straight into the property: V8 would keep it, and with it the run, until the next full collection.
+    // In a variable first: V8 would otherwise retain the run until the next full collection.
     const late = (events: readonly RunEvent[]): void => {
       if (journal.hasBegun) void this.#late.tell(agent, journal.runId, journal.ownState, events);
     };
@@ -259,7 +259,7 @@ export class Drives {
     );
     try {
       const looking = context || isLookedUp ? context : this.#takingUp.contextOf(journal);
-      // Without a pause where there is none: what happens at once is written together.
+      // Without an await if there is no promise: events of one turn are written together.
       const given = isThenable(looking) ? await looking : looking;
       if (given === 'left') {
         await leave(run, journal);
@@ -273,7 +273,7 @@ export class Drives {
         worker: { isStopping: this.#isStopping, onGiveUp: this.#givingUp.listen, onLeft: this.#late.left },
       };
       for (;;) {
-        // What cannot be known to be too late is left to whoever looks next.
+        // If the time of the store is unknown, the deadlines are left to the next look.
         if (await this.#knowsTime(run, journal)) expireCards(run, journal, this.clock());
         await drive(run, driver).catch((error: unknown) => {
           throw interrupted(error, run);
@@ -286,7 +286,7 @@ export class Drives {
       }
     } catch (error) {
       const stopped = this.#stopped(agent, run, journal, context, error);
-      // What has come to an end is told first.
+      // Finished calls are reported first.
       if (journal.lost.aborted && journal.hasBegun) this.#late.lost(journal.runId, journal.ownState);
       return stopped;
     } finally {
@@ -295,14 +295,14 @@ export class Drives {
     }
   }
 
-  /** False if the store cannot be asked. */
+  /** Returns false if the store cannot be asked. */
   async #knowsTime({ state }: Run, { runId }: Journal): Promise<boolean> {
     try {
       if (!this.#time.isKnown) await this.#time.tell();
       await askIfOver(runId, state, this);
       return true;
     } catch {
-      // Whoever writes next is told of it.
+      // The next write reports the failure.
       return false;
     }
   }
@@ -314,36 +314,36 @@ export class Drives {
     context: Context | undefined,
     error: unknown,
   ): Promise<boolean | undefined> {
-    // Whoever wanted it begun hears of it.
+    // The caller of `begin` gets the error.
     if (journal.neverBegan) return false;
     if (isLost(error)) {
-      // Taken over by another: it is not ours to say how the run stands, but what a tool has come to is the truth.
+      // Another worker took over and owns the state of the run, but results of tools still count.
       run.onLate?.(journal.unwritten);
       return undefined;
     }
     if (isStale(error)) {
-      // What was about to be recorded does not fit what others recorded first: look at the run anew.
+      // The new events do not fit what others recorded first: read the run again.
       await this.#options.store.release(journal.runId, journal.token).catch(() => undefined);
       await this.#late.tell(agent, journal.runId, journal.ownState, journal.unwritten);
       await this.#again(journal.runId, context);
       return undefined;
     }
     const rest = journal.isRefused ? undefined : await fail(run, journal, error).catch((reason: unknown) => reason);
-    // Others were first all the same: what came of the calls is told as it would have been without the error.
+    // Others wrote first after all: results of calls are recorded as they would be without the error.
     if (isStale(rest) || isLost(rest)) return this.#stopped(agent, run, journal, context, rest);
     if (rest === 'again') await this.#again(journal.runId, context);
-    // Where even that cannot be written, what the calls came to is known here alone until a worker takes the run up.
+    // If that cannot be written either, only this process knows the results until a worker takes the run over.
     if (isAway(rest)) run.onLate?.(journal.unwritten);
     if (journal.isRefused) await this.#failAnew(agent, journal, error).catch(() => undefined);
     return true;
   }
 
-  /** What was to be recorded will never be taken: only that it failed is, from what is on record. */
+  /** The store rejects the new events for good: record only the failure, on top of the stored run. */
   async #failAnew(agent: AgentPort, { runId, token }: Journal, error: unknown): Promise<void> {
     const { store } = this.#options;
     const loaded = await store.read(runId);
     if (!loaded) return;
-    // A deadline that cannot be recorded is tried again and again, and the record would grow with each time.
+    // A deadline that cannot be recorded is retried forever: record the same failure once.
     const isTold = loaded.run.status === 'failed' && errorIn(loaded.run)?.message === messageOf(error);
     if (isTold) return store.release(runId, token);
     const { run, journal } = this.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
@@ -351,22 +351,22 @@ export class Drives {
   }
 
   async #again(runId: string, context: Context | undefined): Promise<void> {
-    // If that fails, whoever looks for work finds it.
+    // If that fails, a worker finds the run.
     await this.take(runId, context).catch(() => undefined);
   }
 
-  /** Runs are driven again after a stop. */
+  /** Allows driving again after a stop. */
   work(): void {
     this.#stopping = false;
   }
 
-  /** Nothing is taken up any more, until somebody works again; what runs comes to its next rest and is handed over. */
+  /** Takes over no more runs until `work` is called; driven runs continue to their next pause and are handed over. */
   async stop(): Promise<Stopped> {
     this.#stopping = true;
     return this.#comeToRest();
   }
 
-  /** The same for a while: whoever else works in this process goes on afterwards. */
+  /** The same for a while: other workers of this process continue afterwards. */
   async pause(): Promise<Stopped> {
     this.#pauses += 1;
     return this.#comeToRest().finally(() => {
@@ -380,13 +380,13 @@ export class Drives {
     return this.#late.ended(this.settled()).finally(forget);
   }
 
-  /** Resolves when nothing is being driven, or taken up, in this process. */
+  /** Resolves when this process drives no run and takes none over. */
   async settled(): Promise<void> {
     for (;;) {
       const driven = Array.from(this.#active.values(), ({ rest }) => rest);
       const all = [...driven, ...this.#beginning, ...this.#takingUp.underWay, ...this.#late.underWay];
       if (all.length === 0) return;
-      // What cannot be taken up is told to whoever wanted it.
+      // The callers get the errors.
       await Promise.allSettled(all);
     }
   }

@@ -1,4 +1,4 @@
-// Results that come late: from a tool that finished after its run was taken over by another worker.
+// Late results: from a tool that finished after another worker took its run over.
 import { type Call, callOf, isInDoubt, pendingInterruptId, type State } from '../../core/call.ts';
 import { messageOf } from '../../core/errors.ts';
 import { event, type Result, type RunEvent } from '../../core/event.ts';
@@ -9,7 +9,7 @@ import { warn } from '../port/warning.ts';
 
 export type LateResult = RunEvent & { type: 'call-settled' | 'call-went-on' };
 
-/** The results among these events, also those of calls inside a call; what else happened inside is left out. */
+/** The results among these events, including those inside sub-agents. Other events are left out. */
 export function lateResults(events: readonly RunEvent[]): readonly LateResult[] {
   return events.flatMap((event): readonly LateResult[] => {
     if (event.type === 'call-settled') return [event];
@@ -18,7 +18,7 @@ export function lateResults(events: readonly RunEvent[]): readonly LateResult[] 
   });
 }
 
-/** It is what an agent came to, at whatever depth, and not a body. What has acted inside is told of by itself. */
+/** The result is that of a sub-agent, at any depth, and not of a body. Bodies inside it report for themselves. */
 export function isOfAgent(late: LateResult, known: State): boolean {
   const started = callOf(known, late.callId);
   if (started?.phase.at !== 'started') return false;
@@ -27,8 +27,8 @@ export function isOfAgent(late: LateResult, known: State): boolean {
 }
 
 /**
- * Whether the run still waits for this result, which is of the try that was on record as `known`. `soon`: whoever goes on
- * inside has its own view of it; only once it rests can something be added.
+ * Whether the run still waits for this result of the attempt in `known`. `soon`: another worker runs the sub-agent, so the
+ * result can be added only once that pauses.
  */
 export function isAwaited(result: LateResult, known: State, now: State): boolean | 'soon' {
   const started = callOf(known, result.callId);
@@ -37,15 +37,14 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
   if (result.type === 'call-settled') return isSameTry(started, call, result.result);
   const [inside] = result.inside as readonly LateResult[];
   const awaited = inside !== undefined && isAwaited(inside, subAgentState(started), subAgentState(call));
-  // Whatever it waits for, also for an agent that is gone: nobody goes on inside.
+  // No worker runs the sub-agent while it waits, even if its agent no longer exists.
   if (awaited === false || pendingInterruptId(call) !== undefined) return awaited;
   return isSubAgentActive(call) && 'soon';
 }
 
 /**
- * The store had said that the call was started, and does not know of that start any more: it was set back to a backup, or to a
- * replica that was behind. Then somebody may let it run again, or has done so already, and only this process knows that it has
- * run.
+ * The store confirmed the start of the call and no longer has it, because a backup was restored or a replica was behind.
+ * The call may run again, or has already, and only this process knows that it ran.
  */
 export function isForgotten(path: CallPath, known: State, recorded: readonly RunEvent[]): boolean {
   const [callId, ...inside] = path;
@@ -54,13 +53,13 @@ export function isForgotten(path: CallPath, known: State, recorded: readonly Run
   const { since } = started.phase;
   const ofCall = recorded.filter((event) => 'callId' in event && event.callId === callId);
   const starts = ofCall.filter(({ type }) => type === 'call-started');
-  // One that was approved again has another time.
+  // A call that was approved again has another start time.
   if (starts.length < started.starts || !starts.some(({ at }) => at === since)) return true;
   const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? subAgentEvents(event) : []));
   return isPath(inside) && isForgotten(inside, subAgentState(started), past);
 }
 
-/** A call, after those it is inside of. */
+/** The ids of a call and the calls around it, outermost first. */
 export type CallPath = readonly [string, ...string[]];
 
 function isPath(ids: readonly string[]): ids is CallPath {
@@ -71,7 +70,7 @@ export function pathOf(late: LateResult): CallPath {
   return late.type === 'call-settled' ? [late.callId] : [late.callId, ...pathOf(late.inside[0] as LateResult)];
 }
 
-/** Those whose bodies may have acted, and have no result, also inside of agents. */
+/** The calls without a result whose bodies may have acted, including those inside sub-agents. */
 export function underWay({ turn }: State): readonly CallPath[] {
   return (turn?.calls ?? []).flatMap((call): readonly CallPath[] => {
     if (call.phase.at !== 'started') return [];
@@ -81,7 +80,7 @@ export function underWay({ turn }: State): readonly CallPath[] {
   });
 }
 
-/** `isGone`: nothing of the run is known any more. It may have been deleted, too. */
+/** `isGone`: the store no longer has the run. It may have been deleted. */
 export function warnOfForgotten(runId: string, path: CallPath, isGone = false): void {
   const call = path.join(', ');
   const message = isGone
@@ -96,8 +95,8 @@ export function warnOfUntold(runId: string, late: LateResult, error: unknown): v
 }
 
 /**
- * Of a body whose call others have settled, or started anew, since: what it came to, unless just that is on record. A run that
- * failed stays failed, until somebody drives it on.
+ * The events that record a result after others settled the call or started it again; none if the same result is recorded.
+ * A failed run stays failed until it is driven again.
  */
 export function endedLate(late: LateResult, known: State, { run, events }: LoadedRun): readonly RunEvent[] {
   const fact = endedLateIn(late, known, events);
@@ -105,7 +104,7 @@ export function endedLate(late: LateResult, known: State, { run, events }: Loade
   return run.status === 'failed' ? [fact, event({ type: 'run-failed', error: run.outcome })] : [fact];
 }
 
-/** How often just this is on record as having come late. */
+/** How often this result is recorded as late. */
 export function timesToldLate(late: LateResult, recorded: readonly RunEvent[]): number {
   const { callId, path, result } = leafOf(late, []);
   const isThis = (event: RunEvent): boolean =>
@@ -118,7 +117,7 @@ export function timesToldLate(late: LateResult, recorded: readonly RunEvent[]): 
 
 type Leaf = Pick<LateResult & { type: 'call-settled' }, 'callId' | 'result'> & { readonly path: readonly string[] };
 
-/** The call whose body it was, and those it is inside of. `lateResults` gives one of them at a time. */
+/** The call whose body it was, with the calls around it. `lateResults` returns one result at a time. */
 function leafOf(late: LateResult, path: readonly string[]): Leaf {
   const { callId } = late;
   if (late.type === 'call-settled') return { callId, path, result: late.result };
@@ -141,13 +140,13 @@ function endedLateIn(
   if (started?.phase.at !== 'started' || started.phase.progress === 'sub-agent') return undefined;
   const { result } = late;
   const starts = ofCall.filter(({ type }) => type === 'call-started').length;
-  // After another try, that both came to the same says that both have acted.
+  // After another attempt, equal results mean that both have acted.
   const isTold = ofCall.some((event) => event.type === 'call-settled' && isSameResult(event.result, result));
   if (isTold && starts === started.starts) return undefined;
   return event({ type: 'call-ended-late', callId, ...(path.length > 0 && { path }), result });
 }
 
-/** Whoever said it. */
+/** Compares results, regardless of who reported them. */
 function isSameResult(one: Result, other: Result): boolean {
   if (one.type === 'output' || other.type === 'output')
     return one.type === 'output' && other.type === 'output' && sameJson(one.output, other.output);
@@ -155,20 +154,20 @@ function isSameResult(one: Result, other: Result): boolean {
 }
 
 /**
- * The call still stands where it was started, or in doubt about that start; or a person said to run it once more, just as it
- * was, and that has not begun: that it has happened is better than a second time.
+ * The call is still started, or in doubt about that start. Or a person approved running it again unchanged, and that has not
+ * begun: then its result replaces the second run.
  */
 function isSameTry(started: Call, now: Call, result: Result): boolean {
-  // Who has not started it knows nothing of it, and another try since is not theirs to settle.
+  // Only the worker that started this attempt may settle it.
   if (started.phase.at !== 'started' || started.starts !== now.starts) return false;
-  // Whoever took the run over goes on inside, from what is on record, and comes to an end of its own.
+  // The worker that took over continues the sub-agent from the record and gets its own result.
   if (started.phase.progress === 'sub-agent') return false;
   if (now.phase.at === 'started') return now.pauses === started.pauses;
   if (now.phase.at === 'settled') return false;
   return isInDoubt(now) ? now.pauses === started.pauses + 1 : result.type === 'output' && isSameOrder(started, now);
 }
 
-/** What would run is what did. */
+/** The call would run with exactly the input that it ran with. */
 function isSameOrder(one: Call, other: Call): boolean {
   const orderOf = ({ input, runsWith = input, resumed }: Call) => ({ input, runsWith, resumed });
   return sameJson(orderOf(one), orderOf(other));

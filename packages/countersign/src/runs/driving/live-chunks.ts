@@ -1,9 +1,9 @@
-// What models say while they say it, for those in this process who listen. Nothing of it is kept: the record follows.
+// Streams replies of models to listeners in this process. Nothing is kept: the record follows.
 
 import { guarded } from '../../loop/call/guarded.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';
 
-/** A piece of a reply. `reply` is how many messages it replies to: later replies of the run have higher numbers. */
+/** A chunk of a reply. `reply` counts the messages before it: later replies of the run have higher numbers. */
 export type LiveChunk = { readonly reply: number; readonly chunk: Chunk };
 
 type Heard = { readonly listeners: Set<(heard: LiveChunk) => void>; reply: number; chunks: Chunk[] };
@@ -11,7 +11,7 @@ type Heard = { readonly listeners: Set<(heard: LiveChunk) => void>; reply: numbe
 export class Live {
   readonly #runs = new Map<string, Heard>();
 
-  /** Tells of the reply that is being said from its beginning, then of everything that follows. One that throws is not called again. */
+  /** Sends the current reply from its beginning, then everything that follows. A listener that throws is not called again. */
   listen(runId: string, told: (heard: LiveChunk) => void): () => void {
     const listener = guarded(told);
     const heard = this.#runs.get(runId) ?? { listeners: new Set(), reply: 0, chunks: [] };
@@ -24,11 +24,11 @@ export class Live {
     };
   }
 
-  /** Where the chunks of a run go while it is driven here; undefined if nobody listens. */
+  /** Takes the chunks of a run while it is driven here; undefined without listeners. */
   emitter(runId: string, reply: () => number): ((chunk: Chunk) => void) | undefined {
     const known = this.#runs.get(runId);
     if (!known) return undefined;
-    // What a try before this one had said of the reply is not part of it.
+    // Chunks of an earlier attempt are not part of the reply.
     known.chunks = [];
     let said: Chunk[] = [];
     let saying = -1;
@@ -40,7 +40,7 @@ export class Live {
       said.push(chunk);
       const heard = this.#runs.get(runId);
       if (!heard) return;
-      // Whoever came when nobody was left has heard nothing of this reply yet.
+      // A listener that came after all others had left has received nothing of this reply yet.
       const news = heard.chunks === said ? [chunk] : said;
       heard.reply = now;
       heard.chunks = said;
@@ -49,12 +49,12 @@ export class Live {
   }
 }
 
-/** Everything else is told by the record. */
+/** Everything else comes with the record. */
 const PIECES: ReadonlySet<Chunk['type']> = new Set(['text', 'reasoning', 'tool-input']);
 
 type Listener = (chunk: Chunk) => void;
 
-/** Each hears of every chunk. */
+/** Sends each chunk to both listeners. */
 export function tellBoth(one: Listener | undefined, other: Listener | undefined): Listener | undefined {
   if (!one || !other) return one ?? other;
   return (chunk) => {

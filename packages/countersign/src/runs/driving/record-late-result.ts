@@ -1,4 +1,4 @@
-// Puts on record what bodies came to that finished after their run was taken away.
+// Records the results of bodies that finished after another worker took their run over.
 import type { RunEvent } from '../../core/event.ts';
 import type { State } from '../../core/state.ts';
 import type { Run } from '../../loop/run.ts';
@@ -27,27 +27,27 @@ export type TellingLateOptions<Agent> = {
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly isStopping: () => boolean;
-  /** To write in it; fails if others write first. */
+  /** Opens the run for writing; fails if others write first. */
   readonly open: (
     run: RunRecord,
     state: State,
     agent: Agent,
     claim: { readonly claim?: 'none' },
   ) => { readonly run: Run; readonly journal: Journal };
-  /** The run goes on with what was awaited. */
+  /** Continues the run with the result. */
   readonly goOn: (agent: Agent, run: Run, journal: Journal) => Promise<unknown>;
 };
 
-/** A call that has ended, of which the process could only warn. `path`: the call, after those it is inside of. */
+/** A call whose result could not be recorded; the process only warned. `path`: its id, after those of the calls around it. */
 export type UnrecordedCall = { readonly runId: string; readonly path: readonly string[] };
 
-/** What a stop has come to. */
+/** The result of a stop. */
 export type Stopped = {
-  /** Calls whose results could not be recorded until it was over: a person is asked about them, who should know. */
+  /** Calls whose results could not be recorded in time. A person will be asked about them and should know. */
   readonly unrecorded: readonly UnrecordedCall[];
 };
 
-/** `before`: how often the same was on record before a write of which nobody knows whether it was taken. */
+/** `before`: how often the same result was recorded before a write that may or may not have happened. */
 type Late<Agent> = {
   readonly agent: Agent;
   readonly runId: string;
@@ -57,16 +57,16 @@ type Late<Agent> = {
 };
 
 const PAUSE_MS = 200;
-/** For a store that is away. */
+/** While the store is away. */
 const MOST_TRIES = PATIENCE_MS / PAUSE_MS;
-/** For those who go on inside a call to come to rest. */
+/** While another worker runs the sub-agent. */
 const MOST_RESTS = 50;
 
 export class TellingLate<Agent> {
   readonly #options: TellingLateOptions<Agent>;
   readonly #underWay = new Set<Promise<void>>();
   readonly #left = new Set<Promise<void>>();
-  /** Of each stop that is under way. */
+  /** One list for each stop in progress. */
   readonly #unrecorded = new Set<UnrecordedCall[]>();
   readonly #warned = new WeakMap<State, Set<string>>();
 
@@ -78,13 +78,13 @@ export class TellingLate<Agent> {
     return this.#underWay;
   }
 
-  /** A body that goes on though its run was taken away. */
+  /** Waits for a body that still runs after its run was taken over. */
   readonly left = (body: Promise<void>): void => {
     const ended = body.finally(() => this.#left.delete(ended));
     this.#left.add(ended);
   };
 
-  /** Resolves once also these have ended, and what they came to is told: a stop cuts nothing off in the middle. */
+  /** Resolves once these bodies have ended and their results are recorded: a stop interrupts no body. */
   async ended(settled: Promise<void>): Promise<Stopped> {
     const unrecorded: UnrecordedCall[] = [];
     this.#unrecorded.add(unrecorded);
@@ -95,8 +95,8 @@ export class TellingLate<Agent> {
   }
 
   /**
-   * What they say is the truth, and settles the doubt that was raised about them, unless a person has settled it already:
-   * then it is only put on record. Does not fail: where nothing can be written, the process warns, and the doubt stays.
+   * Records late results. They settle the doubt about their calls, unless a person already has: then they are only recorded.
+   * Never rejects: if nothing can be written, the process warns and the doubt stays.
    */
   tell(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
     const telling = this.#tellAll(agent, runId, known, events).finally(() => this.#underWay.delete(telling));
@@ -105,8 +105,8 @@ export class TellingLate<Agent> {
   }
 
   /**
-   * The run was lost while these bodies were under way, and they may stop without a result. Others find them in doubt, unless
-   * the store has forgotten that they were started.
+   * The run was taken over while these bodies ran, and they may stop without a result. Other workers find them in doubt,
+   * unless the store has lost their start: then the process warns.
    */
   lost(runId: string, known: State): void {
     const paths = underWay(known);
@@ -124,14 +124,14 @@ export class TellingLate<Agent> {
           if (!loaded || isForgotten(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
         return;
       } catch (error) {
-        // A body that comes to its end tells of itself.
+        // A body that finishes reports its own result.
         if (tries >= MOST_TRIES || isStopping() || !isAway(error)) return;
       }
       await sleep(PAUSE_MS);
     }
   }
 
-  /** Once of each: a body that was told of when its run was lost may come to its end. */
+  /** Warns once per call: a body that was reported when its run was lost may still finish. */
   #warn(runId: string, known: State, path: CallPath, isGone: boolean): void {
     const warned = this.#warned.get(known) ?? new Set<string>();
     this.#warned.set(known, warned);
@@ -167,7 +167,7 @@ export class TellingLate<Agent> {
     }
   }
 
-  /** `soon`: it is better to wait until those who go on have come to rest. */
+  /** `soon`: better to wait until the other worker pauses. */
   async #try(late: Late<Agent>, isLast: boolean): Promise<'told' | 'soon'> {
     const { store, clock, isStopping, open, goOn } = this.#options;
     const { agent, runId, known, result } = late;
@@ -184,7 +184,7 @@ export class TellingLate<Agent> {
     const isNews = awaited === true;
     const facts = isNews ? [result] : endedLate(result, known, loaded);
     if (facts.length === 0) return 'told';
-    // What changes nothing leaves the claim to who decides meanwhile: whoever does not get it believes the run is driven.
+    // A fact that changes nothing must not take the claim: a decision would believe that the run is being driven.
     const { run, journal } = open(loaded.run, state, agent, isNews ? {} : { claim: 'none' });
     const said = { by: null, at: clock(), note: 'the call reported its result itself' };
     withdrawing(run, journal, said, () => run.record(...facts));

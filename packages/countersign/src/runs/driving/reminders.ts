@@ -1,26 +1,26 @@
-// Reminders: the hook is called once the time of a question has come, and what it has seen to is struck off.
+// Reminders: calls the hook when the reminder of a question is due, and marks it as delivered.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { Store, TakenReminder } from '../port/store.ts';
 import { interruptView, type RunInterrupt } from '../questions/view.ts';
 
-/** What is known of a reminder beside its question. */
+/** One attempt to deliver a reminder. */
 export type Reminder = {
-  /** 1, and more where it was tried before: the hook failed, or its process died on the way. */
+  /** 1 at first; higher after the hook failed or its process died. */
   readonly attempt: number;
-  /** Aborted when the hook has taken too long, or its worker stops: then it is tried again. */
+  /** Aborts when the hook takes too long or its worker stops; the reminder is then retried. */
   readonly signal: AbortSignal;
 };
 
-/** Reminds people of a question that waits. Resolve once it is done; what throws is tried again. */
+/** Reminds people of a pending question. Resolve once done; an error is retried. */
 export type OnReminder = (interrupt: RunInterrupt, reminder: Reminder) => unknown;
 
 export type RemindersOptions = {
   readonly onReminder: OnReminder;
-  /** How long a hook may take, and how long a reminder is left alone after the first try. */
+  /** How long a hook may take, and how long after the first attempt a reminder is retried. */
   readonly leaseMs: number;
 };
 
-/** A hook has this many times as long as a worker may be silent: mail takes its time. */
+/** How many leases of a worker a hook may take: mail is slow. */
 export const LEASES_PER_REMINDER = 4;
 
 /** How many hooks are called at once. */
@@ -30,10 +30,10 @@ const STOP_MS = 5_000;
 
 type Call = { readonly done: Promise<void>; readonly giveUp: () => void };
 
-/** What the worker brings. */
+/** Options from the worker. */
 type Work = {
   readonly pollMs: number;
-  /** Hears of hooks that failed. */
+  /** Called with errors of hooks. */
   readonly onError: ((error: unknown) => void) | undefined;
   /** Called when there is room for another hook. */
   readonly onFreed: () => void;
@@ -53,14 +53,14 @@ export class Reminders {
   }
 
   /**
-   * Takes what is due, as far as there is room, and calls the hook without waiting for it. A worker is woken by every
-   * append, which makes no reminder due; so the store is asked once in a while only, however often this is called.
+   * Takes due reminders, as many as there is room for, and calls the hook without awaiting it. Every append wakes the
+   * worker, though it makes no reminder due; so the store is asked only once in a while.
    */
   async look(): Promise<void> {
     const room = AT_ONCE - this.#calls.size;
     const now = performance.now();
     if (room <= 0 || now < this.#lookAgainAt) return;
-    // Half, since a timer may be a little early, and would then be a whole turn late.
+    // Half, because a timer may fire slightly early and would then be a whole interval late.
     this.#lookAgainAt = now + this.#work.pollMs / 2;
     const taken = await this.#store.takeReminders(room, this.#options.leaseMs);
     // There may be more, for when there is room again.
@@ -68,7 +68,7 @@ export class Reminders {
     for (const reminder of taken) this.#begin(reminder);
   }
 
-  /** Waits for the hooks that were called, but not for long: what they have not done by then is tried again. */
+  /** Waits briefly for running hooks. Unfinished reminders are retried. */
   async stop(): Promise<void> {
     const calls = [...this.#calls];
     const timer = setTimeout(() => {
@@ -100,7 +100,7 @@ export class Reminders {
     this.#calls.add(call);
   }
 
-  /** A hook that is done late has reminded somebody after all: that is struck off as well. */
+  /** A hook that finishes late has still reminded a person: mark that as delivered too. */
   async #call({ interrupt, attempt }: TakenReminder, signal: AbortSignal): Promise<void> {
     await this.#options.onReminder(interruptView(interrupt), { attempt, signal });
     await this.#store.reminded(interrupt.id);
@@ -110,7 +110,7 @@ export class Reminders {
     try {
       this.#work.onError?.(error);
     } catch {
-      // Whoever listens has failed as well; the other reminders go on.
+      // The listener failed too; the other reminders continue.
     }
   }
 }

@@ -1,4 +1,4 @@
-// How a run stands when a process rests with it, told without reading it again.
+// The summary of a run when this process stops driving it, without reading it again.
 import { textOf } from '../../core/message.ts';
 import type { Limits } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
@@ -6,12 +6,12 @@ import type { RunStatus } from '../port/store.ts';
 import { pendingCards } from '../questions/card.ts';
 import { statusOf } from '../questions/projection.ts';
 
-/** How a run stands when this process rests with it. */
+/** The status of a run when this process stops driving it. */
 export type Rest = {
   readonly id: string;
   readonly status: RunStatus;
   readonly text: string;
-  /** The ids of the questions that wait. */
+  /** The ids of the pending questions. */
   readonly pending: readonly string[];
 };
 

@@ -1,15 +1,15 @@
-// A stop does not wait without end for a model: who goes on with the run asks it anew, and nothing is lost.
+// Limits how long a stop waits for a model. The next worker asks the model again, and nothing is lost.
 
 export class GivingUp {
   readonly #waiting = new Set<() => void>();
 
-  /** Calls it once models are not waited for any more. Returns how to take that back. */
+  /** Calls `giveUp` once a stop no longer waits for models. Returns how to unsubscribe. */
   readonly listen = (giveUp: () => void): (() => void) => {
     this.#waiting.add(giveUp);
     return () => void this.#waiting.delete(giveUp);
   };
 
-  /** What is waited for after so long is given up, if this process is still being stopped. Returns how to take that back. */
+  /** Gives up after `graceMs` if this process is still stopping. Returns how to cancel that. */
   after(graceMs: number, isStopping: () => boolean): () => void {
     const timer = setTimeout(() => {
       if (isStopping()) for (const giveUp of this.#waiting) giveUp();

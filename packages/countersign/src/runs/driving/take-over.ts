@@ -1,4 +1,4 @@
-// Taking up runs that nobody drives. Their context is looked up under a claim that is kept, however long that takes.
+// Takes over runs that no worker drives. Holds the claim while the context of the run is looked up.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { State } from '../../core/state.ts';
 import { isThenable } from '../../loop/options.ts';
@@ -12,7 +12,7 @@ import { refusalOf } from '../port/store-errors.ts';
 import { askIfOver, expireCards } from '../questions/expiry.ts';
 import { trustedState } from '../questions/view.ts';
 
-/** What is known of a run to find its context. */
+/** The fields of a run that its context is looked up by. */
 export type StartedRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
 type Options<Agent> = {
@@ -25,7 +25,7 @@ type Options<Agent> = {
 
 type Opened = { readonly run: Run; readonly journal: Journal };
 
-/** Who drives what was taken up. */
+/** Drives the runs that were taken over. */
 type Driving<Agent> = {
   readonly clock: () => number;
   readonly isStopping: boolean;
@@ -63,7 +63,7 @@ export class TakingUp<Agent> {
     return taking.finally(() => this.#underWay.delete(taking));
   }
 
-  /** This process stops: contexts are not waited for any more. */
+  /** This process is stopping: stop waiting for contexts. */
   leaveAll(): void {
     for (const leave of this.#leaving) leave();
   }
@@ -85,7 +85,7 @@ export class TakingUp<Agent> {
     try {
       opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
       if (isDue && status === 'failed') await askIfOver(runId, opened.run.state, this.#drives);
-      // Before it is driven: a context that cannot be had now may be there later.
+      // Before driving: a context that is not available now may be later.
       given ??= await this.#lookUp(opened.journal);
     } catch (error) {
       await store.release(runId, token);
@@ -94,7 +94,7 @@ export class TakingUp<Agent> {
     const { run, journal } = opened;
     if (given === 'left') {
       if (!isDue) goOn(run, status);
-      // Where somebody else has it by now, there is nothing to hand over.
+      // If another worker has the run by now, there is nothing to hand over.
       await refusalOf(leave(run, journal));
       return false;
     }
@@ -123,7 +123,7 @@ export class TakingUp<Agent> {
     }
   }
 
-  /** For a run that is driven already: where it cannot be had, the run fails. */
+  /** For a run that is being driven: if the lookup fails, the run fails. */
   contextOf({ started }: Journal): Context | undefined | Promise<Context | undefined | 'left'> {
     try {
       const looking = this.#options.contextFor(startedOf(started));
@@ -134,7 +134,7 @@ export class TakingUp<Agent> {
     }
   }
 
-  /** `left`: this process stops before it is there. */
+  /** `left`: this process stopped before the lookup finished. */
   async #orLeft<T>(looking: T | PromiseLike<T>): Promise<T | 'left'> {
     const { promise: left, resolve } = Promise.withResolvers<'left'>();
     const leave = (): void => resolve('left');
@@ -156,7 +156,7 @@ function contextFailed({ id }: StartedRun, cause: unknown): UsageError {
   return new UsageError('context-failed', { runId: id }, message, { cause });
 }
 
-/** Writes what is left, behind what others wrote meanwhile, and hands the run over. */
+/** Writes the remaining events, after those that others wrote, and hands the run over. */
 export async function leave(run: Run, journal: Journal): Promise<void> {
   while ((await journal.finish()) === 'more');
   run.close();

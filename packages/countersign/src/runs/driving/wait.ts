@@ -1,4 +1,4 @@
-// Waiting until a run rests: while it runs, only what is new is read; then everything, once.
+// Waits until a run pauses or ends: reads new events while it runs, then the whole run once.
 import { untilAborted } from '../../models/abort.ts';
 import { unknownRun } from '../port/run-id.ts';
 import type { LoadedRun, Store } from '../port/store.ts';
@@ -6,10 +6,10 @@ import type { WaitOptions } from '../run-options.ts';
 import { changesOf } from './changes.ts';
 import type { DriveOptions, Drives } from './driving.ts';
 
-/** How a run stands when it does not go on by itself. */
+/** The statuses of a run that has ended or failed. */
 export const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
-/** With `driving`, a run that nobody drives, such as after a crash, is driven here. */
+/** With `driving`, this process drives a run that no worker drives, for example after a crash. */
 export async function untilRests(
   store: Store,
   drives: Drives,
@@ -21,7 +21,7 @@ export async function untilRests(
   try {
     for (let after = 0; ; ) {
       const reading = store.read(runId, { after });
-      // Whoever had given up before gets a run that rests; who does so now does not wait for a store that is silent.
+      // If the signal was aborted before, a paused run is still returned; an abort now does not wait for a silent store.
       const loaded = await (signal?.aborted ? reading : untilAborted(reading, signal));
       if (!loaded) throw unknownRun(runId);
       const { status, version } = loaded.run;
@@ -39,8 +39,8 @@ export async function untilRests(
 }
 
 /**
- * Drives a run that runs and that nobody drives. Only where nothing has happened since the last look: whoever drives it
- * writes, or keeps its claim.
+ * Drives a running run that no worker drives. Only if nothing happened since the last look: a worker that drives it writes,
+ * or renews its claim.
  */
 export async function takeLeft(
   drives: Drives,

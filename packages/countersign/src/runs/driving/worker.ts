@@ -1,4 +1,4 @@
-// A worker: takes up runs that nobody drives, those whose deadline has come, and reminders.
+// A worker: resumes abandoned runs, handles deadlines and sends reminders.
 import { messageOf } from '../../core/errors.ts';
 import { checkType, keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
 import { checkTimes, checkWhole } from '../../loop/options.ts';
@@ -8,25 +8,25 @@ import type { Drives } from './driving.ts';
 import type { Stopped } from './record-late-result.ts';
 import { Reminders, type RemindersOptions } from './reminders.ts';
 
-/** How much a worker takes on, and how eagerly it looks. */
+/** Options of a worker. */
 export type WorkerOptions = {
-  /** How many runs it drives at once, beside those that are started and decided in this process; 8 unless given. */
+  /** How many runs it drives at once, beside those started or decided in this process; 8 by default. */
   readonly concurrency?: number;
-  /** How often the store is asked when nothing happens; 1,000 ms unless given. */
+  /** How often it polls the store, in ms; 1,000 by default. */
   readonly pollMs?: number;
-  /** Hears of what went wrong while looking for work, and of reminders that failed; the worker goes on. */
+  /** Called with errors of looking for work and of reminders. The worker continues. */
   readonly onError?: (error: unknown) => void;
 };
 
 const KEYS = keysOf<WorkerOptions>({ concurrency: true, pollMs: true, onError: true });
 
-/** What takes up runs in this process, until it is stopped. */
+/** A running worker of this process. */
 export type Worker = {
-  /** Takes up nothing more, lets what runs come to its next rest, and hands it over. */
+  /** Takes over no more runs, lets driven ones continue to their next pause, and hands them over. */
   stop(): Promise<Stopped>;
 };
 
-/** Without `reminding`, reminders are left to others. */
+/** Without `reminding`, reminders are left to other workers. */
 export function startWorker(
   store: Store,
   drives: Drives,
@@ -38,7 +38,7 @@ export function startWorker(
   checkWhole({ concurrency });
   checkTimes({ pollMs });
   checkType('onError', options.onError, 'function');
-  // Whoever listens may fail as well, at once or later: the worker goes on.
+  // The listener may fail too, at once or later: the worker continues.
   const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
   const search = new Search(store, drives, { concurrency, pollMs, onError });
   let stopped = false;
@@ -54,10 +54,10 @@ export function startWorker(
   const working = (async () => {
     while (!stopped) {
       isNews = false;
-      // Neither keeps the other from its work.
+      // One failing does not stop the other.
       const looking = drives.isStopping ? [] : [search.once(), reminders?.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
-      // What came while it looked may have come too late for that look.
+      // A change during the search may have come too late for it.
       if (stopped || isNews) continue;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pollMs);
@@ -85,17 +85,17 @@ async function tell(onError: WorkerOptions['onError'], error: unknown): Promise<
   await onError?.(error);
 }
 
-/** How long the same is not told again of a run that cannot be taken up, and of how many that is remembered. */
+/** How long the same error of a run is not reported again, and for how many runs that is remembered. */
 const TELL_AGAIN_MS = 60_000;
 const MOST_TOLD = 1_000;
 
-/** Looks for work; a run that was just looked at is left alone for a while, whatever the store says. */
+/** Looks for work. A run that was just tried is skipped for a while. */
 class Search {
   readonly #store: Store;
   readonly #drives: Drives;
   readonly #options: Required<WorkerOptions>;
   readonly #seen = new Map<string, number>();
-  /** Those that are not driven yet, such as while a context is looked up. */
+  /** Runs that are being taken over, for example while their context is looked up. */
   readonly #taking = new Set<string>();
   readonly #taken = new Set<string>();
   readonly #told = new Map<string, { readonly message: string; readonly at: number }>();
@@ -112,9 +112,9 @@ class Search {
     for (;;) {
       const found = await this.#takeSome(now);
       const away = found.find((outcome) => outcome.status === 'rejected');
-      // A store that is away is not asked again and again.
+      // Do not hammer a store that is away.
       if (away) throw away.reason;
-      // What cannot be taken up here, such as a damaged run, keeps nobody waiting: the next ones are looked at.
+      // A run that cannot be resumed, such as a damaged one, must not block the next ones.
       const isTaken = found.some((outcome) => outcome.status === 'fulfilled' && outcome.value);
       if (found.length === 0 || isTaken) return;
     }
@@ -122,14 +122,13 @@ class Search {
 
   async #takeSome(now: number): Promise<readonly PromiseSettledResult<boolean>[]> {
     for (const runId of this.#taken) if (!this.#drives.driven(runId)) this.#taken.delete(runId);
-    // Only its own: what is started here, however much it is, keeps no deadline waiting.
+    // Count only its own runs: runs started in this process must not delay a deadline.
     const room = this.#options.concurrency - this.#taken.size - this.#taking.size;
     if (room <= 0) return [];
     const agents = [...this.#drives.agents.keys()];
     const due = await this.#store.due(room + this.#seen.size + this.#taking.size + this.#drives.active, agents);
     if (this.#drives.isStopping) return [];
-    // A claim may lapse while the store is away. What came of the calls in the run waits here to be written, and nobody is
-    // to be asked about them.
+    // A claim may lapse while the store is away. Results of the run still wait here to be written, so no one is asked.
     const isFree = (id: string) => !this.#seen.has(id) && !this.#taking.has(id) && !this.#drives.holds(id);
     const fresh = due.filter(isFree).slice(0, room);
     for (const runId of fresh) this.#seen.set(runId, now);
@@ -137,8 +136,8 @@ class Search {
   }
 
   /**
-   * One that takes long keeps no other waiting: it counts as taken, and what comes of it is told when it comes. Rejects only
-   * where the store is away.
+   * Takes a run over. One that takes long counts as taken, and its error is reported later. Rejects only if the store is
+   * away.
    */
   async #take(runId: string): Promise<boolean> {
     const { pollMs, onError } = this.#options;
@@ -163,7 +162,7 @@ class Search {
     return Promise.race([taking, late]).finally(() => clearTimeout(timer));
   }
 
-  /** Of each run, and the same of it not with every look. */
+  /** Reports an error once in a while per run. */
   #tell(runId: string, error: unknown): void {
     const [now, message] = [performance.now(), messageOf(error)];
     const told = this.#told.get(runId);

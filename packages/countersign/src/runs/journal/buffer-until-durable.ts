@@ -1,32 +1,32 @@
-// News that are kept back until what they tell of is on record.
+// Buffers what listeners receive until the events behind it are durable.
 import { guarded } from '../../loop/call/guarded.ts';
 
-export type HeldNews<T> = {
-  readonly hear: (news: T) => void;
-  /** Tells what was kept back, and from now on everything at once. */
+export type Buffer<T> = {
+  readonly hear: (item: T) => void;
+  /** Sends the buffered items, and from now on each item at once. */
   readonly release: () => void;
 };
 
-/** If they are never released, nobody hears of them. A listener that throws is not called again. */
-export function holdNews<T>(listen: (news: T) => void): HeldNews<T> {
-  const tell = guarded(listen);
-  let held: T[] | undefined = [];
-  const hear = (news: T): void => {
-    if (held) held.push(news);
-    else tell(news);
+/** If the buffer is never released, the listener receives nothing. A listener that throws is not called again. */
+export function bufferUntilDurable<T>(listener: (item: T) => void): Buffer<T> {
+  const send = guarded(listener);
+  let buffered: T[] | undefined = [];
+  const hear = (item: T): void => {
+    if (buffered) buffered.push(item);
+    else send(item);
   };
   const release = (): void => {
-    const waiting = held ?? [];
-    held = undefined;
-    for (const news of waiting) tell(news);
+    const items = buffered ?? [];
+    buffered = undefined;
+    for (const item of items) send(item);
   };
   return { hear, release };
 }
 
-/** What others may refuse is heard of once it has `begun` to be on record. */
-export function listening<T>(listen: (news: T) => void, begun: Promise<unknown> | undefined): (news: T) => void {
-  if (!begun) return guarded(listen);
-  const { hear, release } = holdNews(listen);
+/** Buffers the items until `begun` resolves, because the store may still refuse the events. */
+export function onceDurable<T>(listener: (item: T) => void, begun: Promise<unknown> | undefined): (item: T) => void {
+  if (!begun) return guarded(listener);
+  const { hear, release } = bufferUntilDurable(listener);
   begun.then(release, () => undefined);
   return hear;
 }

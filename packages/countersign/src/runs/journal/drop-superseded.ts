@@ -1,10 +1,10 @@
-// What is about to be recorded although others, who were first, have said all there is to say about it.
+// Drops events that were superseded by what other writers recorded first.
 import { callOf } from '../../core/call.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { State } from '../../core/state.ts';
 import { decidedRefs, decisionRefs, subAgentState } from '../../core/sub-agents.ts';
 
-/** It would start, ask about or settle a call that is settled, or decide a question inside that is decided. */
+/** The event would start, ask about or settle a settled call, or decide a decided question of a sub-agent. */
 export function isOvertaken(event: RunEvent, state: State): boolean {
   if (!('callId' in event)) return false;
   const call = callOf(state, event.callId);
@@ -16,8 +16,8 @@ export function isOvertaken(event: RunEvent, state: State): boolean {
 }
 
 /**
- * Leaves in the list what is true although somebody ended the run meanwhile: what a body did that had been started, here or
- * inside a call. What was about to begin, or to be decided, does not any more.
+ * Removes events that no longer apply because someone ended the run. Events of bodies that had started stay, here and inside
+ * sub-agents; starts and decisions are dropped.
  */
 export function dropAfterEnd(events: RunEvent[], state: State): void {
   events.splice(0, events.length, ...events.flatMap((event) => toldByBodies(event, state)));

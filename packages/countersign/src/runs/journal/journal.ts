@@ -1,8 +1,8 @@
 // The journal of one run: makes its events durable, in order, among other writers.
 //
 // The working state is `run.state`: the recorded state with the queued events folded in. The journal keeps the recorded
-// state beside it, because an append says which questions it opens and settles compared with what is on record, and
-// because events of other writers go between the record and the queue.
+// state beside it, because an append names the questions that it opens and settles relative to the record, and because
+// events of other writers go between the record and the queue.
 import { ConflictError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { Json } from '../../core/json.ts';
@@ -29,7 +29,7 @@ export class Journal implements Sink {
   readonly #options: JournalOptions;
   #run: Run | undefined;
   #recorded: Recorded;
-  /** Set while events of other writers are on record after the last append of this journal: the state before them. */
+  /** The state before events that others recorded after the last append of this journal, while there are such events. */
   #beforeOthers: State | undefined;
   #queue: StoredEvent[] = [];
   #claim: Claim;

@@ -1,4 +1,4 @@
-// How an error is kept with a run that stopped for it.
+// Records the error that a run stopped with, and reads it back.
 import {
   CountersignError,
   type ErrorCode,
@@ -21,7 +21,7 @@ function errorOutcome(error: unknown): Json {
   return json.ok ? json.value : null;
 }
 
-/** The error that a run stopped for, as it was thrown where the run was driven. */
+/** The error that a run stopped with, as it was thrown by the process that drove it. */
 export function errorOf(
   { code, message, retryable }: { readonly code: string; readonly message: string; readonly retryable: boolean },
   details: ErrorDetails,
@@ -33,14 +33,14 @@ export function errorOf(
 
 const FROM_OUTSIDE: ReadonlySet<string> = new Set(['provider-failed', 'stream-cut-off', 'store-failed']);
 
-/** Records that a run that had failed is driven on: should this process die, another takes it up. */
+/** Records that a failed run is driven again, so that another worker takes over if this process dies. */
 export function goOn(run: Run, status: RunStatus): void {
   if (status === 'failed') run.record(event({ type: 'run-went-on' }));
 }
 
 /**
- * Records that the run stopped for an error, whatever others record meanwhile. `again`: they did so after it, and nobody may
- * be driving the run.
+ * Records that the run failed, after whatever others record meanwhile. `again`: others wrote after it, so perhaps no worker
+ * drives the run.
  */
 export async function fail(run: Run, journal: Journal, error: unknown): Promise<'done' | 'again'> {
   run.record(event({ type: 'run-failed', error: errorOutcome(error) }));

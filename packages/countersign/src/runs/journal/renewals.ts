@@ -1,8 +1,8 @@
-// Keeps the claims of the runs that are driven in this process: one timer, however many there are.
+// Renews the claims of all runs that this process drives, with one timer.
 
 type Renewable = { renew(): Promise<void> };
 
-/** Empty once it need not be renewed: V8 may keep what a set once had for long. */
+/** Cleared once it need not be renewed: V8 may retain deleted set entries for long. */
 export type Renewed = { journal: Renewable | undefined };
 
 export class Renewals {
@@ -22,7 +22,7 @@ export class Renewals {
     return renewed;
   }
 
-  /** With nothing left to renew, the timer keeps no process alive, and goes when its time comes. */
+  /** Without claims, the timer does not keep the process alive, and stops when it next fires. */
   delete(renewed: Renewed): void {
     renewed.journal = undefined;
     this.#renewed.delete(renewed);
@@ -38,10 +38,10 @@ export class Renewals {
   }
 }
 
-/** How many renewals of a run are under way at once. One may be lost with its connection; more would wait for the same. */
+/** How many renewals of a run may be in flight. One may be lost with its connection; more would wait for the same one. */
 export const MOST_RENEWALS = 2;
 
-/** Does what it is given, unless so many are under way: then it is left, and undefined. */
+/** Runs work, or skips it and returns undefined if `most` are in progress. */
 export function atMost(most: number): <T>(work: () => Promise<T>) => Promise<T | undefined> {
   let underWay = 0;
   return async (work) => {

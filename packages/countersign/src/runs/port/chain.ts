@@ -1,4 +1,4 @@
-// The hash chain over a run's events: a past that was changed does not fit its end.
+// The hash chain over the events of a run: changed events do not match its end.
 import { hash } from 'node:crypto';
 import { ConflictError } from '../../core/errors.ts';
 import type { LoadedRun, RunRecord, StoredEvent } from './store.ts';
@@ -12,7 +12,7 @@ function linkText(before: string, event: string): string {
   return shortHash(`${before}\n${event}`);
 }
 
-/** 132 bits of SHA-256: it is written with every append, and nobody finds a second text for it. */
+/** 132 bits of SHA-256: short, because every append stores it, and long enough to resist collisions. */
 export function shortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22);
 }
@@ -21,7 +21,7 @@ export function linkAll(before: string, events: readonly StoredEvent[]): string 
   return events.reduce(link, before);
 }
 
-/** As `linkAll`, for events that are about to be written: their text is kept for the store, which needs it next. */
+/** As `linkAll`, for new events. Caches their JSON, which the store needs next. */
 export function linkNew(before: string, events: readonly StoredEvent[]): string {
   const texts = events.map((event) => JSON.stringify(event));
   newest = { events, text: `[${texts.join(',')}]` };
@@ -33,10 +33,10 @@ export function eventsText(events: readonly StoredEvent[]): string {
   return newest?.events === events ? newest.text : JSON.stringify(events);
 }
 
-/** Only the last: a weak map would keep every text alive until the next full collection. */
+/** Only the last one: a weak map would retain every text until the next full collection. */
 let newest: { readonly events: readonly StoredEvent[]; readonly text: string } | undefined;
 
-/** Stands for events that cannot be read. No release knows it and no chain fits it, so nothing is done on such a run. */
+/** Stands for unreadable events. No release knows this event and no chain matches it, so nothing runs on it. */
 export const UNREADABLE: readonly StoredEvent[] = [{ v: 0, type: 'unreadable', at: 0 } as unknown as StoredEvent];
 
 /** Says why the record of a run cannot be trusted; undefined if it can. */
@@ -73,11 +73,11 @@ export function tamperedRun(runId: string, problem: string): ConflictError {
   return new ConflictError('tampered-run', { runId }, `Run ${runId} is not what was recorded. ${problem}`);
 }
 
-/** Where the chain of a run begins: with what is kept beside its events and says how they are gone on from. */
+/** The start of the chain: covers the fields beside the events that decide how the run continues. */
 export function chainStart({ id, agent, startedBy }: Pick<RunRecord, 'id' | 'agent' | 'startedBy'>): string {
-  // As stores give it back that keep well-formed text only.
+  // As it comes back from stores that keep well-formed text only.
   return shortHash(JSON.stringify([id, agent, startedBy?.toWellFormed() ?? null]));
 }
 
-/** Where the chains of the first runs begin. */
+/** The start of chains that the first versions wrote. */
 const OLD_START = '';

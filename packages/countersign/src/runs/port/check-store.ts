@@ -1,4 +1,4 @@
-// Whether what was passed as `store` is one: otherwise the first call would fail, long after the mistake.
+// Checks the `store` option, so that a mistake is reported at once and not by the first call.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 

@@ -1,4 +1,4 @@
 // A page of a list.
 
-/** A page: `after` is the `cursor` of the page before. What has the same time is in the order in which it arrived. */
+/** A page: pass its `cursor` as `after` to get the next one. Items of the same time are in the order of their arrival. */
 export type Page<T> = { readonly items: readonly T[]; readonly cursor: string | null };

@@ -1,8 +1,8 @@
-// What callers are told of ids: what an id may be, and that there is nothing under it.
+// Checks of ids, and the errors for ids that do not exist.
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { LONGEST_NAME } from '../../loop/tool/ask-options.ts';
 
-/** A run's id is in front of the ids of its questions. */
+/** Checks a run id, which the ids of its questions begin with. */
 export function checkRunId(runId: string): string {
   if (/^[\w.-]{1,128}$/.test(runId)) return runId;
   throw new UsageError(
@@ -12,7 +12,7 @@ export function checkRunId(runId: string): string {
   );
 }
 
-/** Who starts a run is looked up by that name. */
+/** Checks the name of the person who starts a run. */
 export function checkStarter(by: string | null = null): string | null {
   if (by === null || by.length <= LONGEST_NAME) return by;
   const message = `\`by\` has at most ${LONGEST_NAME} characters, not ${by.length}: who starts a run is looked up by it.`;

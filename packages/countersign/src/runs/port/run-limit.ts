@@ -12,7 +12,7 @@ type Measured = { readonly run: Pick<RunRecord, 'id' | 'version'>; readonly size
 /** Decisions of up to this size are always recorded, so that the requests of a full run can still be settled. */
 const SMALL_DECISION = 16_384;
 
-/** Throws `run-too-large` if a message does not fit into the run any more. */
+/** Throws `run-too-large` if there is no room for the message. */
 export function refuseLargeMessage(limit: RunLimit, { run, size }: Measured, added: readonly RunEvent[]): void {
   const total = size + sizeOf(added);
   if (total > limit.size) throw tooLarge(run.id, `${total} characters of JSON`, limit.size, 'maxRunSize');

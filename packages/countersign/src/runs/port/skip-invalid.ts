@@ -1,8 +1,8 @@
-// What a list leaves out: items that cannot be believed. The rest of the page goes on, and operators are told.
+// Skips items of a list that cannot be trusted, with a process warning for operators.
 import { CountersignError, messageOf } from '../../core/errors.ts';
 import { warn } from './warning.ts';
 
-/** Makes each by itself. One that cannot be made is left out, and told of as a warning of the process. */
+/** Maps each item. An item that throws is skipped, with a process warning. */
 export function eachAlone<From, To extends object>(all: readonly From[], make: (one: From) => To): readonly To[] {
   return all.flatMap((one) => {
     try {
@@ -14,9 +14,9 @@ export function eachAlone<From, To extends object>(all: readonly From[], make: (
   });
 }
 
-/** Lists are asked for again and again. */
+/** Warnings already given: lists are requested often. */
 const told = new Set<string>();
-/** So many are remembered at most. */
+/** How many of them are remembered. */
 const MOST = 1_000;
 
 function warnOnce(error: unknown): void {

@@ -1,14 +1,14 @@
-// The port for statistics: how many questions wait, what was decided since some time, and how long it took.
+// The port for statistics: pending questions, decisions in a period, and how long they took.
 import { UsageError } from '../../core/errors.ts';
 import { checkType, keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
 
 /** Of what. */
 export type StatsQuery = {
-  /** What was settled from this time on is counted, in milliseconds. */
+  /** Counts questions that were settled since this time, in milliseconds. */
   readonly since: number;
   /** And up to this one; the time of the store unless given. */
   readonly now?: number;
-  /** Only of runs that this one started. */
+  /** Counts only runs that this person started. */
   readonly startedBy?: string;
 };
 

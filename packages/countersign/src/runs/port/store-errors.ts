@@ -1,11 +1,11 @@
-// What a store answers to a write that it does not take.
+// The errors of a store that refuses a write.
 import { ConflictError, InvariantError, ProviderError } from '../../core/errors.ts';
 import { tamperedRun } from './chain.ts';
 import type { Append, RunRecord } from './store.ts';
 
 export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
 export const isLost = (error: unknown): boolean => error instanceof ConflictError && error.code === 'claim-lost';
-/** Somebody was first, and that may have been this very append. Whoever has lost the claim may not go on in any case. */
+/** Someone wrote first, and that may have been this same append. After `claim-lost` the worker must stop anyway. */
 export const isSecond = (error: unknown): boolean =>
   isStale(error) || (error instanceof ConflictError && error.code === 'run-exists');
 export const isAway = (error: unknown): boolean =>
@@ -19,7 +19,7 @@ export function claimLapsed(runId: string): ConflictError {
   );
 }
 
-/** Undefined when it was written; otherwise who was in the way: one who wrote first, or one who drives the run. */
+/** Undefined once written; otherwise why not: someone wrote first, or another worker drives the run. */
 export async function refusalOf(writing: Promise<void>): Promise<'stale-version' | 'claim-lost' | undefined> {
   try {
     await writing;
@@ -35,15 +35,15 @@ export function runGone(runId: string): ConflictError {
   return new ConflictError('stale-version', { runId }, `The run ${runId} is gone from the store.`);
 }
 
-/** Trying again would go on for ever: what the store said was written is not there. */
+/** Not retryable: events that the store confirmed are missing. */
 export function wentBack({ id, version }: Pick<RunRecord, 'id' | 'version'>, written: number): ProviderError {
   const message = `The store has run ${id} at version ${version}, but had said that it was at ${written}.`;
   return new ProviderError('store-failed', { runId: id, version, written }, message, { retryable: false });
 }
 
 /**
- * By its events the question waits, and nobody has appended since: so its row was changed by hand. Undefined if the store
- * refused something else.
+ * By its events the question is pending, and no one has appended since: so its row was changed by hand. Undefined if the
+ * store refused something else.
  */
 export function changedQuestion({ runId, settled }: Append, error: unknown): ConflictError | undefined {
   const id = error instanceof InvariantError ? error.details.interruptId : undefined;

@@ -1,13 +1,13 @@
-// The time of the store, the one clock that all who work on it share, as this process tells it between two questions.
+// The time of the store, which all processes share, estimated between two requests for it.
 import type { Store } from './store.ts';
 
-/** For how long the store's time is believed without asking again. */
+/** How long the store's time is trusted without asking again. */
 const TOLD_MS = 30_000;
-/** How far a clock may run from what has passed before it counts as set, and how long an answer may take. */
+/** How far a clock may drift before it counts as changed, and how long a response may take. */
 const OFF_MS = 1_000;
 const TRIES = 3;
 
-/** The store had this time when the clock of the process said `at`, and the steady one, which nobody sets, `steadyAt`. */
+/** The store's time at the moment `at` of the process clock and `steadyAt` of the monotonic clock. */
 type Told = { readonly time: number; readonly at: number; readonly steadyAt: number; readonly tookMs: number };
 
 export class StoreTime {
@@ -23,16 +23,16 @@ export class StoreTime {
     this.#told = { time: at, at, steadyAt: performance.now(), tookMs: 0 };
   }
 
-  /** In whole milliseconds, also where the clock is finer: a store takes no others. */
+  /** In whole milliseconds, even if the clock is finer: stores require them. */
   readonly now = (): number => {
     const ranMs = this.#clock() - this.#told.at;
     const passedMs = performance.now() - this.#told.steadyAt;
-    // Time does not go back: the clock was set. One that is ahead may be right, since the steady one stops with a computer
-    // that sleeps.
+    // A clock that went back was changed. One that is ahead may be right: the monotonic clock stops while the computer
+    // sleeps.
     return Math.floor(this.#told.time + (passedMs - ranMs > OFF_MS ? passedMs : ranMs));
   };
 
-  /** The store was asked lately, and nobody has set the clock since. */
+  /** The store was asked lately, and the clock has not been changed since. */
   get isKnown(): boolean {
     const ranMs = this.#clock() - this.#told.at;
     const steady = performance.now();
@@ -40,8 +40,8 @@ export class StoreTime {
   }
 
   /**
-   * Asks the store, unless its time is known. Whoever is stopped between question and answer, or waits for a connection,
-   * does not know to which moment the answer belongs: they ask again.
+   * Asks the store unless its time is known. After a slow response, for example from a suspended process, it is unclear
+   * which moment the time belongs to, so it asks again.
    */
   async tell(): Promise<void> {
     if (!this.isKnown) await this.ask();

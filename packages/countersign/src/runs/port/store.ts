@@ -7,16 +7,16 @@ import type { Stats, StatsQuery } from './stats.ts';
 
 export type { Page } from './page.ts';
 
-/** `running`: there is something to do. `waiting`: for a person or a time. The rest have ended. */
+/** `running`: there is work to do. `waiting`: for a person or a deadline. The others have ended. */
 export type RunStatus = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled';
 
 /** How many runs there are in each status. */
 export type RunCounts = Readonly<Record<RunStatus, number>>;
 
-/** An event with the time of the store at which it was recorded, in milliseconds. */
+/** An event, with the store's time when it was recorded, in milliseconds. */
 export type StoredEvent = RunEvent & { readonly at: number };
 
-/** What is known of a run without reading its events. */
+/** A run without its events. */
 export type RunRecord = {
   readonly id: string;
   readonly agent: string;
@@ -28,33 +28,32 @@ export type RunRecord = {
   readonly startedBy: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When the run has to be looked at again although nobody decided anything. */
+  /** The next deadline in the run, when a worker must look at it. */
   readonly wakeAt: number | null;
-  /** How it ended, or why it stopped: JSON that the engine writes and reads. */
+  /** How the run ended, or why it stopped: JSON that the engine writes and reads. */
   readonly outcome: Json;
 };
 
-/** A run with its events, or with those that were asked for. */
+/** A run with all its events, or the requested ones. */
 export type LoadedRun = { readonly run: RunRecord; readonly events: readonly StoredEvent[] };
 
-/** Which of its events are read with a run; all of them unless given. */
+/** Selects the events to read; all of them by default. */
 export type ReadOptions = { readonly after?: number; readonly limit?: number };
 
-/** How much is at stake, as the one who asks sees it. */
+/** How risky the tool says the call is. */
 export type Risk = 'low' | 'medium' | 'high';
 
 /**
- * What became of a question. Each settled one is `approved` (also with changes, or restarted), `rejected`, `answered` or
- * `cancelled`, which are also those that were withdrawn. Among them, `edited` are those approved with changes, and
- * `expired` those that nobody decided in time.
+ * The outcome of a settled question: `approved` (edited or restarted ones too), `rejected`, `answered` or `cancelled`
+ * (withdrawn ones too). `edited` selects the approved ones with changes, `expired` those that a deadline decided.
  *
- * A store reads it from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`, and there is no
- * `decision` where the question was withdrawn. One with an `edit` or a `replaceInput` is edited. What a deadline decided has
+ * A store reads the outcome from the settlement. `decision.type` is `approve`, `restart`, `reject`, `respond` or `cancel`;
+ * a withdrawn question has no `decision`. A decision with `edit` or `replaceInput` is edited. A deadline's decision has
  * `deadline` as `by` and null as `channel`.
  */
 export type InterruptOutcome = 'approved' | 'edited' | 'rejected' | 'answered' | 'cancelled' | 'expired';
 
-/** A question that waits, or waited, for a person. It never changes but for its settlement. */
+/** A question to a person, pending or settled. Only its settlement ever changes. */
 export type InterruptRecord = {
   readonly id: string;
   readonly runId: string;
@@ -69,43 +68,43 @@ export type InterruptRecord = {
   readonly expiresAt: number | null;
   readonly remindAt: number | null;
   /**
-   * What the person is shown and what the digest covers: JSON that the engine writes and reads. A search looks for texts and
-   * numbers below its `part.toolRequest.input` and its `part.metadata.interrupt`.
+   * What the person sees and what the digest covers: JSON that the engine writes and reads. A search covers the strings
+   * and numbers in its `part.toolRequest.input` and its `part.metadata.interrupt`.
    */
   readonly card: Json;
   readonly digest: string;
-  /** Null while it waits. */
+  /** Null while the question is pending. */
   readonly settledAt: number | null;
-  /** Who decided what, or why nobody will: JSON. */
+  /** Who decided what, or why the question was withdrawn: JSON. */
   readonly settlement: Json;
 };
 
-/** A question that begins to wait. Who started its run is known to the store. */
+/** A new question. The store knows who started its run. */
 export type NewInterrupt = Omit<InterruptRecord, 'startedBy' | 'settledAt' | 'settlement'>;
 
-/** A reminder that somebody took, and now has to see to. */
+/** A reminder that a worker took and must deliver. */
 export type TakenReminder = {
   readonly interrupt: InterruptRecord;
-  /** How often it was taken, this time included. */
+  /** How often it was taken, including this time. */
   readonly attempt: number;
 };
 
-/** What a run is created with. */
+/** The fields of a new run. */
 export type NewRun = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;
 
 /**
  * One change of a run. All of it becomes durable, or nothing.
  *
- * Names (ids, agents, tools, kinds, labels, hashes, digests, tokens) are compared as they are: one with a NUL or half a
- * surrogate pair is refused as `UsageError`, and so are times that are not in whole milliseconds. JSON values have no such
- * limits, and come back byte for byte.
+ * Names (ids, agents, tools, kinds, labels, hashes, digests, tokens) are compared byte for byte. A name with a NUL or an
+ * unpaired surrogate is a `UsageError`, and so is a time that is not in whole milliseconds. JSON values have no such limits
+ * and are returned unchanged.
  */
 export type Append = {
   /** Not empty. */
   readonly runId: string;
-  /** The number of events the run has now; 0 with `create` for a new run. */
+  /** The number of events that the run has now; 0 with `create` for a new run. */
   readonly expectedVersion: number;
-  /** Present exactly when the run is to be created by this append. */
+  /** Given exactly if this append creates the run. */
   readonly create?: NewRun;
   /** At least one. */
   readonly events: readonly StoredEvent[];
@@ -114,47 +113,47 @@ export type Append = {
   readonly status: RunStatus;
   readonly wakeAt: number | null;
   readonly outcome: Json;
-  /** Questions of this run that begin to wait. An id that there is already, in any run, is an `InvariantError`. */
+  /** New questions of this run. An id that exists in any run is an `InvariantError`. */
   readonly opened: readonly NewInterrupt[];
-  /** Questions that stop waiting. One that does not wait in this run, or is named twice, is an `InvariantError`. */
+  /** Questions that are settled. One that is not pending in this run, or is named twice, is an `InvariantError`. */
   readonly settled: readonly SettledInterrupt[];
   /**
-   * `hold`: the claim of this token must still be held, or the append is refused; it is kept and renewed. One that has
-   * lapsed and that nobody took still belongs to its token. A run that is created has no claim that could be held.
-   * `release`: the same, and it is given up.
-   * `take`: takes a claim for the token if none is held by anybody else; the append happens in any case.
-   * `enter`: as `hold`, but a claim that nobody holds, or that has lapsed, will do too: it is taken.
-   * `pass`: as `enter`, but nobody holds the claim afterwards.
-   * Absent: no claim is looked at or changed.
+   * `hold`: the append is refused unless this token holds the claim, which is renewed. A lapsed claim that no other token
+   * took still belongs to its token. A new run has no claim to hold.
+   * `release`: as `hold`, and the claim is released.
+   * `take`: takes the claim if no other token holds it. The append happens in any case.
+   * `enter`: as `hold`, but takes a claim that is free or has lapsed.
+   * `pass`: as `enter`, but the claim is free afterwards.
+   * Absent: the claim is neither checked nor changed.
    */
   readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
 };
 
-/** A question that stops waiting. `labelled: false` says that it has no labels, and saves the store a look for them. */
+/** A settled question. `labelled: false` says that it has no labels, which saves the store a lookup. */
 export type SettledInterrupt = { readonly id: string; readonly settlement: Json; readonly labelled?: boolean };
 
-/** What an append does about the claim: see `Append`. */
+/** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
 
-/** `claimed`: the token of the append holds the claim now. */
+/** `claimed`: the token of the append now holds the claim. */
 export type Appended = { readonly claimed: boolean };
 
-/** Which runs, and which page of them. */
+/** Selects runs, and a page of them. */
 export type RunQuery = {
   readonly status?: RunStatus;
   readonly agent?: string;
   readonly startedBy?: string;
-  /** By `createdAt`, those of one millisecond as they were appended; `newest` first unless given. */
+  /** By `createdAt`, then in the order of the appends; `newest` by default. */
   readonly order?: 'newest' | 'oldest';
   readonly after?: string;
   readonly limit: number;
 };
 
-/** Which questions, and which page of them. */
+/** Selects questions, and a page of them. */
 export type InterruptQuery = {
-  /** Those that wait, unless given. */
+  /** Pending ones by default. */
   readonly settled?: boolean;
-  /** Only settled ones have one: of those that wait, none is found. */
+  /** Only settled questions have an outcome, so this finds no pending ones. */
   readonly outcome?: InterruptOutcome;
   readonly runId?: string;
   readonly agent?: string;
@@ -162,7 +161,7 @@ export type InterruptQuery = {
   readonly kind?: string;
   readonly risk?: Risk;
   readonly label?: string;
-  /** Of runs that this one started. */
+  /** Selects the runs that this person started. */
   readonly startedBy?: string;
   /**
    * Words. Each of them must begin a word of the question, whatever the case of its letters: in the names of the tool and
@@ -171,7 +170,7 @@ export type InterruptQuery = {
   readonly search?: string;
   readonly createdBefore?: number;
   readonly createdAfter?: number;
-  /** By `createdAt`, also the settled ones, those of one millisecond as they were appended; `oldest` first unless given. */
+  /** By `createdAt`, for settled ones too, then in the order of the appends; `oldest` by default. */
   readonly order?: 'newest' | 'oldest';
   readonly after?: string;
   readonly limit: number;
@@ -180,10 +179,10 @@ export type InterruptQuery = {
 /**
  * Where runs live. All methods may be called at once from many processes.
  *
- * Refusals are values of `ConflictError`: `run-exists`, `run-deleted`, `stale-version` (someone appended since, or there is no such run),
- * `claim-lost` (another worker holds the run, or may). Whoever has lost the claim and is behind as well is told
- * `claim-lost`. Anything else that goes wrong is a `ProviderError` `store-failed` whose `retryable` says whether the
- * store may be back later; after it, nobody can assume that the append happened or not: read to know.
+ * A refusal is a `ConflictError`: `run-exists`, `run-deleted`, `stale-version` (someone else appended, or the run does not
+ * exist), or `claim-lost` (another worker holds the run, or may). If both apply, it is `claim-lost`. Any other failure is a
+ * `ProviderError` `store-failed`; `retryable` says whether the store may be back later. After such a failure the append may
+ * or may not have happened: read the run to know.
  *
  * What cannot be meant is a `UsageError` `invalid-options`, and nothing is written: an append without events, one that
  * creates another run than its own or one that has a version, or that opens questions of another run; a read with a `limit`
@@ -195,43 +194,41 @@ export interface Store {
   /** Resolves once everything is durable. Never retries. */
   append(append: Append): Promise<Appended>;
   /**
-   * The run and its events, those after the first `after` only, and at most `limit` of these, all of one moment. What it
-   * costs does not grow with the events that are left out. Undefined if there is no such run.
+   * Reads the run and its events at one moment: those after the first `after`, and at most `limit` of them. The cost does
+   * not grow with the events that are skipped. Undefined if the run does not exist.
    */
   read(runId: string, options?: ReadOptions): Promise<LoadedRun | undefined>;
   /**
-   * Deletes a run that is `done` or `cancelled` and that nobody holds, with its events and its questions; all of it or
-   * nothing. False if the run is not so, or there is none. Only its id stays, so that nobody starts it again by mistake:
-   * for everything else there is no such run. Whoever watches hears of it.
+   * Deletes a run that is `done` or `cancelled` and not claimed, with its events and questions, all or nothing. Returns
+   * false otherwise. Only the id stays reserved, so that it is not reused by mistake. Watchers are notified.
    */
   delete(runId: string): Promise<boolean>;
-  /** Takes the claim and reads the run at one moment. Undefined if there is no such run or another token holds it. */
+  /** Takes the claim and reads the run at one moment. Undefined if the run does not exist or another token holds it. */
   claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined>;
-  /** False if the claim is no longer held. */
+  /** Returns false if the claim is no longer held. */
   renew(runId: string, token: string, leaseMs: number): Promise<boolean>;
-  /** Does nothing if the claim is not held, also where there is no such run; but rejects where nothing can be written. */
+  /** Does nothing if the claim is not held or the run does not exist. Rejects if the store cannot be written. */
   release(runId: string, token: string): Promise<void>;
   /**
-   * Runs that nobody holds and that are `running`, or that are `waiting` or `failed` and whose `wakeAt` has come; the longest
-   * due first.
-   * A run is due since it began to run, however often it was appended to since then, or since its `wakeAt`.
-   * With `agents`, only runs of these: others, however many, would have to be claimed to find that out.
+   * Lists unclaimed runs that are `running`, or `waiting` or `failed` with a `wakeAt` that has passed; longest due first.
+   * A run is due since it began to run, regardless of later appends, or since its `wakeAt`.
+   * With `agents`, only runs of these agents, because others would have to be claimed to find out.
    */
   due(limit: number, agents?: readonly string[]): Promise<readonly string[]>;
   /**
-   * Takes reminders whose `remindAt` has come, the longest due first, of questions that wait and have not expired. Each
-   * goes to one caller, and is given again, to anybody, after `leaseMs` unless `reminded` was called: after twice as long
-   * each time, up to 64 times as long. The question itself stays as it is.
+   * Takes due reminders of pending questions that have not expired, longest due first. Each goes to one caller. Unless
+   * `reminded` is called, any caller may get it again after `leaseMs`, then after twice as long each time, up to 64 times
+   * as long. The question does not change.
    */
   takeReminders(limit: number, leaseMs: number): Promise<readonly TakenReminder[]>;
-  /** The reminder of this question is not given again. Nothing happens where there is none. */
+  /** Marks the reminder of this question as delivered. Does nothing if it has none. */
   reminded(interruptId: string): Promise<void>;
   listRuns(query: RunQuery): Promise<Page<RunRecord>>;
   listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>>;
   interrupt(id: string): Promise<InterruptRecord | undefined>;
-  /** How many runs there are in each status, all at one moment. */
+  /** Counts the runs in each status, at one moment. */
   countRuns(): Promise<RunCounts>;
-  /** How deciding goes: what waits, what was decided since, and how long it took. */
+  /** Counts pending and decided questions, with how long the decisions took. */
   stats(query: StatsQuery): Promise<Stats>;
   /**
    * Makes what lists with `search` or `startedBy`, `stats` and `countRuns` need to be fast among many, once and for all.
@@ -241,11 +238,11 @@ export interface Store {
   prepareSearch(): Promise<void>;
   /** Small records beside the runs. */
   readonly notes: Notes;
-  /** The store's own time, in whole milliseconds: the one clock that deadlines and claims are held against. */
+  /** The store's time in whole milliseconds, the one clock for deadlines and claims. */
   now(): Promise<number>;
-  /** Calls `changed` with the id of a run soon after it was appended to, by any process. Returns how to stop. */
+  /** Calls `changed` with the id of a run soon after any process appends to it. Returns a function that stops it. */
   watch(changed: (runId: string) => void): () => void;
-  /** Brings the tables up to date; called by whoever opens the store, safe when several do at once. */
+  /** Migrates the tables. Each process that opens the store calls it; concurrent calls are safe. */
   migrate(): Promise<void>;
   close(): Promise<void>;
 }

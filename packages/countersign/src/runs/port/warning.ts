@@ -1,4 +1,4 @@
-// What operators have to know and no caller can be told: a warning of the process.
+// Process warnings, for operators, about problems that no caller sees.
 import type { ErrorCode } from '../../core/errors.ts';
 
 export function warn(message: string, code?: ErrorCode): void {

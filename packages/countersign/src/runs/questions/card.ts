@@ -1,4 +1,4 @@
-// Cards: what a person is shown of a question, and the digest that binds a decision to it.
+// Cards: how a question is shown to a person, and the digest that binds a decision to it.
 import { type Call, pendingInterruptId } from '../../core/call.ts';
 import { interruptIdOf } from '../../core/decide.ts';
 import type { Interrupt } from '../../core/event.ts';
@@ -10,27 +10,27 @@ import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/
 import { shortHash } from '../port/chain.ts';
 import type { NewInterrupt } from '../port/store.ts';
 
-/** What a person is shown. `part` is what a decision is made on. */
+/** A question as a person sees it. A decision is made on its `part`. */
 export type Card = {
   readonly part: ToolRequestPart;
   readonly tool: string;
   readonly kind: Interrupt['kind'];
   readonly input: Json;
-  /** What the asker wants shown. */
+  /** What the tool wants the person to see. */
   readonly payload: Json;
 };
 
 export type PendingCard = Card & { readonly id: string; readonly interrupt: Interrupt };
 
-/** The id under which everybody knows the question: the run's id is in front, so that a decision finds its run. */
+/** The public id of a question. It begins with the id of the run, so that a decision finds its run. */
 export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
 
 export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
 
-/** Every question that waits in this state, by its key. */
+/** The pending questions, by their key. */
 export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
   const calls = openCalls(state);
-  // Asked again and again, also where nothing waits.
+  // Called often, mostly when nothing is pending.
   if (!calls.some((call) => pendingInterruptId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
   for (const call of calls) for (const card of cardsOf(call)) cards.set(interruptKey(runId, card.id), card);
@@ -38,8 +38,8 @@ export function pendingCards(runId: string, state: State): ReadonlyMap<string, P
 }
 
 /**
- * The calls whose outcome, or that of something inside, is unknown, and of which nobody was asked `before`; by their ids. Where
- * a run has failed, nobody may be asked even now.
+ * The ids of calls in doubt, themselves or inside, about which no person was asked `before`. In a failed run, no one may have
+ * been asked even now.
  */
 export function newlyInDoubt(state: State, before?: () => State): ReadonlySet<string> {
   const calls = openCalls(state);
@@ -82,15 +82,15 @@ function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): Pendin
   return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
 }
 
-/** What the body would get: the input, or what the schema of the tool makes of it. */
+/** The input for the body: as requested, or as the tool's schema reads it. */
 export function willRun({ toolRequest, metadata }: ToolRequestPart): Json {
   return (metadata?.runsWith === undefined ? toolRequest.input : metadata.runsWith) as Json;
 }
 
-/** A card as the store keeps it. */
+/** The row of a new question. */
 export function cardRecord(key: string, card: PendingCard, runId: string, agent: string, now: number): NewInterrupt {
   const { part, tool, kind, interrupt } = card;
-  // The part says everything that is shown: the tool, its input, and what the asker adds.
+  // The part has everything that is shown: the tool, its input and the payload.
   const shown = { part } as unknown as Json;
   return {
     id: key,
@@ -108,7 +108,7 @@ export function cardRecord(key: string, card: PendingCard, runId: string, agent:
   };
 }
 
-/** The kind of a question, as it stands on its card. */
+/** The kind of a question, from its card. */
 export function kindOn({ metadata }: ToolRequestPart): Interrupt['kind'] {
   return (metadata?.interruptKind ?? 'interrupt') as Interrupt['kind'];
 }
@@ -118,7 +118,7 @@ export function digestOf(key: string, card: Json): string {
   return shortHash(`${key}\n${canonical(card)}`);
 }
 
-/** The same text for the same JSON, whatever the order of its keys. */
+/** The same text for equal JSON, in any order of keys. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);

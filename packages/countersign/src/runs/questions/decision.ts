@@ -1,4 +1,4 @@
-// Decisions on stored questions, as callers say them.
+// Decisions on stored questions: how callers write them, and how they are recorded.
 import {
   type DecisionEntry,
   type DecisionPart,
@@ -19,7 +19,7 @@ import { invalidResume } from '../../loop/resume.ts';
 import { approve, cancel, type DecisionOptions, reject, respond, restart } from '../../loop/tool/decisions.ts';
 import { interruptKey, type PendingCard, pendingCards } from './card.ts';
 
-/** What a person decided. `edit` and `replaceInput` change the input that runs. */
+/** A person's decision. `edit` and `replaceInput` change the input that runs. */
 export type DecisionInput<Input = unknown, Output = unknown> =
   | 'approve'
   | 'reject'
@@ -30,7 +30,7 @@ export type DecisionInput<Input = unknown, Output = unknown> =
   | { readonly type: 'respond'; readonly output: Output }
   | { readonly type: 'restart'; readonly resumed?: unknown; readonly replaceInput?: Input };
 
-/** What is on record about a settled question. */
+/** The recorded decision on a question. */
 export type Settlement = {
   readonly decision: Json;
   readonly by: string | null;
@@ -40,8 +40,8 @@ export type Settlement = {
 };
 
 /**
- * What is on record about a question that nobody decided: the run was cancelled, the user spoke instead, or the call that was
- * in doubt reported its result itself.
+ * The record of a question that was settled without a decision: the run was cancelled, the user sent a message instead, or
+ * a call in doubt reported its result itself.
  */
 export type Withdrawal = {
   readonly withdrawn: true;
@@ -81,8 +81,8 @@ export function decisionPart(part: ToolRequestPart, input: DecisionInput, option
 }
 
 /**
- * As it is now, whatever the caller changes in it later. What it inherits counts: it would run, and not be on record. What it
- * lacks, or should not have, is found when it is read.
+ * Copies the decision, so that later changes by the caller have no effect. Inherited fields count, because they would run
+ * without being recorded. Missing and unknown fields are found when the decision is read.
  */
 export function saidNow(decision: DecisionInput): DecisionInput {
   if (!isObject(decision)) return decision;
@@ -91,12 +91,12 @@ export function saidNow(decision: DecisionInput): DecisionInput {
     .flat()
     .filter((key) => key in said);
   const keys = new Set([...Object.keys(said), ...inherited]);
-  // What is undefined is refused, and a copy would be null.
+  // Undefined is refused later, and a copy would be null.
   const copied = (value: unknown): unknown => (value === undefined ? undefined : copyOf(value));
   return Object.fromEntries([...keys].map((key) => [key, copied(said[key])])) as DecisionInput;
 }
 
-/** Callers without types, and those who pass on what they were sent, may give anything. */
+/** Callers without types, and those that forward requests, may pass anything. */
 function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
   const decision: unknown = typeof input === 'string' ? { type: input } : input;
   const type = isObject(decision) ? decision.type : undefined;
@@ -108,7 +108,7 @@ function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
     );
   const verb = type as Verb;
   const odd = Object.keys(decision).filter((key) => !FIELDS[verb].includes(key));
-  // Whoever writes `input` for `edit` would let run what they meant to change.
+  // A caller who writes `input` for `edit` would run the input that they meant to change.
   const message = `A decision of the type ${verb} has no ${odd.join(', ')}: only ${FIELDS[verb].join(', ')}.`;
   if (odd.length > 0) throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
   const lost = verb === 'respond' ? 'output' : verb === 'restart' ? 'replaceInput' : 'edit';
@@ -116,7 +116,7 @@ function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
   return decision as Exclude<DecisionInput, string>;
 }
 
-/** Whoever has lost on the way what they meant decides nothing. */
+/** An undefined value was probably lost on the way, so nothing is decided. */
 function lostIn(verb: Verb, field: string): UsageError {
   const instead = verb === 'respond' ? 'To answer with nothing, say null' : 'Leave it out to change nothing';
   const message = `The ${field} of a decision of the type ${verb} is undefined. ${instead}.`;
@@ -131,7 +131,7 @@ const FIELDS: Readonly<Record<Verb, readonly string[]>> = {
   restart: ['type', 'resumed', 'replaceInput'],
 };
 
-/** What was decided, without who and when: two who decided the same decided this. */
+/** The decision without who and when, to compare two decisions. */
 export function decisionOf(input: DecisionInput): Json {
   const { type, ...rest } = checkedDecision(input);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
@@ -140,7 +140,7 @@ export function decisionOf(input: DecisionInput): Json {
   throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
 }
 
-/** With what is meant where nothing is said: whoever says it and whoever does not decide the same. */
+/** Fills in the defaults, so that a decision with and without them is the same. */
 export function saidFully(decision: Json): Json {
   if (!isObject(decision)) return decision;
   const said = decision as JsonObject;
@@ -148,11 +148,11 @@ export function saidFully(decision: Json): Json {
   return said.type === 'respond' && said.output === undefined ? { ...said, output: null } : said;
 }
 
-/** What a resumption decides, as it goes on record. */
+/** The decisions of a resumption, as they are recorded. */
 export type Resumption = {
-  /** On what waits, by the key of the question. */
+  /** Decisions on pending questions, by the key of the question. */
   readonly decided: ReadonlyMap<string, { readonly card: PendingCard; readonly settlement: Signed }>;
-  /** On what does not wait any more: which entry of `resume`, and the key of the question. */
+  /** Decisions on questions that are no longer pending: the entry of `resume`, and the key of the question. */
   readonly late: readonly { readonly where: string; readonly key: string; readonly decision: DecisionInput }[];
 };
 
@@ -160,8 +160,8 @@ export type Resumption = {
 type Signed = Omit<Settlement, 'at'>;
 
 /**
- * What each decision of a resumption is about. Those that are about nothing are left out: `checkResume` says why. Throws for
- * one on a call that has not asked yet, as its gate still thinks: nobody knows what the question will be.
+ * Finds the question of each decision. Decisions without one are skipped; `checkResume` reports them. Throws for a decision
+ * on a call that has not asked yet, because its question is not known.
  */
 export function resumptionOf(runId: string, state: State, decisions: Decisions): Resumption {
   const { leaves, faults } = matchDecisions(state.turn, decisions, (ref) => state.refs.has(ref));
@@ -180,7 +180,7 @@ export function resumptionOf(runId: string, state: State, decisions: Decisions):
     const edited = isEdit(entry.part) || 'input' in leaf.decision;
     return [[found.key, { card: found.card, settlement: settlementOf(entry, edited) }] as const];
   });
-  // What waited in a run that was ended is settled, too: with who ended it.
+  // The questions of a cancelled run are settled too, by the person who cancelled it.
   const tooLate = [...faults.filter(({ stale }) => stale), ...(state.ended ? leaves : [])];
   const late = tooLate.flatMap(({ where }) => {
     const entry = entries.get(where);
@@ -191,7 +191,7 @@ export function resumptionOf(runId: string, state: State, decisions: Decisions):
   return { decided: new Map(decided), late };
 }
 
-/** Where the model gave a call no ref of its own, the id of the call stands for it, and is not said again. */
+/** If the model gave a call no ref, the id of the call is its ref. */
 function idByRef(part: DecisionPart, { turn }: State): string {
   const { ref } = 'toolRequest' in part ? part.toolRequest : part.toolResponse;
   const path = part.metadata?.path;
@@ -229,20 +229,20 @@ function settlementOf(entry: DecisionEntry, edited: boolean): Signed {
   return checkDecider({ decision: saidOf(entry, edited), by, channel, note });
 }
 
-/** Nobody is to be taken for a deadline: a person of that name says through what they decide. */
+/** A person named like the deadline must pass a channel, so that the two cannot be confused. */
 export function checkDecider(signed: Signed): Signed {
   if (signed.by !== DEADLINE || signed.channel !== null) return signed;
   const message = `A decision by ${DEADLINE} without a channel is one that a deadline made. Pass the \`channel\` through which this person decides.`;
   throw new UsageError('invalid-options', { field: 'by' }, message);
 }
 
-/** What is said of the decision itself. An interrupt that is passed as one may tell of a decision before it. */
+/** The metadata of this decision. An interrupt passed as a decision may carry that of an earlier one. */
 function saidIn(part: DecisionPart): Record<string, unknown> {
   const decision = isObject(part) ? part.metadata?.decision : undefined;
   return isObject(decision) && typeof decision.made === 'string' ? decision : {};
 }
 
-/** An interrupt that is passed as a decision may tell of an edit before it, beside the question that was decided then. */
+/** An interrupt passed as a decision may carry an earlier edit, beside the question that was decided then. */
 function isEdit({ metadata = {} }: DecisionPart): boolean {
   return 'replacedInput' in metadata && !('resolvedInterrupt' in metadata);
 }

@@ -1,4 +1,4 @@
-// Deadlines that have passed: they decide as the question said they would.
+// Deadlines that have passed decide as their question says.
 import { matchDecisions, readResume } from '../../core/decide.ts';
 import type { State } from '../../core/state.ts';
 import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
@@ -6,18 +6,18 @@ import type { Run } from '../../loop/run.ts';
 import { type PendingCard, pendingCards } from './card.ts';
 import { decisionPart, type Settlement, type Withdrawal } from './decision.ts';
 
-/** What goes on record of a question that was passed over: the user said something else, or its call reported its result. */
+/** The record of a withdrawn question: the user sent a message instead, or its call reported its result. */
 export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>> & { readonly note?: string };
 
-/** Who hears how a question was settled. */
+/** Records how a question was settled. */
 export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };
 
-/** Who tells the time of the store. */
+/** The time of the store. */
 type Time = { readonly clock: () => number; askTime(): Promise<void> };
 
 /**
- * Asks the store for its time where something may be over by it: a deadline, or how long a call in doubt takes to settle.
- * Another server with another clock may have followed the one that told it some seconds ago.
+ * Asks the store for its time if a deadline, or the settling time of a call in doubt, may have passed. The store may have
+ * failed over to a server with another clock since it was last asked.
  */
 export async function askIfOver(runId: string, state: State, time: Time): Promise<void> {
   const now = time.clock();
@@ -30,7 +30,7 @@ export function isExpired({ interrupt: { expiresAt } }: PendingCard, now: number
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** A question that nobody decided in time is decided as it said it would be; a question cannot be approved. */
+/** Records the decisions of expired questions. A question without a call to run is cancelled instead of approved. */
 export function expireCards(run: Run, settling: Settling, now: number): void {
   for (const [key, card] of pendingCards(settling.runId, run.state)) {
     if (!isExpired(card, now)) continue;

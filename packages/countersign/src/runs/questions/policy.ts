@@ -27,7 +27,7 @@ export type ProposedDecision = {
   readonly input: Json;
   /** What the tool wants the person to see. */
   readonly payload: Json;
-  /** The request as it was shown, before any edit. */
+  /** The request that the person saw, before any edit. */
   readonly part: ToolRequestPart;
   /** The decision as it would be recorded, such as `{ type: 'approve', edit: … }`. */
   readonly decision: Json;

@@ -1,4 +1,4 @@
-// What the store is told beside the events: status, deadline, outcome, and which questions begin or stop to wait.
+// The fields of an append beside its events: status, deadline, outcome, and the questions it opens and settles.
 import type { Json } from '../../core/json.ts';
 import { type Limits, next } from '../../core/next.ts';
 import type { State } from '../../core/state.ts';
@@ -11,7 +11,7 @@ export type ProjectionInput = {
   readonly after: State;
   readonly limits: Limits;
   readonly now: number;
-  /** Who decided what, by the key of the question. */
+  /** The settlements, by the key of the question. */
   readonly settlements: ReadonlyMap<string, Json>;
 };
 
@@ -44,13 +44,13 @@ export function statusOf(state: State, limits: Limits): RunStatus {
   return step.do === 'wait' ? 'waiting' : 'running';
 }
 
-/** The earliest deadline of a question that waits. */
+/** The earliest deadline of a pending question. */
 function wakeAtOf(cards: Iterable<{ readonly interrupt: { readonly expiresAt?: number } }>): number | null {
   const deadlines = [...cards].flatMap(({ interrupt }) => interrupt.expiresAt ?? []);
   return deadlines.length > 0 ? Math.min(...deadlines) : null;
 }
 
-/** The last reply says how the run ended only if nothing comes after it. */
+/** The finish reason of the last reply counts only if nothing follows it. */
 function outcomeOf(state: State, status: RunStatus): Json {
   const reason = state.ended?.reason ?? (status === 'done' ? state.reply?.finishReason : undefined);
   return reason === undefined ? null : { finishReason: reason };

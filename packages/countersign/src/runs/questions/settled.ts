@@ -1,4 +1,4 @@
-// What whoever decides too late is told: the recorded decision, or why theirs is not taken.
+// A decision on a settled question: the recorded decision, or the error that says who was first.
 import { ConflictError } from '../../core/errors.ts';
 import { DEADLINE } from '../../core/event.ts';
 import { type Json, sameJson } from '../../core/json.ts';
@@ -7,10 +7,10 @@ import type { InterruptRecord, Store } from '../port/store.ts';
 import { digestOf, kindOn, type PendingCard, willRun } from './card.ts';
 import { type DecisionInput, decisionOf, type Settlement, saidFully, type Withdrawal } from './decision.ts';
 
-/** What was decided, by whom and when: the recorded decision, also for those who came second with the same. */
+/** The recorded decision; the same for a caller that decides the same again. */
 export type Decided = Settlement & { readonly interruptId: string; readonly runId: string };
 
-/** Throws if the question was settled otherwise. */
+/** Throws if the question was settled differently. */
 export function settledAs(
   { id: interruptId, runId, settlement, settledAt }: InterruptRecord,
   decision: DecisionInput,
@@ -20,7 +20,7 @@ export function settledAs(
   if (recorded?.decision !== undefined && sameJson(saidFully(recorded.decision), said))
     return { interruptId, runId, ...recorded };
   const at = new Date(recorded?.at ?? settledAt ?? Number.NaN);
-  // Whoever changes the store may write what is no time.
+  // The row may have been edited by hand, with an invalid time.
   const when = Number.isNaN(at.getTime()) ? '' : ` at ${at.toISOString()}`;
   const what = recorded?.decision ? decidedAs(recorded, when) : withdrawnAs(recorded, when);
   const message = `Interrupt ${interruptId} ${what} Reload the run.`;
@@ -43,7 +43,7 @@ export function endedRun(runId: string): ConflictError {
   return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
 }
 
-/** Throws if the decision was made on anything else than what is on record. */
+/** Throws if the decision was made on another card than the recorded one. */
 export async function refuseOutdated(
   store: Store,
   interruptId: string,
@@ -51,7 +51,7 @@ export async function refuseOutdated(
   digest: string | undefined,
 ): Promise<void> {
   if (digest === undefined || digest === digestOf(interruptId, { part } as unknown as Json)) return;
-  // An older version may have made the card otherwise. It will do if it shows the question that is on record.
+  // An older version may have made the card differently. It is accepted if it shows the recorded question.
   const kept = await store.interrupt(interruptId);
   if (kept && digest === kept.digest && digest === digestOf(interruptId, kept.card) && shows(kept.card, part)) return;
   throw new ConflictError(
@@ -61,7 +61,7 @@ export async function refuseOutdated(
   );
 }
 
-/** What is asked about the tool, what would run, and what the asker wants shown are those of the record. */
+/** The tool, the input that would run and the payload are the recorded ones. */
 function shows(card: Json, recorded: ToolRequestPart): boolean {
   const { part } = card as unknown as { readonly part: ToolRequestPart };
   const [shown, asked] = [part, recorded].map(

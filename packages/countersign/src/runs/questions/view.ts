@@ -1,4 +1,4 @@
-// A run as callers see it: folded from its events.
+// Runs and questions as callers see them.
 import { UsageError } from '../../core/errors.ts';
 import type { InterruptKind } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
@@ -10,7 +10,7 @@ import type { InterruptRecord, LoadedRun, RunRecord, StoredEvent } from '../port
 import { digestOf, kindOn, pendingCards, willRun } from './card.ts';
 import type { Settlement, Withdrawal } from './decision.ts';
 
-/** A question that waits, or waited, for a person. */
+/** A question to a person, pending or settled. */
 export type RunInterrupt = {
   readonly id: string;
   readonly runId: string;
@@ -19,22 +19,22 @@ export type RunInterrupt = {
   readonly agent: string;
   readonly tool: string;
   readonly kind: InterruptKind;
-  /** What would run, defaults of the schema included. */
+  /** The input that would run, with the defaults of the schema. */
   readonly input: Json;
-  /** What the asker wants shown. */
+  /** What the tool wants the person to see. */
   readonly payload: Json;
-  /** A decision that carries it is refused if it was made on anything else. */
+  /** Pass it with the decision: a decision on another card is refused. */
   readonly digest: string;
-  /** As in the messages: what `approve(…)` and the like are made on. */
+  /** The request as in the messages; `approve(…)` and the like take it. */
   readonly part: ToolRequestPart;
   readonly risk: 'low' | 'medium' | 'high' | null;
   readonly labels: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly remindAt: number | null;
-  /** Null while it waits. */
+  /** Null while the question is pending. */
   readonly settledAt: number | null;
-  /** Who decided what, when, through which channel, with which note; or that it was withdrawn. Null while it waits. */
+  /** Who decided what, when, through which channel, with which note; or a withdrawal. Null while pending. */
   readonly settlement: Settlement | Withdrawal | null;
 };
 
@@ -44,9 +44,9 @@ export type RunView = RunRecord & {
   /** The text of the model's last reply. */
   readonly text: string;
   readonly finishReason: string | null;
-  /** Why it stopped, when its status is `failed`. */
+  /** The error of a run whose status is `failed`. */
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
-  /** The ids of the questions that wait. */
+  /** The ids of the pending questions. */
   readonly pending: readonly string[];
 };
 
@@ -54,7 +54,7 @@ export function stateOf(events: readonly StoredEvent[]): State {
   return events.reduce(fold, newState());
 }
 
-/** The state that may be acted on: that of a past which nobody changed. */
+/** The state of a run whose record verifies, which may be acted on. */
 export function trustedState(loaded: LoadedRun): State {
   checkChain(loaded);
   return stateOf(loaded.events);
@@ -64,7 +64,7 @@ export function stateOfRun(loaded: LoadedRun): State {
   return readFrom(loaded, () => stateOf(loaded.events));
 }
 
-/** Where the events make no sense because somebody changed them, that is what is said. */
+/** If reading fails because the events were changed, throws `tampered-run` instead. */
 export function readFrom<T>(loaded: LoadedRun, read: () => T): T {
   try {
     return read();
@@ -90,12 +90,12 @@ export function viewOf(loaded: LoadedRun): RunView {
   };
 }
 
-/** Why the run stopped; null if it did not. */
+/** The error that the run stopped with, or null. */
 export function errorIn({ outcome }: RunRecord): RunView['error'] {
   return isObject(outcome) && isObject(outcome.error) ? (outcome.error as RunView['error']) : null;
 }
 
-/** Throws if its card is not the one that was asked with. */
+/** Throws if the card was changed after it was recorded. */
 export function interruptView(record: InterruptRecord): RunInterrupt {
   const { card, settlement, ...rest } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
@@ -108,7 +108,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
   return {
     ...rest,
     kind: kindOn(part),
-    // As this library wrote it; who changes the store changes what is read there.
+    // As this library wrote it; the digest does not cover it.
     settlement: settlement as RunInterrupt['settlement'],
     part,
     input: willRun(part),
@@ -116,7 +116,7 @@ export function interruptView(record: InterruptRecord): RunInterrupt {
   };
 }
 
-/** The tool and the kind that stand beside the card are those on it: they say what is approved. */
+/** The tool and the kind in the row are those on the card: they say what is approved. */
 function isShownAs({ tool, kind }: InterruptRecord, part: ToolRequestPart): boolean {
   return tool === part.toolRequest.name && kind === kindOn(part);
 }

@@ -1,9 +1,9 @@
-// Questions that stop to wait because the user said something else, or a call reported its result, with who or why.
+// Withdraws questions that a message of the user, or the result of their call, made obsolete.
 import type { Run } from '../../loop/run.ts';
 import { pendingCards } from './card.ts';
 import type { Settling, Withdrawn } from './expiry.ts';
 
-/** Lets it be said. What waits no more afterwards was withdrawn by it. */
+/** Runs `say` and records the questions that are no longer pending as withdrawn. */
 export function withdrawing(run: Run, settling: Settling, said: Omit<Withdrawn, 'withdrawn'>, say: () => void): void {
   const before = pendingCards(settling.runId, run.state);
   say();
