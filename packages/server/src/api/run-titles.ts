@@ -17,7 +17,7 @@ export function titleOf(messages: readonly Message[]): string | null {
   return start.length > MAX_LENGTH ? `${start.slice(0, MAX_LENGTH).join('').trimEnd()}…` : words;
 }
 
-/** Reads the first event of each run, once: it never changes. */
+/** Reads the first event of each run, once, because it never changes. */
 export class RunTitles {
   readonly #store: Store;
   readonly #known = new Map<string, string | null>();
@@ -26,9 +26,19 @@ export class RunTitles {
     this.#store = store;
   }
 
-  async of({ id }: Pick<RunRecord, 'id'>): Promise<string | null> {
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
+  /** Titles of these runs, in their order. */
+  async of(runs: readonly Pick<RunRecord, 'id'>[]): Promise<readonly (string | null)[]> {
+    const titles: (string | null)[] = [];
+    for (const { id } of runs) {
+      const known = this.#known.get(id);
+      titles.push(known === undefined ? await this.#read(id) : known);
+    }
+    return titles;
+  }
+
+  async #read(id: string): Promise<string | null> {
+    // SQLite answers synchronously, and a first message may be large: this lets other requests run in between.
+    await new Promise(setImmediate);
     const first = (await this.#store.read(id, { limit: 1 }))?.events[0];
     if (first === undefined) return null;
     const title = first.type === 'user-spoke' ? titleOf(first.messages) : null;

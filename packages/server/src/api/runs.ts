@@ -40,12 +40,12 @@ export function runEndpoints({ ai, access, log }: Services) {
           await keptPage(
             (page) => ai.runs.list({ ...given, ...page }),
             { cursor, limit },
-            (runs: readonly RunRecord[]) =>
-              Promise.all(
-                runs.map(async (run) =>
-                  (await access.mayRead(run, person)) ? summaryOf(run, await titles.of(run)) : undefined,
-                ),
-              ),
+            async (runs: readonly RunRecord[]) => {
+              const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
+              const readable = runs.filter((_, index) => mayRead[index]);
+              const found = await titles.of(readable);
+              return readable.map((run, index) => summaryOf(run, found[index] ?? null));
+            },
           ),
         );
       },
