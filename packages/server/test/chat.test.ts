@@ -5,7 +5,7 @@ import {
   type UIMessageChunk,
   uiMessageChunkSchema,
 } from 'ai';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startServer, type TestServer } from './server.ts';
 
 /** What `useChat` makes of the answer to a post. */
@@ -93,4 +93,94 @@ test('a post with too many parts is refused, and one without credentials before 
   expect((await sent({}, '{{{')).status).toBe(401);
   const refused = await sent({ authorization: `Bearer ${await server.tokenFor('ann')}` }, body);
   expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([413, 'too-large']);
+});
+
+test('a decision in the chat is checked with the edited input that would run', async () => {
+  const mayDecide = ({ input }: { input: unknown }) => (input as { amount: number }).amount <= 500;
+  const server = await startServer({ mayDecide });
+  const token = await server.tokenFor('ann');
+  await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
+  const [card] = (await server.ai.runs.interrupts()).items;
+  const decided = (amount: number) =>
+    fetch(`${server.url}/api/v1/chat/teller`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        id: 'chat-1',
+        decisions: [{ interruptId: card?.id, decision: { type: 'approve', edit: { to: 'bob', amount } } }],
+      }),
+    });
+  expect((await decided(90_000)).status).toBe(403);
+  expect(server.paid).toEqual([]);
+  await (await decided(400)).text();
+  expect(server.paid).toEqual([{ to: 'bob', amount: 400 }]);
+});
+
+test('without the scope `read`, nothing is decided in a chat, also not beside a message', async () => {
+  const server = await startServer();
+  const scopes = ['start', 'decide'] as const;
+  const token = await server.tokenFor('ann', { scopes });
+  await post(server, token, 'teller', says('chat-1', 'pay bob 500'));
+  const [card] = (await server.ai.runs.interrupts()).items;
+  const decisions = [{ interruptId: card?.id, decision: { type: 'approve' } }];
+  const approved = {
+    type: 'tool-pay',
+    toolCallId: card?.part.toolRequest.ref,
+    state: 'approval-responded',
+    input: card?.input,
+    approval: { id: card?.id, approved: true },
+  };
+  const { messages } = says('chat-1', 'look');
+  const assistant = { id: 'm0', role: 'assistant', parts: [approved] };
+  for (const body of [{ decisions }, { decisions, messages }, { messages: [assistant, ...messages] }]) {
+    const answer = await fetch(`${server.url}/api/v1/chat/teller`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'chat-1', ...body }),
+    });
+    expect([answer.status, JSON.parse(await answer.text()).code]).toEqual([403, 'not-allowed']);
+  }
+  expect(server.paid).toEqual([]);
+  expect((await server.ai.runs.get('chat-1')).status).toBe('waiting');
+});
+
+test('requests for a chat leave no timers behind', async () => {
+  const LIFETIME_MS = 7_654_321;
+  const server = await startServer({ streamLifetimeMs: LIFETIME_MS });
+  const ask = await server.as('ann');
+  await post(server, await server.tokenFor('ann'), 'teller', says('chat-1', 'hello'));
+  const open = new Set<unknown>();
+  const { setTimeout: start, clearTimeout: clear } = globalThis;
+  const starts = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {
+    const timer = start(run, ms);
+    if (ms === LIFETIME_MS) open.add(timer);
+    return timer;
+  }) as never);
+  const clears = vi.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
+    open.delete(timer);
+    clear(timer as never);
+  });
+  const timeouts = vi.spyOn(AbortSignal, 'timeout');
+  for (const path of ['chat-1', 'chat-1/stream', 'none', 'none/stream', 'none/watch'])
+    await ask('GET', `/api/v1/chat/teller/${path}`);
+  const watching = new AbortController();
+  const watched = await fetch(`${server.url}/api/v1/chat/teller/chat-1/watch`, {
+    headers: { authorization: `Bearer ${await server.tokenFor('ann')}` },
+    signal: watching.signal,
+  });
+  expect([watched.status, open.size]).toEqual([200, 1]);
+  watching.abort();
+  await vi.waitFor(() => expect(open.size).toBe(0));
+  expect(timeouts).not.toHaveBeenCalled();
+  for (const spy of [starts, clears, timeouts]) spy.mockRestore();
+});
+
+test('a stream of a chat ends after its lifetime', async () => {
+  const server = await startServer({ streamLifetimeMs: 50 });
+  const token = await server.tokenFor('ann');
+  await post(server, token, 'teller', says('chat-1', 'hello'));
+  const watched = await fetch(`${server.url}/api/v1/chat/teller/chat-1/watch`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(await watched.text()).toContain('"status":"done"');
 });

@@ -1,7 +1,7 @@
 // The door `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
 
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
-export type { ChatStanding } from './chats/chat-watch.ts';
+export type { ChatStatus } from './chats/chat-watch.ts';
 export type { SealKey, SealKeys } from './chats/seal.ts';
 export type { LoadedChat } from './chats/stored.ts';
 export { type BodyLimits, readJson } from './http/body.ts';

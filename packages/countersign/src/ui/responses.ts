@@ -10,45 +10,46 @@ import { StoredChat } from './chats/stored.ts';
 import { problemsOf } from './http/posted-decisions.ts';
 import { sseResponse } from './http/sse.ts';
 import { cardOf } from './picture/cards.ts';
-import { Picture, sinceSpoken } from './picture/picture.ts';
+import { Picture, sinceUserSpoke } from './picture/picture.ts';
 import type { ChatMessage } from './picture/ui-message.ts';
 import { ChatWriter, type WriterOptions } from './picture/writer.ts';
 
 /** How the response speaks to the browser. */
 export type StreamResponseOptions = Partial<WriterOptions> & {
-  /** The conversation that the generation is given, as far as it is not its `prompt`. */
+  /** The messages of the conversation before the `prompt`. */
   readonly messages?: readonly Message[];
-  /** The message of the browser that goes on, as it sent it; a new one begins unless given. */
+  /** The message to continue, as the browser sent it. Default: a new message. */
   readonly known?: ChatMessage;
   readonly signal?: AbortSignal;
   readonly keepAliveMs?: number;
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
 };
 
-/** The headers by which clients of the AI SDK know the stream, and its end. */
+/** The headers and the end marker of an AI SDK UI message stream. */
 export const UI_STREAM = { last: '[DONE]', headers: { 'x-vercel-ai-ui-message-stream': 'v1' } } as const;
 
 type Failure = { readonly code: string; readonly message: string };
 
-const brokeOff = ({ code }: Failure): string => `The answer broke off (${code}). Nothing is lost: try again.`;
+const brokeOff = ({ code }: Failure): string =>
+  `The reply was interrupted (${code}). Nothing was lost or run twice. Try again.`;
 
-/** What `onError` says; where it fails, or says something that is no text, the browser is told all the same. */
+/** The text of `onError`, or the default text if that throws or does not return a string. */
 export function textBy(onError: (error: Failure) => string = brokeOff): (error: Failure) => string {
   return (error) => {
     try {
       const text: unknown = onError(error);
       if (typeof text === 'string') return text;
-      // A promise is not waited for; a rejection that nobody takes would end the process.
+      // An unhandled rejection would end the process.
       Promise.resolve(text).catch(() => undefined);
     } catch {
-      // The run has its own error on record; this was only about how to put it.
+      // The error of the run is recorded; only its wording failed.
     }
     return brokeOff(error);
   };
 }
 
 /**
- * One generation as a response for `useChat`. What the browser sends back is not checked here: `chatRoute` does that.
+ * Streams one generation as a response for `useChat`. It does not check what the browser sends back; `chatRoute` does.
  * @example
  * return streamResponse((listen) => ai.generate({ prompt, tools, ...listen }));
  */
@@ -66,7 +67,7 @@ export function streamResponse(
     card: (key, pending, at) => cardOf(key, pending, at, new Map()),
     mayDecide: async () => true,
   });
-  if (known) picture.restore(sinceSpoken(messages));
+  if (known) picture.restore(sinceUserSpoke(messages));
   const writer = new ChatWriter(picture, { client, approvals }, known);
   const refused = (error: UsageError) => new Map([...pendingKeys(picture)].map((key) => [key, problemsOf(error)]));
   const chunks = generationChunks({ picture, writer, signal, generate, refused, errorText: textBy(onError) });
@@ -74,12 +75,10 @@ export function streamResponse(
 }
 
 function pendingKeys(picture: Picture): readonly string[] {
-  return (picture.current?.steps ?? [])
-    .flat()
-    .flatMap((piece) => (piece.type === 'tool' ? [...piece.cards.keys()] : []));
+  return (picture.current?.steps ?? []).flat().flatMap((part) => (part.type === 'tool' ? [...part.cards.keys()] : []));
 }
 
-/** The current message of a stored run as a response for `useChat`, and what happens until it rests; 204 if there is none. */
+/** Streams the current message of a stored run for `useChat` until the run rests; 204 if there is none. */
 export async function runResponse(
   agent: Agent,
   runId: string,

@@ -4,10 +4,11 @@ import { isObject } from '../core/json.ts';
 import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
 import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-options.ts';
-import { soonOrInStream } from './chats/in-stream.ts';
+import type { StoredChatOptions } from './chats/personal-chat.ts';
 import { createSealer } from './chats/seal.ts';
 import { SealedChat, type SealedChatOptions } from './chats/sealed.ts';
-import { StoredChat, type StoredChatOptions } from './chats/stored.ts';
+import { StoredChat } from './chats/stored.ts';
+import { waitInStream } from './chats/wait-in-stream.ts';
 import { readJson } from './http/body.ts';
 import { checkChatId, type Post, readPost } from './http/post.ts';
 import { problemResponse } from './http/problem.ts';
@@ -97,7 +98,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
         chats.type === 'stored'
           ? new StoredChat({ ...chats.options, ...policies }, post.chatId, person)
           : new SealedChat({ ...chats.options, mayDecide: policies.mayDecide }, post.chatId, person);
-      const chunks = await soonOrInStream(chat.take(post, signal), {
+      const chunks = await waitInStream(chat.take(post, signal), {
         patienceMs: stream.keepAliveMs,
         errorText: chats.options.errorText,
         signal,
@@ -146,6 +147,7 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
     type: 'sealed',
     options: {
       ...shared,
+      definedTools: () => port.defined(),
       sealer: createSealer(options.secret),
       expiresInMs: options.sealExpiresInMs ?? 3_600_000,
       clock: options.clock ?? Date.now,

@@ -56,11 +56,13 @@ describe.each(failing)('an onFault that %s', (_how, onFault) => {
 });
 
 test.each<[string, () => any]>([...failing, ['says nothing', () => undefined], ['takes its time', async () => 'Oh.']])(
-  'where onError %s, the browser is told that the answer broke off',
+  'where onError %s, the browser gets the default text',
   async (_how, onError) => {
     const { url } = await serveChat({ script: [{ fail: { message: 'away' } }], route: { onError, authorize: ada } });
     const { text } = await post(url, SAID);
-    expect(text).toContain('"errorText":"The answer broke off (provider-failed). Nothing is lost: try again."');
+    expect(text).toContain(
+      '"errorText":"The reply was interrupted (provider-failed). Nothing was lost or run twice. Try again."',
+    );
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   },
 );

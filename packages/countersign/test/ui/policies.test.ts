@@ -28,7 +28,7 @@ for (const stored of [true, false])
       const [card] = client.cards;
       const decisions = [{ interruptId: card.id, decision: { type: 'approve' } }];
       const approve = () => post(server.url, { id: 'chat-1', messages: client.state.messages, decisions });
-      return { ...server, faults, card, approve };
+      return { ...server, faults, card, approve, messages: client.state.messages };
     }
 
     test.each(noes)('where mayDecide %s, a decision is refused and the call waits on', async (how, mayDecide) => {
@@ -37,6 +37,35 @@ for (const stored of [true, false])
       expect((await approve()).status).toBe(403);
       expect(ledger).toEqual([]);
       expect(faults.length > 0).toBe(how === 'throws');
+    });
+
+    test('mayDecide sees the edited input that would run', async () => {
+      const upTo500: ChatRouteOptions['mayDecide'] = ({ input }) => (input as { amount: number }).amount <= 500;
+      const { url, ledger, card, approve, messages } = await asked(upTo500);
+      expect(card.mayDecide).toBe(true);
+      const edited = (amount: number) =>
+        post(url, {
+          id: 'chat-1',
+          messages,
+          decisions: [{ interruptId: card.id, decision: { type: 'approve', edit: { to: 'bob', amount } } }],
+        });
+      const refused = await edited(900);
+      expect([refused.status, JSON.parse(refused.text).code]).toEqual([403, 'not-allowed']);
+      expect(ledger).toEqual([]);
+      if (stored) expect((await edited(400)).status).toBe(200);
+      else expect((await approve()).status).toBe(200);
+      expect(ledger).toEqual([{ to: 'bob', amount: stored ? 400 : 500 }]);
+    });
+
+    test('a person who may not decide does not learn what is wrong with a decision', async () => {
+      const { url, card, messages } = await asked(() => false);
+      for (const decision of [
+        { type: 'respond', output: 1 },
+        { type: 'approve', edit: { amount: 'many' } },
+      ]) {
+        const refused = await post(url, { id: 'chat-1', messages, decisions: [{ interruptId: card.id, decision }] });
+        expect(refused.status).toBe(403);
+      }
     });
 
     test('mayDecide may take its time to say yes', async () => {

@@ -1,7 +1,7 @@
 // Words that wait until somebody else's turn is over: the post gives signs of life meanwhile, and they are said.
 import { UsageError } from 'countersign';
 import { describe, expect, test, vi } from 'vitest';
-import { soonOrInStream } from '../../src/ui/chats/in-stream.ts';
+import { waitInStream } from '../../src/ui/chats/wait-in-stream.ts';
 import { eventually } from '../eventually.ts';
 import { post, serveChat } from './server.ts';
 
@@ -84,7 +84,7 @@ describe('what is refused', () => {
   const late = (error: Error) => new Promise<never>((_, reject) => setTimeout(() => reject(error), 60));
 
   test('at once has a status of its own', async () => {
-    await expect(soonOrInStream(Promise.reject(refused()), options())).rejects.toThrow('ada may not speak here.');
+    await expect(waitInStream(Promise.reject(refused()), options())).rejects.toThrow('ada may not speak here.');
   });
 
   test.each([
@@ -93,7 +93,7 @@ describe('what is refused', () => {
   ])('later is told in the stream, %s', async (_how, error, text, faults) => {
     const given = options();
     const chunks = [];
-    for await (const chunk of await soonOrInStream(late(error), given)) chunks.push(chunk);
+    for await (const chunk of await waitInStream(late(error), given)) chunks.push(chunk);
     expect(chunks).toEqual([{ type: 'error', errorText: text }]);
     expect(given.onFault).toHaveBeenCalledTimes(faults);
   });

@@ -44,7 +44,7 @@ export async function askPolicy(
   for (const [interruptId, { card, settlement }] of decided) {
     const { part, tool, kind, payload } = card;
     const leaf = leafOf.get(refsOf(part));
-    const input = leaf && RUNS.has(leaf.decision.type) ? inputAfter(leaf) : willRun(part);
+    const input = inputThatRuns(leaf, part);
     const { id: runId, agent, startedBy } = run;
     const shown = { interruptId, runId, startedBy, agent, tool, kind, payload, part };
     if ((await mayDecide({ ...shown, input, decision: settlement.decision })) === true) continue;
@@ -52,6 +52,11 @@ export async function askPolicy(
     const message = `${who} is not allowed to make this decision on ${interruptId}. Nothing was recorded.`;
     throw new UsageError('not-allowed', { status: 403, interruptId, runId }, message);
   }
+}
+
+/** The input that runs once the decision is recorded; the input on the card if nothing runs. */
+export function inputThatRuns(matched: Matched | undefined, part: ToolRequestPart): Json {
+  return matched && RUNS.has(matched.decision.type) ? inputAfter(matched) : willRun(part);
 }
 
 const RUNS: ReadonlySet<string> = new Set(['approve', 'restart']);

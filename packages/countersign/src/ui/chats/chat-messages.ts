@@ -1,69 +1,69 @@
-// The messages of a conversation as `useChat` keeps them, for a page that is opened or loaded again.
+// The messages of a conversation as `useChat` keeps them, for a page that loads the chat.
 import type { Part } from '../../core/message.ts';
-import type { PictureMessage, Piece, ToolPiece } from '../picture/piece.ts';
-import { filePiece } from '../picture/piece.ts';
+import { lastCard, type ShownCall, type ShownMessage, type ShownPart, shownFile } from '../picture/shown-part.ts';
 import type { ChatMessage, ChatPart } from '../picture/ui-message.ts';
 import type { WriterOptions } from '../picture/writer.ts';
 
-export function chatMessage(message: PictureMessage, options: WriterOptions): ChatMessage {
+export function chatMessage(message: ShownMessage, options: WriterOptions): ChatMessage {
   const { id, role } = message;
   if (role === 'user') return { id, role, parts: message.content.flatMap(userPart) };
   const parts = message.steps.flatMap((step) => [
     { type: 'step-start' },
-    ...step.flatMap((p) => pieceParts(p, options)),
+    ...step.flatMap((part) => chatParts(part, options)),
   ]);
   return { id, role, parts };
 }
 
 function userPart(part: Part): readonly ChatPart[] {
   if ('text' in part) return [{ type: 'text', text: part.text }];
-  if ('media' in part) return [filePiece(part.media)];
+  if ('media' in part) return [shownFile(part.media)];
   return [];
 }
 
-function pieceParts(piece: Piece, { approvals }: WriterOptions): readonly ChatPart[] {
-  switch (piece.type) {
+function chatParts(part: ShownPart, { approvals }: WriterOptions): readonly ChatPart[] {
+  switch (part.type) {
     case 'text':
     case 'reasoning':
-      return [{ type: piece.type, text: piece.text, state: piece.done ? 'done' : 'streaming' }];
+      return [{ type: part.type, text: part.text, state: part.done ? 'done' : 'streaming' }];
     case 'file':
-      return [piece];
+      return [part];
     case 'tool':
       return [
         {
-          type: `tool-${piece.name}`,
-          toolCallId: piece.id,
-          input: piece.input,
-          ...(approvals === 'native' ? nativeState(piece) : plainState(piece)),
+          type: `tool-${part.name}`,
+          toolCallId: part.id,
+          input: part.input,
+          ...(approvals === 'native' ? nativeState(part) : plainState(part)),
         },
-        ...[...piece.cards].map(([id, data]) => ({ type: 'data-interrupt', id, data })),
+        ...[...part.cards].map(([id, data]) => ({ type: 'data-interrupt', id, data })),
       ];
   }
 }
 
-function nativeState(piece: ToolPiece): { readonly state: string; readonly [key: string]: unknown } {
-  const { at, approvalId: id } = piece;
-  const reason = [...piece.cards.values()].at(-1)?.decision?.reason;
+function nativeState(call: ShownCall): { readonly state: string; readonly [key: string]: unknown } {
+  const { status, approvalId: id } = call;
+  const reason = lastCard(call)?.decision?.reason;
   const approved = id === undefined ? {} : { approval: { id, approved: true } };
-  switch (at.state) {
+  switch (status.state) {
     case 'asked':
       return { state: 'approval-requested', approval: { id } };
     case 'decided':
       return id === undefined ? { state: 'input-available' } : { state: 'approval-responded', ...approved };
     case 'output':
-      return { state: 'output-available', output: at.output, ...approved };
+      return { state: 'output-available', output: status.output, ...approved };
     case 'denied':
       return { state: 'output-denied', approval: { id, approved: false, ...(reason !== undefined && { reason }) } };
     case 'error':
     case 'input-streaming':
     case 'input':
     case 'question':
-      return plainState(piece);
+      return plainState(call);
   }
 }
 
-function plainState({ at, cards }: ToolPiece): { readonly state: string; readonly [key: string]: unknown } {
-  switch (at.state) {
+function plainState(call: ShownCall): { readonly state: string; readonly [key: string]: unknown } {
+  const { status } = call;
+  switch (status.state) {
     case 'input-streaming':
       return { state: 'input-streaming' };
     case 'input':
@@ -72,11 +72,11 @@ function plainState({ at, cards }: ToolPiece): { readonly state: string; readonl
     case 'decided':
       return { state: 'input-available' };
     case 'output':
-      return { state: 'output-available', output: at.output };
+      return { state: 'output-available', output: status.output };
     case 'error':
-      return { state: 'output-error', errorText: at.text };
+      return { state: 'output-error', errorText: status.text };
     case 'denied': {
-      const reason = [...cards.values()].at(-1)?.decision?.reason;
+      const reason = lastCard(call)?.decision?.reason;
       return { state: 'output-error', errorText: reason ?? 'It was rejected and did not run.' };
     }
   }

@@ -1,5 +1,4 @@
-// How chats stand, for those who watch them: one watch of the store for all, and for each chat one look at each change and
-// one picture, however many watch it.
+// Watches chats for changes of status: one watch of the store for all of them, one picture per chat for all its watchers.
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import { unknownRun } from '../../runs/port/run-id.ts';
@@ -9,31 +8,32 @@ import type { Runs } from '../../runs/runs.ts';
 import { cardOf } from '../picture/cards.ts';
 import { Picture } from '../picture/picture.ts';
 
-/** How a chat stands, told to those who watch it. */
-export type ChatStanding = {
+/** The status of a chat, as its watchers receive it. */
+export type ChatStatus = {
   readonly status: RunRecord['status'];
   readonly version: number;
   readonly messageId: string;
   readonly pending: readonly string[];
 };
 
-export const AT_REST: ReadonlySet<RunRecord['status']> = new Set(['waiting', 'done', 'failed', 'cancelled']);
+/** The statuses of a run that does not continue by itself. */
+export const RESTING: ReadonlySet<RunRecord['status']> = new Set(['waiting', 'done', 'failed', 'cancelled']);
 
-/** Notices get lost; after so long every chat that is watched is looked at again. */
-const LOOK_MS = 30_000;
+/** Notifications of the store can get lost, so every watched chat is read again after this time. */
+const POLL_MS = 30_000;
 
 type Tools = () => ReadonlyMap<string, ToolDefinition>;
 
-const known = new WeakMap<Runs, Standings>();
+const watches = new WeakMap<Runs, ChatWatch>();
 
-/** Everybody who watches chats of these runs shares this. */
-export function standingsOf(runs: Runs): Standings {
-  const found = known.get(runs) ?? new Standings(runs);
-  known.set(runs, found);
+/** The watch that all watchers of these runs share. */
+export function chatWatchOf(runs: Runs): ChatWatch {
+  const found = watches.get(runs) ?? new ChatWatch(runs);
+  watches.set(runs, found);
   return found;
 }
 
-class Standings {
+class ChatWatch {
   readonly #runs: Runs;
   readonly #chats = new Map<string, WatchedChat>();
   #stopWatching: (() => void) | undefined;
@@ -42,16 +42,16 @@ class Standings {
     this.#runs = runs;
   }
 
-  /** How the chat stands: now, and whenever it comes to rest. Whoever is slow is told the last of it only. */
-  async *follow(chatId: string, tools: Tools, signal: AbortSignal): AsyncGenerator<ChatStanding> {
+  /** Yields the status of the chat: now, and whenever it comes to rest. A slow reader gets only the latest. */
+  async *follow(chatId: string, tools: Tools, signal: AbortSignal): AsyncGenerator<ChatStatus> {
     const chat = this.#enter(chatId, tools);
-    let told: ChatStanding | undefined;
+    let last: ChatStatus | undefined;
     try {
       for (;;) {
-        const standing = await chat.after(told, signal);
-        if (!standing) return;
-        told = standing;
-        yield standing;
+        const status = await chat.after(last, signal);
+        if (!status) return;
+        last = status;
+        yield status;
       }
     } finally {
       this.#leave(chatId, chat);
@@ -64,8 +64,8 @@ class Standings {
     const chat = found && !found.hasFailed ? found : new WatchedChat(this.#runs, chatId, tools);
     this.#chats.set(chatId, chat);
     chat.followers += 1;
-    // What is known may be old news to the store, which tells only of what comes from now on.
-    if (chat !== found) chat.look();
+    // The store only reports changes from now on, so the current status is read.
+    if (chat !== found) chat.refresh();
     return chat;
   }
 
@@ -78,10 +78,10 @@ class Standings {
   }
 
   #watch(): () => void {
-    const stop = this.#runs.store.watch((runId) => this.#chats.get(runId)?.look());
+    const stop = this.#runs.store.watch((runId) => this.#chats.get(runId)?.refresh());
     const timer = setInterval(() => {
-      for (const chat of this.#chats.values()) chat.look();
-    }, LOOK_MS);
+      for (const chat of this.#chats.values()) chat.refresh();
+    }, POLL_MS);
     timer.unref?.();
     return () => {
       stop();
@@ -95,12 +95,11 @@ class WatchedChat {
   readonly #runs: Runs;
   readonly #chatId: string;
   readonly #picture: Picture;
-  readonly #wakes = new Set<() => void>();
-  #seen = 0;
-  #standing: ChatStanding | undefined;
+  readonly #waiters = new Set<() => void>();
+  #status: ChatStatus | undefined;
   #failure: { readonly error: unknown } | undefined;
-  #looking = false;
-  #again = false;
+  #isReading = false;
+  #mustRead = false;
 
   constructor(runs: Runs, chatId: string, tools: Tools) {
     this.#runs = runs;
@@ -110,7 +109,7 @@ class WatchedChat {
       state: newState(),
       messageId: (seq) => `${chatId}.${seq}`,
       card: (key, pending, at) => cardOf(key, pending, at, tools()),
-      // No card is shown of it.
+      // Its cards are not shown to anyone.
       mayDecide: async () => false,
     });
   }
@@ -119,56 +118,55 @@ class WatchedChat {
     return this.#failure !== undefined;
   }
 
-  /** The first standing there is, or the next one at rest; undefined once the signal says so. */
-  async after(told: ChatStanding | undefined, signal: AbortSignal): Promise<ChatStanding | undefined> {
+  /** Resolves with the first status, or the next one at rest; with undefined once the signal aborts. */
+  async after(last: ChatStatus | undefined, signal: AbortSignal): Promise<ChatStatus | undefined> {
     for (;;) {
       if (signal.aborted) return undefined;
       if (this.#failure) throw this.#failure.error;
-      const now = this.#standing;
-      if (now && (!told || (AT_REST.has(now.status) && now.version !== told.version))) return now;
-      await this.#news(signal);
+      const now = this.#status;
+      if (now && (!last || (RESTING.has(now.status) && now.version !== last.version))) return now;
+      await this.#nextRead(signal);
     }
   }
 
-  /** One look at a time, and one more if there was news meanwhile. */
-  look(): void {
-    this.#again = true;
-    if (!this.#looking) void this.#look();
+  /** Reads the chat, one read at a time, and once more if it changed meanwhile. */
+  refresh(): void {
+    this.#mustRead = true;
+    if (!this.#isReading) void this.#refresh();
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true;
+  async #refresh(): Promise<void> {
+    this.#isReading = true;
     try {
-      while (this.#again) {
-        this.#again = false;
+      while (this.#mustRead) {
+        this.#mustRead = false;
         await this.#read();
       }
     } catch (error) {
       this.#failure = { error };
     }
-    this.#looking = false;
-    for (const wake of this.#wakes) wake();
+    this.#isReading = false;
+    for (const wake of this.#waiters) wake();
   }
 
   async #read(): Promise<void> {
-    const loaded = await this.#runs.find(this.#chatId, { after: this.#seen });
-    if (!loaded) throw unknownRun(this.#chatId);
     const picture = this.#picture;
+    const loaded = await this.#runs.find(this.#chatId, { after: picture.seq });
+    if (!loaded) throw unknownRun(this.#chatId);
     for (const event of loaded.events) picture.apply(event);
-    this.#seen += loaded.events.length;
     const { status, version } = loaded.run;
     const pending = [...pendingCards(this.#chatId, picture.state).keys()];
-    this.#standing = { status, version, messageId: picture.messageId, pending };
+    this.#status = { status, version, messageId: picture.messageId, pending };
   }
 
-  #news(signal: AbortSignal): Promise<void> {
+  #nextRead(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
-        this.#wakes.delete(wake);
+        this.#waiters.delete(wake);
         signal.removeEventListener('abort', wake);
         resolve();
       };
-      this.#wakes.add(wake);
+      this.#waiters.add(wake);
       signal.addEventListener('abort', wake);
     });
   }

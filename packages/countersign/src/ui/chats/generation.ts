@@ -1,4 +1,4 @@
-// One generation as chunks of a message: what it says while it says it, what it does, and how it ends.
+// Streams one generation as the chunks of a message.
 import { CountersignError, messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { Message } from '../../core/message.ts';
@@ -11,7 +11,7 @@ import type { ChatChunk } from '../picture/ui-message.ts';
 import type { ChatWriter } from '../picture/writer.ts';
 import { Mailbox } from './mailbox.ts';
 
-/** What a generation is to be called with, so that it can be followed. */
+/** Options to pass on to a generation, so that it can be streamed. */
 export type Listeners = {
   readonly onChunk: (chunk: Chunk) => void;
   readonly onEvent: (event: RunEvent) => void;
@@ -22,86 +22,86 @@ export type GenerationOptions = {
   readonly picture: Picture;
   readonly writer: ChatWriter;
   readonly signal: AbortSignal;
-  /** Undefined if there is nothing to do but to show what there is. */
+  /** Undefined if there is nothing to generate: only the picture is sent. */
   readonly generate: ((listen: Listeners) => Promise<GenerateResponse>) | undefined;
-  /** What leaves with the messages to go on from, at the end and where it breaks off. */
-  readonly leave?: (messages: readonly Message[]) => ChatChunk;
-  /** What decisions that do not fit are told. */
+  /** Seals the messages, at the end and after a failure. */
+  readonly seal?: (messages: readonly Message[]) => ChatChunk;
+  /** Maps an invalid resume to the questions it is about. */
   readonly refused: (error: UsageError) => ReadonlyMap<string, readonly Problem[]>;
   readonly errorText: (error: { readonly code: string; readonly message: string }) => string;
 };
 
-type News =
-  | { readonly type: 'heard'; readonly chunk: Chunk }
+type Update =
+  | { readonly type: 'chunk'; readonly chunk: Chunk }
   | { readonly type: 'event'; readonly event: RunEvent }
   | { readonly type: 'response'; readonly response: GenerateResponse }
   | { readonly type: 'failed'; readonly error: unknown };
 
-/** A reader that leaves stops the generation: nobody is there to take what would come. */
+/** Stops the generation when the reader leaves. */
 export async function* generationChunks(options: GenerationOptions): AsyncGenerator<ChatChunk> {
   const { picture, writer, generate, signal } = options;
   const left = new AbortController();
-  const news = generate && follow(generate, AbortSignal.any([signal, left.signal]));
+  const updates = generate && follow(generate, AbortSignal.any([signal, left.signal]));
   try {
-    await picture.admit();
+    await picture.askPolicy();
     yield writer.begin();
-    yield* writer.news();
-    if (!news) yield* writer.end('stop');
-    while (news) {
-      const items = await news.take();
-      if (!items) return;
-      for (const item of items) {
-        if (item.type === 'heard') picture.say(item.chunk);
-        else if (item.type === 'event') picture.apply(item.event);
+    yield* writer.changes();
+    if (!updates) yield* writer.end('stop');
+    while (updates) {
+      const batch = await updates.take();
+      if (!batch) return;
+      for (const update of batch) {
+        if (update.type === 'chunk') picture.addLive(update.chunk);
+        else if (update.type === 'event') picture.apply(update.event);
         else {
-          await picture.admit();
-          yield* writer.news();
-          yield* end(item, options);
+          await picture.askPolicy();
+          yield* writer.changes();
+          yield* end(update, options);
           return;
         }
       }
-      await picture.admit();
-      yield* writer.news();
+      await picture.askPolicy();
+      yield* writer.changes();
     }
   } finally {
     left.abort();
-    news?.close();
+    updates?.close();
   }
 }
 
-function follow(generate: NonNullable<GenerationOptions['generate']>, abortSignal: AbortSignal): Mailbox<News> {
-  const news = new Mailbox<News>();
+function follow(generate: NonNullable<GenerationOptions['generate']>, abortSignal: AbortSignal): Mailbox<Update> {
+  const updates = new Mailbox<Update>();
   const generation = generate({
     abortSignal,
     onChunk: (chunk) => {
-      if (chunk.path === undefined) news.post({ type: 'heard', chunk });
+      if (chunk.path === undefined) updates.post({ type: 'chunk', chunk });
     },
-    onEvent: (event) => news.post({ type: 'event', event }),
+    onEvent: (event) => updates.post({ type: 'event', event }),
   });
   generation.then(
-    (response) => news.post({ type: 'response', response }),
-    (error: unknown) => news.post({ type: 'failed', error }),
+    (response) => updates.post({ type: 'response', response }),
+    (error: unknown) => updates.post({ type: 'failed', error }),
   );
-  return news;
+  return updates;
 }
 
 function* end(
-  item: Extract<News, { type: 'response' | 'failed' }>,
-  { picture, writer, leave, refused, errorText }: GenerationOptions,
+  result: Extract<Update, { type: 'response' | 'failed' }>,
+  { picture, writer, seal, refused, errorText }: GenerationOptions,
 ): Generator<ChatChunk> {
-  if (item.type === 'response') {
-    if (leave) yield leave(item.response.messages);
-    yield* writer.end(finishReason(item.response.finishReason));
+  if (result.type === 'response') {
+    if (seal) yield seal(result.response.messages);
+    yield* writer.end(finishReason(result.response.finishReason));
     return;
   }
-  const { error } = item;
+  const { error } = result;
   if (error instanceof UsageError && error.code === 'invalid-resume') {
     picture.refuse(refused(error));
-    yield* writer.news();
+    yield* writer.changes();
     yield* writer.end('tool-calls');
     return;
   }
   const known = error instanceof CountersignError ? error : undefined;
-  if (leave && known?.messages) yield leave(known.messages);
+  if (seal && known?.messages) yield seal(known.messages);
   yield { type: 'error', errorText: errorText({ code: known?.code ?? 'invariant', message: messageOf(error) }) };
 }

@@ -1,19 +1,19 @@
-// A queue between those who have news and the one who reads them at a client's pace.
+// A queue for one reader that reads at its client's pace.
 
-/** For one reader. `post` never waits; what the reader can do without is dropped when it is slow. */
+/** `post` never waits. What the reader can do without is `offer`ed, and dropped while the buffer is full. */
 export class Mailbox<T> {
   readonly #items: T[] = [];
-  readonly #room: number;
+  readonly #capacity: number;
   #wake: (() => void) | undefined;
   #closed = false;
 
-  constructor(room = Number.POSITIVE_INFINITY) {
-    this.#room = room;
+  constructor(capacity = Number.POSITIVE_INFINITY) {
+    this.#capacity = capacity;
   }
 
-  /** False if it was dropped, because too much waits already. */
+  /** Returns false if the item was dropped because the buffer is full. */
   offer(item: T): boolean {
-    if (this.#closed || this.#items.length >= this.#room) return false;
+    if (this.#closed || this.#items.length >= this.#capacity) return false;
     this.post(item);
     return true;
   }
@@ -29,7 +29,7 @@ export class Mailbox<T> {
     this.#wake?.();
   }
 
-  /** Everything that waits, as soon as there is something; undefined once it is closed and empty. */
+  /** Resolves with all buffered items as soon as there are any; with undefined once it is closed and empty. */
   async take(): Promise<readonly T[] | undefined> {
     while (this.#items.length === 0 && !this.#closed)
       await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// The conversation that a browser carries without a store, proven by the seals on the messages of the model.
+// Verifies the conversation that a browser posts without a store, by the seals on the model's messages.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
@@ -8,28 +8,28 @@ import { MESSAGE_ID } from '../picture/picture.ts';
 import type { ChatMessage } from '../picture/ui-message.ts';
 import type { Sealer } from './seal.ts';
 
-/** What a seal says of one message of the model. */
+/** The contents of a seal on one message of the model. */
 export type Claims = {
   readonly chat: string;
   readonly person: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
-  /** The seal of the message before, so that none can be left out or put elsewhere. */
+  /** The seal of the message before, so that messages cannot be dropped or reordered. */
   readonly previous: string | null;
   readonly messageId: string;
-  /** How many messages of the conversation before it still stand; what follows takes the place of the others. */
+  /** How many messages of the conversation before it are kept; `messages` replace the others. */
   readonly keep: number;
   readonly messages: readonly Message[];
 };
 
-/** The conversation as it was when the last seal was made, and what the user said since. */
+/** The conversation as it was last sealed, and the user's messages since. */
 export type Proven = {
   readonly history: readonly Message[];
   readonly last?: Claims;
   /** The seal before the one of the last message. */
   readonly beforeLast: string | null;
   readonly lastToken: string | null;
-  readonly said: readonly Message[];
+  readonly newMessages: readonly Message[];
 };
 
 /** Throws `bad-seal` unless every message of the model is sealed, for this chat and person, in this order. */
@@ -42,27 +42,27 @@ export function proveHistory(
   let last: Claims | undefined;
   let beforeLast: string | null = null;
   let lastToken: string | null = null;
-  let said: Message[] = [];
+  let newMessages: Message[] = [];
   for (const message of messages) {
     if (message.role === 'user') {
-      said.push(...heardIn(message));
+      newMessages.push(...readableMessage(message));
       continue;
     }
     const token = sealIn(message);
-    if (token === undefined && !decides(message)) continue;
+    if (token === undefined && !hasAnswers(message)) continue;
     last = openSeal(token, message.id, lastToken, sealer, expected);
     history.splice(last.keep);
     for (const sealed of last.messages) history.push(sealed);
     beforeLast = lastToken;
     lastToken = token ?? null;
-    said = [];
+    newMessages = [];
   }
-  return { history, ...(last && { last }), beforeLast, lastToken, said };
+  return { history, ...(last && { last }), beforeLast, lastToken, newMessages };
 }
 
 /**
- * An answer that was cut off before its seal came, such as by a user who stopped it, does not count once the user has gone on:
- * what was said before it is still unanswered, and nothing can be decided in it.
+ * Drops replies that were cut off before their seal, for example because the user stopped them, if the user has spoken
+ * since. Nothing can be decided in them, and the message before them counts as unanswered.
  */
 export function withoutCutOff(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
@@ -71,7 +71,7 @@ export function withoutCutOff(messages: readonly ChatMessage[]): readonly ChatMe
   );
 }
 
-/** The part of a conversation that a new message of the model leaves as it is: everything before an open turn. */
+/** How many messages a new reply leaves unchanged: those before an open turn. */
 export function closedLength(history: readonly Message[]): number {
   return loadMessages(history).state.history.length;
 }
@@ -83,18 +83,18 @@ function openSeal(
   sealer: Sealer,
   { chatId, personId }: { readonly chatId: string; readonly personId: string },
 ): Claims {
-  if (token === undefined) throw bad(messageId, 'There is none.');
+  if (token === undefined) throw bad(messageId, 'It is missing.');
   const claims = sealer.open(token);
   if (claims.chat !== chatId) throw bad(messageId, 'It was made for another chat.');
   if (claims.person !== personId) throw bad(messageId, 'It was made for another person.');
   if (claims.messageId !== messageId) throw bad(messageId, 'It was made for another message.');
-  if (claims.previous !== previous) throw bad(messageId, 'The messages before it are not those it was made after.');
-  if (!Number.isFinite(claims.expiresAt)) throw bad(messageId, 'It does not say until when it can be decided on.');
+  if (claims.previous !== previous) throw bad(messageId, 'The messages before it were changed.');
+  if (!Number.isFinite(claims.expiresAt)) throw bad(messageId, 'It has no expiry.');
   return claims as unknown as Claims;
 }
 
-/** What cannot be read was refused when it was posted, as the last message; it stays in the page, and nobody heard it. */
-function heardIn(message: ChatMessage): readonly Message[] {
+/** Skips a message that is invalid: it was refused when it was posted, but pages keep it. */
+function readableMessage(message: ChatMessage): readonly Message[] {
   try {
     return [{ role: 'user', content: contentOf(message), metadata: { [MESSAGE_ID]: message.id } }];
   } catch (error) {
@@ -108,8 +108,8 @@ function sealIn({ parts }: ChatMessage): string | undefined {
   return isObject(data) && typeof data.token === 'string' ? data.token : undefined;
 }
 
-/** Whether somebody decided or answered something in it: a message that asks for nothing needs no seal to be ignored. */
-function decides({ parts }: ChatMessage): boolean {
+/** Whether it has tool calls or questions. A message without them may lack a seal, and is ignored. */
+function hasAnswers({ parts }: ChatMessage): boolean {
   return parts.some(({ type, state }) => type === 'data-interrupt' || (type.includes('tool') && state !== undefined));
 }
 
@@ -117,6 +117,6 @@ function bad(messageId: string, problem: string): UsageError {
   return new UsageError(
     'bad-seal',
     { status: 403, messageId },
-    `The seal of message ${messageId} does not fit. ${problem}`,
+    `The seal of message ${messageId} is invalid. ${problem}`,
   );
 }

@@ -1,20 +1,23 @@
-// A chat without a store: the browser carries the conversation, under seals that it can neither make nor change.
-// A seal cannot tell whether it was used before: only a store makes a decision single-use.
-import type { DecisionPart } from '../../core/decide.ts';
-import { UsageError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
+// A chat without a store: the browser keeps the conversation, with seals that it can neither forge nor change.
+// A seal can be used again: only a store makes a decision single-use.
+import { type DecisionPart, readResume } from '../../core/decide.ts';
+import { CountersignError, UsageError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import type { Message } from '../../core/message.ts';
 import { loadMessages } from '../../core/messages/load-messages.ts';
+import type { State } from '../../core/state.ts';
 import type { Agent } from '../../loop/agent.ts';
+import { checkResume } from '../../loop/resume.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import { type PendingCard, pendingCards } from '../../runs/questions/card.ts';
 import { decisionPart } from '../../runs/questions/decision.ts';
+import { inputThatRuns } from '../../runs/questions/policy.ts';
 import type { Person } from '../chat-options.ts';
-import { type Post, type PostedDecision, postedParts } from '../http/post.ts';
+import { type Post, postedParts } from '../http/post.ts';
 import { postedDecisions, problemsOf } from '../http/posted-decisions.ts';
 import type { InterruptCard, Problem } from '../picture/card.ts';
 import { cardOf, misfitOf } from '../picture/cards.ts';
-import { Picture, sinceSpoken } from '../picture/picture.ts';
+import { Picture, sinceUserSpoke } from '../picture/picture.ts';
 import type { ChatChunk } from '../picture/ui-message.ts';
 import { ChatWriter, type WriterOptions } from '../picture/writer.ts';
 import { generationChunks } from './generation.ts';
@@ -24,6 +27,8 @@ import { type Claims, closedLength, type Proven, proveHistory, withoutCutOff } f
 export type SealedChatOptions = {
   readonly agent: Agent;
   readonly tools: () => ReadonlyMap<string, ToolDefinition>;
+  /** All defined tools, also those the agent does not have. */
+  readonly definedTools: () => ReadonlyMap<string, ToolDefinition>;
   readonly sealer: Sealer;
   readonly expiresInMs: number;
   readonly clock: () => number;
@@ -45,72 +50,98 @@ export class SealedChat {
     this.#person = person;
   }
 
-  /** Checks everything that was posted before anything runs. */
-  async take(given: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
+  /** Checks the whole post before anything runs. */
+  async take(received: Post, signal: AbortSignal): Promise<AsyncGenerator<ChatChunk>> {
     const { sealer } = this.#options;
-    const messages = withoutCutOff(given.messages);
-    const post = { ...given, messages, parts: postedParts(messages) };
+    const messages = withoutCutOff(received.messages);
+    const post = { ...received, messages, parts: postedParts(messages) };
     const proven = proveHistory(messages, sealer, { chatId: this.#chatId, personId: this.#person.id });
-    if (!proven.last && proven.said.length === 0)
-      throw new UsageError('invalid-request', { status: 400 }, 'Nothing was said and nothing decided.');
-    const pending = pendingCards(this.#chatId, loadMessages(proven.history).state);
-    const posted = postedDecisions(post, pending);
-    const problems = new Map(posted.problems);
-    const { resume, keys } = await this.#resume(posted.decisions, pending, proven, problems);
-    return this.#stream(post, proven, { resume, keys, problems }, signal);
+    if (!proven.last && proven.newMessages.length === 0)
+      throw new UsageError('invalid-request', { status: 400 }, 'The post has no message and no decision.');
+    return this.#stream(post, proven, await this.#decide(post, proven), signal);
   }
 
-  async #resume(
-    decisions: readonly PostedDecision[],
-    pending: ReadonlyMap<string, PendingCard>,
-    { last }: Proven,
-    problems: Map<string, readonly Problem[]>,
-  ): Promise<Pick<Decided, 'resume' | 'keys'>> {
+  async #decide(post: Post, { history, last }: Proven): Promise<Decided> {
+    const { state } = loadMessages(history);
+    const pending = pendingCards(this.#chatId, state);
+    const { decisions, problems: found } = postedDecisions(post, pending);
+    const problems = new Map(found);
     const resume: DecisionPart[] = [];
     const keys = new Map<string, string>();
+    const cards: InterruptCard[] = [];
     for (const { interruptId, decision, digest, note } of decisions) {
-      const card = pending.get(interruptId);
-      if (!card || !last) throw unknownInterrupt(interruptId);
+      const question = pending.get(interruptId);
+      if (!question || !last) throw unknownInterrupt(interruptId);
       if (!(last.expiresAt > this.#options.clock())) throw sealExpired(interruptId, last);
-      const shown = this.#card(interruptId, card);
-      if (!(await this.#mayDecide(shown)))
-        throw new UsageError(
-          'not-allowed',
-          { status: 403, interruptId },
-          `${this.#person.id} may not decide ${interruptId}.`,
-        );
-      const isOutdated = digest !== undefined && digest !== shown.digest;
-      const problem = isOutdated ? 'This was decided on another card. Look at it again.' : misfitOf(shown, decision);
+      const card = this.#card(interruptId, question);
+      cards.push(card);
+      const isOutdated = digest !== undefined && digest !== card.digest;
+      const problem = isOutdated ? OUTDATED : misfitOf(card, decision);
       if (problem !== undefined) {
         problems.set(interruptId, [{ path: [], message: problem }]);
         continue;
       }
       const signed = { by: this.#person.id, channel: 'chat', ...(note !== undefined && { note }) };
       keys.set(`resume[${resume.length}]`, interruptId);
-      resume.push(decisionPart(card.part, decision, signed));
+      resume.push(decisionPart(question.part, decision, signed));
     }
-    return { resume, keys };
+    const inputs = await this.#inputsThatRun(state, resume, pending, keys);
+    for (const card of cards) await this.#refuseUnlessAllowed({ ...card, input: inputs.get(card.id) ?? card.input });
+    return { resume, keys, problems };
+  }
+
+  /** The inputs that run with these decisions, by question. Empty if the decisions are invalid: then nothing runs. */
+  async #inputsThatRun(
+    state: State,
+    resume: readonly DecisionPart[],
+    pending: ReadonlyMap<string, PendingCard>,
+    keys: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, Json>> {
+    const inputs = new Map<string, Json>();
+    const { tools, definedTools } = this.#options;
+    try {
+      const known = { tools: tools(), defined: definedTools() };
+      const { leaves } = await checkResume(state, readResume(resume), known);
+      for (const leaf of leaves) {
+        const key = keys.get(leaf.where);
+        const question = key === undefined ? undefined : pending.get(key);
+        if (key !== undefined && question) inputs.set(key, inputThatRuns(leaf, question.part));
+      }
+    } catch (error) {
+      // The generation finds the same fault, and the stream shows it on the cards.
+      if (!(error instanceof CountersignError)) throw error;
+    }
+    return inputs;
+  }
+
+  async #refuseUnlessAllowed(card: InterruptCard): Promise<void> {
+    if (await this.#mayDecide(card)) return;
+    throw new UsageError(
+      'not-allowed',
+      { status: 403, interruptId: card.id },
+      `${this.#person.id} is not allowed to make this decision on ${card.id}.`,
+    );
   }
 
   async *#stream(post: Post, proven: Proven, decided: Decided, signal: AbortSignal): AsyncGenerator<ChatChunk> {
-    const { writer: how, newId } = this.#options;
-    const { history, said } = proven;
-    const goesOn = said.length === 0 ? proven.last : undefined;
-    const messageId = goesOn?.messageId ?? `msg_${newId()}`;
+    const { writer: writerOptions, newId } = this.#options;
+    const { history, newMessages } = proven;
+    const continued = newMessages.length === 0 ? proven.last : undefined;
+    const messageId = continued?.messageId ?? `msg_${newId()}`;
     const picture = new Picture({
       chatId: this.#chatId,
-      state: loadMessages([...history, ...said]).state,
+      state: loadMessages([...history, ...newMessages]).state,
       messageId: () => messageId,
       card: (key, pending, at) => this.#card(key, pending, at),
       mayDecide: (card) => this.#mayDecide(card),
     });
-    if (goesOn) picture.restore(sinceSpoken(history));
+    if (continued) picture.restore(sinceUserSpoke(history));
     picture.refuse(decided.problems);
-    const writer = new ChatWriter(picture, how, post.known?.id === messageId ? post.known : undefined);
+    const writer = new ChatWriter(picture, writerOptions, post.known?.id === messageId ? post.known : undefined);
     const { agent, whilePending } = this.#options;
     const { context } = this.#person;
-    // Nothing was said, nothing decided, and nothing is left to do.
-    const isOver = goesOn !== undefined && history.at(-1)?.role === 'model' && !picture.state.turn;
+    // Nothing new was posted, and the last reply is complete.
+    const isOver = continued !== undefined && history.at(-1)?.role === 'model' && !picture.state.turn;
     yield* generationChunks({
       picture,
       writer,
@@ -119,13 +150,13 @@ export class SealedChat {
         ? undefined
         : (listen) =>
             agent.generate({
-              messages: [...history, ...said],
+              messages: [...history, ...newMessages],
               resume: decided.resume,
               whilePending,
               ...(context && { context }),
               ...listen,
             }),
-      leave: (messages) => this.#seal(messages, messageId, proven),
+      seal: (messages) => this.#seal(messages, messageId, proven),
       refused: (error) => problemsByKey(error, decided.keys),
       errorText: this.#options.errorText,
     });
@@ -134,23 +165,23 @@ export class SealedChat {
   #seal(
     messages: readonly Message[],
     messageId: string,
-    { history, said, last, beforeLast, lastToken }: Proven,
+    { history, newMessages, last, beforeLast, lastToken }: Proven,
   ): ChatChunk {
     const { sealer, clock, expiresInMs } = this.#options;
-    const goesOn = said.length === 0 ? last : undefined;
-    const keep = goesOn?.keep ?? closedLength(history);
+    const continued = newMessages.length === 0 ? last : undefined;
+    const keep = continued?.keep ?? closedLength(history);
     const issuedAt = clock();
-    // The system message is the agent's, and comes anew each time.
-    const spoken = messages[0]?.role === 'system' ? messages.slice(1) : messages;
+    // The agent adds its system message again each time.
+    const conversation = messages[0]?.role === 'system' ? messages.slice(1) : messages;
     const claims: Claims = {
       chat: this.#chatId,
       person: this.#person.id,
       issuedAt,
       expiresAt: issuedAt + expiresInMs,
-      previous: goesOn ? beforeLast : lastToken,
+      previous: continued ? beforeLast : lastToken,
       messageId,
       keep,
-      messages: spoken.slice(keep),
+      messages: conversation.slice(keep),
     };
     return { type: 'data-seal', id: 'seal', data: { token: sealer.seal(claims) } };
   }
@@ -164,9 +195,11 @@ export class SealedChat {
   }
 }
 
+const OUTDATED = 'The request has changed since you decided. Please review it again.';
+
 type Decided = {
   readonly resume: readonly DecisionPart[];
-  /** Which question each entry of the resumption decides. */
+  /** The key of the question that each entry of `resume` decides. */
   readonly keys: ReadonlyMap<string, string>;
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 };
@@ -182,11 +215,15 @@ function problemsByKey(error: UsageError, keys: ReadonlyMap<string, string>): Re
 }
 
 const unknownInterrupt = (interruptId: string): UsageError =>
-  new UsageError('unknown-interrupt', { status: 404, interruptId }, `No interrupt ${interruptId} waits in this chat.`);
+  new UsageError(
+    'unknown-interrupt',
+    { status: 404, interruptId },
+    `Request ${interruptId} is not pending in this chat.`,
+  );
 
 const sealExpired = (interruptId: string, { expiresAt }: Claims): UsageError =>
   new UsageError(
     'seal-expired',
     { status: 403, interruptId, expiresAt },
-    `The question ${interruptId} could be decided until ${new Date(expiresAt).toISOString()}. Ask again.`,
+    `Request ${interruptId} expired at ${new Date(expiresAt).toISOString()}. Ask the model again.`,
   );

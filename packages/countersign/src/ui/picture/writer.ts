@@ -1,22 +1,21 @@
-// From the picture to the wire: the chunks that bring a browser from what it has to what is.
+// Writes the chunks that update a browser from what it has to the current picture.
 import { sameJson } from '../../core/json.ts';
 import type { Picture } from './picture.ts';
-import type { Piece, TextPiece, ToolPiece } from './piece.ts';
-import { isEnded } from './piece.ts';
+import { hasEnded, lastCard, type ShownCall, type ShownPart, type ShownText } from './shown-part.ts';
 import { type ChatChunk, type ChatMessage, type ChatPart, isToolPart, questionsByCall } from './ui-message.ts';
 
-/** The major version of `ai` in the browser: what a client does not know, breaks its stream. */
+/** The major version of `ai` in the browser. A chunk that the client does not know breaks its stream. */
 export type ClientVersion = 5 | 6 | 7;
 
 export type WriterOptions = {
   readonly client: ClientVersion;
-  /** `output`: approvals are shown as calls without a result, and decided with `addToolOutput`, as AI SDK 5 does it. */
+  /** `output`: approvals are calls without a result that the user decides with `addToolOutput`, as in AI SDK 5. */
   readonly approvals: 'native' | 'output';
 };
 
-/** What the browser has of a piece. */
+/** What the browser has of a part. */
 type Sent = { length: number; begun: boolean; ended: boolean };
-type SentTool = {
+type SentCall = {
   state: string;
   approvalId: string | undefined;
   inputLength: number;
@@ -27,15 +26,15 @@ type SentTool = {
 export class ChatWriter {
   readonly #picture: Picture;
   readonly #options: WriterOptions;
-  readonly #sent = new Map<TextPiece, Sent>();
-  readonly #sentTools = new Map<string, SentTool>();
-  readonly #sentFiles = new Set<Piece>();
-  /** What the browser has of the text of each step, until it is seen to be the same. */
+  readonly #sent = new Map<ShownText, Sent>();
+  readonly #sentCalls = new Map<string, SentCall>();
+  readonly #sentFiles = new Set<ShownPart>();
+  /** The text and files that the browser has of each step, without what was found to be the same. */
   readonly #known: readonly KnownStep[];
   #steps: number;
   #stepIsOpen = false;
 
-  /** `known` is the message as the browser has it. It is believed for what need not be sent again, and for nothing else. */
+  /** `known` is the message as the browser has it. It only decides what need not be sent again. */
   constructor(picture: Picture, options: WriterOptions, known?: ChatMessage) {
     this.#picture = picture;
     this.#options = options;
@@ -45,7 +44,7 @@ export class ChatWriter {
     const questions = questionsByCall(parts);
     for (const part of parts) {
       const { toolCallId: id } = part;
-      if (isToolPart(part) && typeof id === 'string') this.#sentTools.set(id, sentTool(part, questions.get(id) ?? []));
+      if (isToolPart(part) && typeof id === 'string') this.#sentCalls.set(id, sentCall(part, questions.get(id) ?? []));
     }
   }
 
@@ -53,32 +52,29 @@ export class ChatWriter {
     return { type: 'start', messageId: this.#picture.messageId };
   }
 
-  /** Everything that changed since the last time. */
-  *news(): Generator<ChatChunk> {
-    const { changed, current } = this.#picture;
-    const pieces = [...changed];
-    changed.clear();
-    for (const [piece, step] of pieces) {
+  /** Writes everything that changed since the last time. */
+  *changes(): Generator<ChatChunk> {
+    for (const [part, step] of this.#picture.takeChanges()) {
       if (step < 0) continue;
       yield* this.#stepTo(step);
-      yield* this.#piece(piece, step);
+      yield* this.#part(part, step);
     }
-    yield* this.#stepTo((current?.steps.length ?? 0) - 1);
+    yield* this.#stepTo((this.#picture.current?.steps.length ?? 0) - 1);
   }
 
   /**
-   * The end of the stream; a client that posts by itself must not find every call of the last step answered. A step in which
-   * nothing comes is not noticed by any client.
+   * Ends the stream. A client that posts automatically must not find every call of the last step answered, so a step with
+   * an inert part follows: clients ignore an empty step.
    */
   *end(finishReason: string): Generator<ChatChunk> {
     const last = this.#picture.current?.steps.at(-1);
-    const tools = last?.filter((piece) => piece.type === 'tool') ?? [];
-    if (tools.length > 0 && tools.every(({ at }) => isEnded(at))) {
+    const tools = last?.filter((part) => part.type === 'tool') ?? [];
+    if (tools.length > 0 && tools.every(({ status }) => hasEnded(status))) {
       if (this.#stepIsOpen) yield { type: 'finish-step' };
       yield { type: 'start-step' };
       this.#stepIsOpen = true;
       yield endOf(finishReason);
-    } else if (last?.every(isSilent)) yield endOf(finishReason);
+    } else if (last?.every(isEmptyText)) yield endOf(finishReason);
     if (this.#stepIsOpen) yield { type: 'finish-step' };
     this.#stepIsOpen = false;
     yield { type: 'finish', ...(this.#options.client > 5 && { finishReason }) };
@@ -93,77 +89,77 @@ export class ChatWriter {
     }
   }
 
-  *#piece(piece: Piece, step: number): Generator<ChatChunk> {
-    switch (piece.type) {
+  *#part(part: ShownPart, step: number): Generator<ChatChunk> {
+    switch (part.type) {
       case 'text':
       case 'reasoning':
-        yield* this.#text(piece, step);
+        yield* this.#text(part, step);
         return;
       case 'file':
-        if (this.#sentFiles.has(piece) || step < this.#known.length - 1) return;
-        this.#sentFiles.add(piece);
-        if (!this.#known[step]?.files.delete(piece.url))
-          yield { type: 'file', url: piece.url, mediaType: piece.mediaType };
+        if (this.#sentFiles.has(part) || step < this.#known.length - 1) return;
+        this.#sentFiles.add(part);
+        if (!this.#known[step]?.files.delete(part.url))
+          yield { type: 'file', url: part.url, mediaType: part.mediaType };
         return;
       case 'tool':
-        yield* this.#tool(piece);
+        yield* this.#call(part);
     }
   }
 
-  *#text(piece: TextPiece, step: number): Generator<ChatChunk> {
-    const sent = this.#sent.get(piece) ?? { length: this.#had(piece, step), begun: false, ended: false };
-    this.#sent.set(piece, sent);
-    const { type, id } = piece;
-    if (sent.length < piece.text.length) {
+  *#text(part: ShownText, step: number): Generator<ChatChunk> {
+    const sent = this.#sent.get(part) ?? { length: this.#knownLength(part, step), begun: false, ended: false };
+    this.#sent.set(part, sent);
+    const { type, id } = part;
+    if (sent.length < part.text.length) {
       if (!sent.begun) yield { type: `${type}-start`, id };
-      yield { type: `${type}-delta`, id, delta: piece.text.slice(sent.length) };
+      yield { type: `${type}-delta`, id, delta: part.text.slice(sent.length) };
       sent.begun = true;
-      sent.length = piece.text.length;
+      sent.length = part.text.length;
     }
-    if (piece.done && sent.begun && !sent.ended) {
+    if (part.done && sent.begun && !sent.ended) {
       yield { type: `${type}-end`, id };
       sent.ended = true;
     }
   }
 
-  /** How much of the text the browser has, where it lost its connection in the middle. */
-  #had(piece: TextPiece, step: number): number {
+  /** How much of the text the browser has, if it lost its connection in the middle. */
+  #knownLength(part: ShownText, step: number): number {
     const known = this.#known[step];
     if (!known) return 0;
-    const had = known[piece.type];
-    const length = had.startsWith(piece.text) ? piece.text.length : piece.text.startsWith(had) ? had.length : 0;
-    known[piece.type] = had.slice(length);
+    const text = known[part.type];
+    const length = text.startsWith(part.text) ? part.text.length : part.text.startsWith(text) ? text.length : 0;
+    known[part.type] = text.slice(length);
     return length;
   }
 
-  *#tool(piece: ToolPiece): Generator<ChatChunk> {
-    const { id: toolCallId, name: toolName, at, cards } = piece;
+  *#call(call: ShownCall): Generator<ChatChunk> {
+    const { id: toolCallId, name: toolName, status, cards } = call;
     const native = this.#options.approvals === 'native';
-    const known = this.#sentTools.get(toolCallId);
+    const known = this.#sentCalls.get(toolCallId);
     const sent = known ?? { state: '', approvalId: undefined, inputLength: 0, input: undefined, cards: new Map() };
-    this.#sentTools.set(toolCallId, sent);
-    if (at.state === 'input-streaming') return yield* this.#streamInput(piece, sent);
-    const available = { type: 'tool-input-available', toolCallId, toolName, input: piece.input };
+    this.#sentCalls.set(toolCallId, sent);
+    if (status.state === 'input-streaming') return yield* this.#streamInput(call, sent);
+    const available = { type: 'tool-input-available', toolCallId, toolName, input: call.input };
     const isNew = sent.state === '' || sent.state === 'input-streaming';
-    const isEdited = !isNew && !sameJson(sent.input, piece.input);
-    // The browser takes its answer for given, and the server did not take it, or it was to the question before this one.
+    const isEdited = !isNew && !sameJson(sent.input, call.input);
+    // The browser shows an answer that the server refused, or that was for an earlier question.
     const asksAgain = cards.size > 1 && [...cards.keys()].some((key) => !sent.cards.has(key));
-    const isRefused = waitsForAnswer(piece, native) && (isAnswered(sent.state) || asksAgain);
+    const isRefused = waitsForAnswer(call, native) && (isAnswered(sent.state) || asksAgain);
     if (isNew || isEdited || isRefused) {
       yield available;
       sent.state = 'input-available';
       sent.approvalId = undefined;
     }
-    sent.input = piece.input;
+    sent.input = call.input;
     for (const [key, card] of cards)
       if (sent.cards.get(key) !== card) {
         sent.cards.set(key, card);
         yield { type: 'data-interrupt', id: key, data: card };
       }
-    yield* this.#state(piece, sent, native);
+    yield* this.#status(call, sent, native);
   }
 
-  *#streamInput({ id: toolCallId, name: toolName, inputText }: ToolPiece, sent: SentTool): Generator<ChatChunk> {
+  *#streamInput({ id: toolCallId, name: toolName, inputText }: ShownCall, sent: SentCall): Generator<ChatChunk> {
     if (sent.state === '') yield { type: 'tool-input-start', toolCallId, toolName };
     sent.state = 'input-streaming';
     if (inputText.length === sent.inputLength) return;
@@ -171,32 +167,32 @@ export class ChatWriter {
     sent.inputLength = inputText.length;
   }
 
-  *#state(piece: ToolPiece, sent: SentTool, native: boolean): Generator<ChatChunk> {
-    const { id: toolCallId, at, approvalId } = piece;
-    switch (at.state) {
+  *#status(call: ShownCall, sent: SentCall, native: boolean): Generator<ChatChunk> {
+    const { id: toolCallId, status, approvalId } = call;
+    switch (status.state) {
       case 'asked':
         if (native && !(sent.state === 'approval-requested' && sent.approvalId === approvalId))
-          yield this.#request(piece, sent);
+          yield this.#request(call, sent);
         return;
       case 'decided':
         if (native && this.#options.client >= 7 && sent.state === 'approval-requested')
           yield { type: 'tool-approval-response', approvalId: sent.approvalId, approved: true };
         return;
       case 'output':
-        // Whatever the browser believes the output to be, this is it.
-        if (sent.state !== 'sent-output') yield { type: 'tool-output-available', toolCallId, output: at.output };
+        // Replaces whatever output the browser shows.
+        if (sent.state !== 'sent-output') yield { type: 'tool-output-available', toolCallId, output: status.output };
         sent.state = 'sent-output';
         return;
       case 'error':
-        if (sent.state !== 'sent-error') yield { type: 'tool-output-error', toolCallId, errorText: at.text };
+        if (sent.state !== 'sent-error') yield { type: 'tool-output-error', toolCallId, errorText: status.text };
         sent.state = 'sent-error';
         return;
       case 'denied': {
         if (sent.state === 'sent-denied') return;
-        if (!native) yield { type: 'tool-output-error', toolCallId, errorText: deniedText(piece) };
+        if (!native) yield { type: 'tool-output-error', toolCallId, errorText: deniedText(call) };
         else {
-          // A browser that believes it was approved is told anew what it was asked.
-          if (sent.approvalId !== approvalId || sent.state === 'approval-approved') yield this.#request(piece, sent);
+          // A browser that shows it as approved gets the request again first.
+          if (sent.approvalId !== approvalId || sent.state === 'approval-approved') yield this.#request(call, sent);
           yield { type: 'tool-output-denied', toolCallId };
         }
         sent.state = 'sent-denied';
@@ -208,7 +204,7 @@ export class ChatWriter {
     }
   }
 
-  #request({ id: toolCallId, approvalId }: ToolPiece, sent: SentTool): ChatChunk {
+  #request({ id: toolCallId, approvalId }: ShownCall, sent: SentCall): ChatChunk {
     sent.state = 'approval-requested';
     sent.approvalId = approvalId;
     return { type: 'tool-approval-request', approvalId, toolCallId };
@@ -217,17 +213,16 @@ export class ChatWriter {
 
 const endOf = (finishReason: string): ChatChunk => ({ type: 'data-end', id: 'end', data: { finishReason } });
 
-/** Nothing of it is sent. */
-const isSilent = (piece: Piece): boolean => 'text' in piece && piece.text === '';
+const isEmptyText = (part: ShownPart): boolean => 'text' in part && part.text === '';
 
-/** For clients that know no denial. */
-function deniedText({ name, cards }: ToolPiece): string {
-  const reason = [...cards.values()].at(-1)?.decision?.reason;
-  return `The call of ${name} was rejected and did not run.${reason === undefined ? '' : ` Reason: ${reason}`}`;
+/** For clients without a state for denied calls. */
+function deniedText(call: ShownCall): string {
+  const reason = lastCard(call)?.decision?.reason;
+  return `${call.name} was rejected and did not run.${reason === undefined ? '' : ` Reason: ${reason}`}`;
 }
 
-function waitsForAnswer({ at }: ToolPiece, native: boolean): boolean {
-  return at.state === 'question' || (at.state === 'asked' && !native);
+function waitsForAnswer({ status }: ShownCall, native: boolean): boolean {
+  return status.state === 'question' || (status.state === 'asked' && !native);
 }
 
 const isAnswered = (state: string): boolean => state === 'output-available' || state === 'output-error';
@@ -247,14 +242,14 @@ function stepsOf({ parts }: ChatMessage): KnownStep[] {
   return steps;
 }
 
-function sentTool({ state, approval, input }: ChatPart, questions: readonly string[]): SentTool {
+function sentCall({ state, approval, input }: ChatPart, questions: readonly string[]): SentCall {
   const { id, approved } = (typeof approval === 'object' && approval !== null ? approval : {}) as Record<
     string,
     unknown
   >;
-  const said = state === 'approval-responded' && approved === true ? 'approval-approved' : state;
+  const shown = state === 'approval-responded' && approved === true ? 'approval-approved' : state;
   return {
-    state: typeof said === 'string' ? said : 'input-available',
+    state: typeof shown === 'string' ? shown : 'input-available',
     approvalId: typeof id === 'string' ? id : undefined,
     inputLength: 0,
     input,

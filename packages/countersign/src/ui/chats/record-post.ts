@@ -1,0 +1,147 @@
+// Records a post in the run of its chat: the decisions first, then the user's message.
+import { ConflictError, CountersignError, UsageError } from '../../core/errors.ts';
+import type { State } from '../../core/state.ts';
+import { hear } from '../../loop/generate.ts';
+import type { RunRecord } from '../../runs/port/store.ts';
+import { pendingCards, runIdOf } from '../../runs/questions/card.ts';
+import { stateOfRun } from '../../runs/questions/view.ts';
+import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
+import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
+import type { Problem } from '../picture/card.ts';
+import { interruptCard, misfitOf } from '../picture/cards.ts';
+import { findChat, type PersonalChat, unknownChat } from './personal-chat.ts';
+import { isLastRecorded, isRecorded, lastWithId, userMessage } from './user-message.ts';
+
+/** Why decisions were refused, by the id of their question. */
+export type Problems = ReadonlyMap<string, readonly Problem[]>;
+
+/** The run of a chat, as it was read for this post. */
+type ReadRun = { readonly run: RunRecord; readonly state: State };
+
+/** Resolves once everything is durable. `read` is undefined if the chat does not exist yet. */
+export async function recordPost(
+  chat: PersonalChat,
+  post: Post,
+  read: ReadRun | undefined,
+  signal: AbortSignal,
+): Promise<Problems> {
+  if (read) return recordIn(chat, post, read, signal);
+  if (!post.userMessage) throw unknownChat(chat.chatId);
+  if (await startChat(chat, post.userMessage)) return new Map();
+  // Another request started the chat in the meantime.
+  const existing = await findChat(chat);
+  if (!existing) throw unknownChat(chat.chatId);
+  return recordIn(chat, post, { run: existing.run, state: stateOfRun(existing) }, signal);
+}
+
+/** False if the chat exists. */
+async function startChat({ agent, chatId, person }: PersonalChat, message: PostedMessage): Promise<boolean> {
+  const { id: by, context } = person;
+  try {
+    await agent.start({ messages: [userMessage(message)] }, { runId: chatId, by, ...(context && { context }) });
+    return true;
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'run-exists') return false;
+    throw error;
+  }
+}
+
+async function recordIn(
+  chat: PersonalChat,
+  post: Post,
+  { run, state }: ReadRun,
+  signal: AbortSignal,
+): Promise<Problems> {
+  const pending = pendingCards(chat.chatId, state);
+  const { decisions, problems } = postedDecisions(post, pending);
+  const refused = new Map(problems);
+  let isNew = false;
+  for (const decision of decisions) {
+    const found = await decide(chat, decision);
+    if (found) refused.set(decision.interruptId, found);
+    isNew ||= found !== undefined || pending.has(decision.interruptId);
+  }
+  const { userMessage: message, regenerate } = post;
+  const retries = run.status === 'failed' && (message ? regenerate || isLastRecorded(state, message) : !isNew);
+  if (retries) await driveAgain(chat);
+  else if (message) {
+    // A page that edits a message, or asks for another reply, does not post what came after it.
+    const isCut = lastWithId(state, message.id) !== undefined;
+    const seen = decisions.length === 0 && !isCut && canHaveSeen(post, pending) ? run.version : 0;
+    await speak(chat, message, regenerate, seen, signal);
+  }
+  return refused;
+}
+
+/** Decisions that the person can correct and send again. */
+const CORRECTABLE: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
+
+/** Returns why the decision was refused, if the person can correct it or was too late. */
+async function decide(
+  chat: PersonalChat,
+  { interruptId, decision, digest, note }: PostedDecision,
+): Promise<readonly Problem[] | undefined> {
+  const { runs, agent, chatId, person, mayDecide } = chat;
+  const { id: by, context } = person;
+  if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
+  // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
+  const card = interruptCard(await runs.interrupt(interruptId), agent, true);
+  /** Only a person who may decide learns what is wrong with the decision. */
+  const problem = async (problems: readonly Problem[]): Promise<readonly Problem[]> => {
+    if (card.status !== 'pending' || (await mayDecide(card, person))) return problems;
+    throw new UsageError(
+      'not-allowed',
+      { status: 403, interruptId, runId: chatId },
+      `${by} is not allowed to decide ${interruptId}.`,
+    );
+  };
+  const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
+  if (misfit !== undefined) return problem([{ path: [], message: misfit }]);
+  try {
+    await runs.decide(interruptId, decision, {
+      by,
+      channel: 'chat',
+      mayDecide: ({ input }) => mayDecide({ ...card, input }, person),
+      ...(note !== undefined && { note }),
+      ...(digest !== undefined && { digest }),
+      ...(context && { context }),
+    });
+    return undefined;
+  } catch (error) {
+    // The card in the stream shows who decided, and how.
+    if (error instanceof ConflictError && error.code === 'already-decided')
+      return [{ path: [], message: 'This was already decided. Your decision was not saved.' }];
+    if (error instanceof ConflictError && error.code === 'outdated-card')
+      return problem([{ path: [], message: 'The request has changed since you decided. Please review it again.' }]);
+    if (error instanceof UsageError && CORRECTABLE.has(error.code)) return problem(problemsOf(error));
+    throw error;
+  }
+}
+
+async function speak(
+  { runs, chatId, person, whilePending }: PersonalChat,
+  posted: PostedMessage,
+  regenerate: boolean,
+  seen: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id: by, context } = person;
+  const message = userMessage(posted, regenerate);
+  await runs.speak(
+    chatId,
+    (run, kept) => {
+      // A message that is posted again is recorded once.
+      if (!regenerate && isRecorded(run.state, posted)) return;
+      // Nothing is pending in a run that has ended.
+      hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept, by);
+    },
+    { signal, seen, by, ...(context && { context }) },
+  );
+}
+
+async function driveAgain({ runs, chatId, person: { context } }: PersonalChat): Promise<void> {
+  await runs.drive(chatId, context ? { context } : {});
+}
+
+const unknownInterrupt = (interruptId: string): UsageError =>
+  new UsageError('unknown-interrupt', { status: 404, interruptId }, `Request ${interruptId} not found in this chat.`);
