@@ -1,10 +1,11 @@
-// The chat with an agent, for `useChat`: `chatRoute` of countersign/ui behind the identity and the policies of this server.
+// The chat with an agent, for `useChat`: `chatRoute` of countersign/ui with the server's identities and policies.
 import { z } from '@hono/zod-openapi';
 import { type Agent, type Countersign, type Context as ToolContext, UsageError } from 'countersign';
 import { type ChatRoute, chatRoute } from 'countersign/ui';
 import type { RunReference } from '../access.ts';
 import { endpoint, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
+import { limitedStream } from '../live/limited-stream.ts';
 import { chatIdShape, nameShape } from '../schemas/page.ts';
 import { unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
@@ -28,16 +29,16 @@ const PostShape = z
 
 const stream = { description: 'The UI message stream of the AI SDK.', shape: z.string(), type: 'text/event-stream' };
 
-/** Who chats, as `chatRoute` is told: with what is known of the chat already. */
+/** The person of a request to `chatRoute`, with what the server already knows of the chat. */
 type Chatter = {
   readonly id: string;
-  /** The chat that was looked at; nothing of this is said of another. */
+  /** The chat that the other fields are about. */
   readonly chatId: string;
   readonly context?: ToolContext;
   readonly person: Person;
   readonly startedBy: string | null;
   readonly sees: boolean;
-  /** There was none yet. */
+  /** The chat did not exist yet. */
   readonly isNew: boolean;
 };
 
@@ -56,12 +57,13 @@ export function chatEndpoints(services: Services) {
       authorize: (request) => chatters.get(request),
       mayRead: async (run, chatter) => {
         const { chatId, isNew, sees, person } = chatter as Chatter;
-        // Somebody else has begun it meanwhile: what was looked at was a chat of one's own.
+        // Another person has started a chat with this id in the meantime.
         if (run.id !== chatId || (isNew && run.startedBy !== person.id)) return false;
         return sees || access.mayRead(run, person);
       },
-      mayDecide: (card, chatter) => {
+      mayDecide: async (card, chatter) => {
         const { person, startedBy } = chatter as Chatter;
+        if (!person.scopes.includes('read')) return false;
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
         return access.mayDecide({ ...card, runId, agent: name, startedBy, hold: null }, person);
       },
@@ -72,7 +74,7 @@ export function chatEndpoints(services: Services) {
     return made;
   }
 
-  /** The run of the chat, if there is one that this person may read; the route says of all others that there is none. */
+  /** The run of the chat, if this person may read it. The route answers for all others as if they did not exist. */
   async function enter(
     request: Request,
     agent: string,
@@ -94,16 +96,12 @@ export function chatEndpoints(services: Services) {
     return sees ? run : run ? 'hidden' : 'none';
   }
 
-  /** What went wrong here is told and logged as everywhere in the server. */
+  /** Rethrows the route's internal errors, so that the server reports and logs them like all others. */
   async function ask(request: Request, answering: Promise<Response>): Promise<Response> {
     const answer = await answering;
     if (faults.has(request)) throw faults.get(request);
     return answer;
   }
-
-  /** What is followed ends with the client, with the server, and after its time. */
-  const followed = (signal: AbortSignal): AbortSignal =>
-    AbortSignal.any([signal, services.hub.closed, AbortSignal.timeout(services.streams.lifetimeMs)]);
 
   const look = (
     what: '' | '/stream' | '/watch',
@@ -118,16 +116,20 @@ export function chatEndpoints(services: Services) {
         tag,
         scope: 'read',
         params: chatParams,
-        answers: { 200: answer, ...(what === '/stream' && { 204: { description: 'There is nothing to show.' } }) },
+        answers: { 200: answer, ...(what === '/stream' && { 204: { description: 'Nothing to show.' } }) },
         problems: [404],
       },
       async ({ params: { agent, chatId }, person, request: asked }) => {
         const route = routeOf(agent);
-        const request = new Request(asked.url, { headers: asked.headers, signal: followed(asked.signal) });
-        const found = await enter(request, agent, chatId, person);
-        // As for a chat that nobody has begun.
-        if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
-        return ask(request, route.GET(request));
+        const get = async (signal: AbortSignal): Promise<Response> => {
+          const request = new Request(asked.url, { headers: asked.headers, signal });
+          const found = await enter(request, agent, chatId, person);
+          // The same answer as for a chat that does not exist.
+          if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
+          return ask(request, route.GET(request));
+        };
+        if (what === '') return get(asked.signal);
+        return limitedStream(get, [asked.signal, services.hub.closed], services.streams.lifetimeMs);
       },
     );
 
@@ -136,8 +138,8 @@ export function chatEndpoints(services: Services) {
       {
         method: 'post',
         path: '/chat/{agent}',
-        summary: 'Say something, or decide, in a chat',
-        description: 'Saying something needs the scope `start`, deciding the scopes `decide` and `read`.',
+        summary: 'Send a message or decide in a chat',
+        description: 'Sending a message needs the scope `start`, deciding the scopes `decide` and `read`.',
         tag,
         scope: null,
         params: agentParam,
@@ -147,7 +149,7 @@ export function chatEndpoints(services: Services) {
       },
       async ({ params: { agent }, body, person, request }) => {
         const route = routeOf(agent);
-        // Whoever speaks is answered; everybody else is shown the conversation.
+        // A post without a new message only shows the conversation.
         if (lastRole(body) !== 'user') requireScope(person, 'read');
         const post = new Request(request.url, {
           method: 'POST',
@@ -162,9 +164,9 @@ export function chatEndpoints(services: Services) {
         return ask(post, route.POST(post));
       },
     ),
-    look('', 'A chat, to begin `useChat` with', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
-    look('/stream', 'The current message again, then what happens', stream),
-    look('/watch', 'Tells when the chat comes to rest', {
+    look('', 'Load a chat for `useChat`', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
+    look('/stream', 'Stream the current message again until the run rests', stream),
+    look('/watch', 'Watch for the chat to come to rest', {
       description: 'Server-sent events.',
       shape: z.string(),
       type: 'text/event-stream',
@@ -172,12 +174,12 @@ export function chatEndpoints(services: Services) {
   ];
 }
 
-/** Who speaks last, as the chat reads it: what a browser posts as the system is not heard. */
+/** The role of the last message that counts: system messages of a browser are ignored. */
 function lastRole({ messages = [] }: z.output<typeof PostShape>): string | undefined {
   return messages.findLast(({ role }) => role !== 'system')?.role;
 }
 
-/** Those who may only decide may not speak in the name of the one who asked, nor have a failed run tried again. */
+/** Refuses a post of a person who may only decide, if it speaks for the owner of the chat or retries a failed run. */
 async function refuseSpeaking(
   ai: Countersign,
   run: RunReference | undefined,
@@ -187,10 +189,10 @@ async function refuseSpeaking(
   const last = lastRole(body);
   const decides = trigger !== 'regenerate-message' && (last === 'assistant' || (!last && decisions.length > 0));
   if (run && decides && (await ai.runs.get(run.id)).status !== 'failed') return;
-  throw new UsageError('not-allowed', { status: 403, runId: id }, 'You may decide in this chat, but not speak in it.');
+  throw new UsageError('not-allowed', { status: 403, runId: id }, 'You can decide in this chat but not send messages.');
 }
 
-/** The length is that of the body as it is written now, and where the post comes from was looked at already. */
+/** Drops the headers that describe the original body, and the origin, which was already checked. */
 function headersOf(request: Request): Headers {
   const headers = new Headers(request.headers);
   for (const name of ['content-length', 'transfer-encoding', 'content-encoding', 'origin', 'sec-fetch-site'])

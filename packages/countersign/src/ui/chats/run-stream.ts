@@ -114,7 +114,8 @@ async function followRun(
   driving: RunStreamOptions['driving'],
 ): Promise<void> {
   try {
-    for await (const loaded of runs.follow(chatId, { after, signal }, driving)) updates.post({ type: 'loaded', loaded });
+    for await (const loaded of runs.follow(chatId, { after, signal }, driving))
+      updates.post({ type: 'loaded', loaded });
   } catch (error) {
     updates.post({ type: 'failed', error });
   }
