@@ -1,51 +1,53 @@
-// Where a gated call stands, by the events of its run.
-import type { Decision, Result } from '../core/event.ts';
+// The status of a gated call, read from the timeline of its run.
+import type { Decision, Interrupt, Result } from '../core/event.ts';
+import { timelineOf } from '../core/timeline.ts';
 import type { StoredEvent } from '../runs/port/store.ts';
-import type { AskedCall } from './ledger.ts';
 
-/** Where a call stands on record. */
-export type Standing =
-  /** The question is not put yet: the process died just before. */
+export type CallStatus =
+  /** The question was not asked yet: the process crashed just before. */
   | { readonly at: 'begun' }
   | { readonly at: 'waiting'; readonly interruptId: string }
   | { readonly at: 'approved'; readonly isStarted: boolean }
   | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
-  /** A person has to look: nobody knows how the call ended, or its tool is gone. */
+  /** A person must look at it: its outcome is unknown, or its tool no longer exists. */
   | { readonly at: 'stuck'; readonly text: string };
 
-export function standingOf(events: readonly StoredEvent[]): Standing {
-  let standing: Standing = { at: 'begun' };
+export function callStatus(events: readonly StoredEvent[]): CallStatus {
+  const timeline = timelineOf(events);
+  let question: Interrupt | undefined;
   let decision: Decision | undefined;
   let isStarted = false;
-  for (const event of events) {
-    if (event.type === 'call-settled') return { at: 'settled', result: event.result, decision };
-    if (event.type === 'call-started') {
-      isStarted = true;
-      if (standing.at === 'approved') standing = { at: 'approved', isStarted };
+  let cancelled: Result | undefined;
+  for (const entry of timeline) {
+    if (entry.type === 'call-ended' && entry.result) return { at: 'settled', result: entry.result, decision };
+    if (entry.type === 'call-started') isStarted = true;
+    if (entry.type === 'wait-started') question = entry.interrupt;
+    if (entry.type === 'wait-ended' && entry.decision) {
+      question = undefined;
+      decision = entry.decision;
     }
-    // Somebody cancelled the run. A result may still come after it.
-    if (event.type === 'run-ended')
-      standing = { at: 'settled', result: withdrawn(event.message, isStarted), decision: undefined };
-    if (event.type === 'decision-made') {
-      decision = event.decision;
-      standing = { at: 'approved', isStarted };
-    }
-    if (event.type === 'call-interrupted') {
-      const { id, kind, payload } = event.interrupt;
-      const text = (payload as { readonly message?: string }).message ?? 'A person has to look at this call.';
-      standing = kind === 'approval' ? { at: 'waiting', interruptId: id } : { at: 'stuck', text };
-    }
+    // A result may still be recorded after the run was cancelled.
+    if (entry.type === 'run-ended') cancelled = withdrawn(entry.message, isStarted);
   }
-  return standing;
+  if (cancelled) return { at: 'settled', result: cancelled, decision: undefined };
+  if (question) return asked(question);
+  return decision ? { at: 'approved', isStarted } : { at: 'begun' };
 }
 
-/** The call with what a person made of its input, if they did. */
-export function editedIn(events: readonly StoredEvent[], asked: AskedCall): AskedCall {
-  let call = asked;
-  for (const event of events)
-    if (event.type === 'decision-made' && 'input' in event.decision && event.decision.input !== undefined)
-      call = { ...call, input: event.decision.input };
-  return call;
+/** The input that a person edited the call to; undefined if it was not edited. */
+export function editedInput(events: readonly StoredEvent[]) {
+  const edits = timelineOf(events).flatMap((entry) =>
+    entry.type === 'wait-ended' && entry.decision && 'input' in entry.decision ? [entry.decision.input] : [],
+  );
+  return edits.findLast((input) => input !== undefined);
+}
+
+function asked({ id, kind, payload }: Interrupt): CallStatus {
+  if (kind === 'approval') return { at: 'waiting', interruptId: id };
+  return {
+    at: 'stuck',
+    text: (payload as { readonly message?: string }).message ?? 'A person must look at this call.',
+  };
 }
 
 function withdrawn(message: string | undefined, isStarted: boolean): Result {
@@ -53,7 +55,7 @@ function withdrawn(message: string | undefined, isStarted: boolean): Result {
   if (!isStarted) return { type: 'cancelled', text: `${text} The tool was not run.` };
   return {
     type: 'cancelled',
-    text: `${text} It had been started, and nobody knows whether it took effect.`,
+    text: `${text} It had started, and it is unknown whether it took effect.`,
     mayHaveActed: true,
   };
 }

@@ -1,4 +1,4 @@
-// `gate`: our gate in front of AI SDK tools as they are, for apps that keep `streamText` and `useChat`.
+// `gate`: puts a gate in front of AI SDK tools, for apps that keep `streamText` and `useChat`.
 import type { ToolSet, UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
@@ -6,63 +6,64 @@ import { isDuration } from '../loop/tool/ask-options.ts';
 import type { Store } from '../runs/port/store.ts';
 import type { Runs } from '../runs/runs.ts';
 import { createSealer, type SealKeys } from '../ui/chats/seal.ts';
-import { type Approve, type Asks, createAsks, ownTool } from './asks.ts';
+import { type ApprovalRules, type Approve, createApprovalRules, ownTool } from './approval-rules.ts';
+import { type GateInternals, INTERNALS } from './gate-internals.ts';
 import { gateTools, lastResult } from './gated-tools.ts';
-import { INSIDE, type Inside } from './inside.ts';
 import type { Ledger } from './ledger.ts';
 import { type Body, oneCallAgent } from './one-call-agent.ts';
 import { receive } from './receive.ts';
+import type { MayDecide } from './recorded-calls.ts';
 import { sealStream } from './seal-stream.ts';
 import { type SealedLedger, sealedLedger } from './sealed-ledger.ts';
-import { type MayDecide, storedLedger } from './stored-ledger.ts';
+import { StoredLedger } from './stored-ledger.ts';
 
-/** Who is asked, in which chat, and about which calls. */
+/** The options of every gate. */
 export type GateOptions = {
-  /** The conversation; what is asked in one cannot be approved in another. */
+  /** The conversation. A call of one chat cannot be approved in another. */
   readonly chatId: string;
-  /** Who sends this request, as your server knows them; what is asked of one cannot be approved by another. */
+  /** The signed-in user of this request. A call of one user cannot be approved by another. */
   readonly person: string;
-  /** Which calls a person decides, beside those of tools with `needsApproval`. */
+  /** Which calls need approval, beside those of tools with `needsApproval`. */
   readonly approve?: Approve;
-  /** How long a question may be decided, in milliseconds; one hour with a secret, for ever with a store, unless given. */
+  /** How long a call can be approved, in milliseconds. Default: one hour with a secret, no limit with a store. */
   readonly expiresIn?: number;
 };
 
-/** With a store, each call is decided once and runs at most once, in however many processes. */
+/** With a store, each call is decided once and runs at most once, across all processes. */
 export type StoreGateOptions = GateOptions & {
   readonly store: Store;
-  /** Whether a person may decide what was asked of another; nobody may unless given. */
+  /** Whether a user may decide a call of another user. Default: no. */
   readonly mayDecide?: MayDecide;
-  /** The name that its runs have in the store; `ai-sdk` unless given. Each set of tools should have its own. */
+  /** The agent name of its runs in the store; each set of tools should have its own. Default: `ai-sdk`. */
   readonly name?: string;
 };
 
-/** With a secret, what is run is what was asked; that it runs only once takes a store. */
+/** With a secret, only calls that the model asked for can run. To run each at most once, use a store. */
 export type SecretGateOptions = GateOptions & {
-  /** At least 32 bytes; or several with their names, of which the first seals and all open. */
+  /** At least 32 bytes; or several with key ids, of which the first one seals and any opens. */
   readonly secret: SealKeys;
-  /** The time in milliseconds; the machine's unless given. */
+  /** The time in milliseconds. Default: `Date.now`. */
   readonly clock?: () => number;
 };
 
 /** AI SDK tools behind a gate, for one request. */
 export type Gated<Tools extends ToolSet> = {
-  /** For `streamText`, `generateText` or an agent, in place of the tools themselves. */
+  /** Pass these to `streamText`, `generateText` or an agent instead of the original tools. */
   readonly tools: Tools;
-  /** What the client sent, made true. Pass its result on, and nothing else that came from the client. */
+  /** Verifies the messages of the client. Use only its result, never the original messages. */
   receive<Message extends UIMessage>(messages: readonly Message[]): Promise<Message[]>;
-  /** The UI message stream on its way to the client. With a secret, it carries the seals; with a store, it stays as it is. */
+  /** Passes the UI message stream on to the client. With a secret it adds seals; with a store it is unchanged. */
   send<Stream extends ReadableStream>(stream: Stream): Stream;
   /** For `processToolCalls`. */
-  readonly [INSIDE]: Inside;
+  readonly [INTERNALS]: GateInternals;
 };
 
-/** With a store: the calls as stored runs, to list what waits, and to settle what nobody knows after a crash. */
+/** With a store: `runs` lists pending calls, and settles calls with an unknown outcome after a crash. */
 export type StoreGated<Tools extends ToolSet> = Gated<Tools> & { readonly runs: Runs };
 
 /**
- * Puts a gate in front of AI SDK tools, for one request: forged, altered and foreign approvals run nothing, and with a
- * store no call runs twice.
+ * Puts a gate in front of AI SDK tools, for one request. Forged, altered or foreign approvals run nothing, and with a store
+ * no call runs twice.
  * @example
  * const gated = gate(tools, { store, chatId: id, person: user.id, approve: ['pay'] });
  * const result = streamText({ model, tools: gated.tools, messages: await convertToModelMessages(await gated.receive(messages)) });
@@ -77,32 +78,28 @@ export function gate<Tools extends ToolSet>(
   refuseUnknownKeys('gate', options, KEYS);
   for (const name of ['chatId', 'person'] as const)
     if (typeof options[name] !== 'string' || options[name] === '')
-      throw new UsageError(
-        'invalid-options',
-        { [name]: options[name] },
-        `\`${name}\` must be a text that is not empty.`,
-      );
+      throw new UsageError('invalid-options', { [name]: options[name] }, `\`${name}\` must be a non-empty string.`);
   if (!isDuration(options.expiresIn))
     throw new UsageError(
       'invalid-options',
       { expiresIn: options.expiresIn },
       '`expiresIn` must be a number of milliseconds.',
     );
-  const asks = createAsks(tools, options.approve);
+  const rules = createApprovalRules(tools, options.approve);
   if ('store' in options) {
     checkType('mayDecide', options.mayDecide, 'function');
     const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
     const bodies = bodiesOf(tools);
-    const calls = oneCallAgent(name, options.store, storable(tools, asks), bodies, { chatId, expiresIn });
-    const ledger = storedLedger(calls, { chatId, person, mayDecide });
-    return { ...withLedger(tools, asks, ledger, bodies), runs: calls.ai.runs };
+    const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, { chatId, expiresIn });
+    const ledger = new StoredLedger(calls, { chatId, person, mayDecide });
+    return { ...withLedger(tools, rules, ledger, bodies), runs: calls.ai.runs };
   }
   if (options.secret === undefined)
     throw new UsageError('invalid-options', {}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.');
   checkType('clock', options.clock, 'function');
   const { chatId, person, secret, expiresIn = HOUR_MS, clock = Date.now } = options;
   const ledger = sealedLedger({ sealer: createSealer(secret), chatId, person, expiresIn, clock });
-  return withLedger(tools, asks, ledger, new Map(), ledger);
+  return withLedger(tools, rules, ledger, new Map(), ledger);
 }
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -121,18 +118,18 @@ const KEYS = keysOf<StoreGateOptions & SecretGateOptions>({
 
 function withLedger<Tools extends ToolSet>(
   tools: Tools,
-  asks: Asks,
+  rules: ApprovalRules,
   ledger: Ledger,
   bodies: Map<string, Body>,
   sealed?: SealedLedger,
 ): Gated<Tools> {
   return {
-    tools: gateTools(tools, ledger, asks),
-    receive: (messages) => receive(messages, ledger, asks),
+    tools: gateTools(tools, ledger, rules),
+    receive: (messages) => receive(messages, ledger, rules),
     send: (stream) => (sealed ? sealStream(stream, sealed) : stream),
-    [INSIDE]: {
+    [INTERNALS]: {
       confirm(functions) {
-        asks.confirm([...functions.keys()]);
+        rules.requireConfirmation([...functions.keys()]);
         for (const [name, body] of functions) if (!bodies.has(name)) bodies.set(name, body);
       },
       run: (call, body) => ledger.run(call, body),
@@ -141,13 +138,14 @@ function withLedger<Tools extends ToolSet>(
   };
 }
 
-/** The tools whose calls can be runs. One that may ask must be among them: the engine refuses a name it does not take. */
-function storable(tools: ToolSet, asks: Asks): ToolSet {
-  const isNamed = (name: string) => /^[\w-]{1,128}$/.test(name) || (asks.ever(name) && !asks.elsewhere(name));
+/** The tools whose calls can be runs. A tool that may need approval is always included: the engine rejects invalid names. */
+function storable(tools: ToolSet, rules: ApprovalRules): ToolSet {
+  const isNamed = (name: string) =>
+    /^[\w-]{1,128}$/.test(name) || (rules.mayNeedApproval(name) && !rules.runsAtProvider(name));
   return Object.fromEntries(Object.entries(tools).filter(([name]) => isNamed(name)));
 }
 
-/** What a call does when nobody is there who passes it the options of a request. */
+/** The bodies of calls that run outside of an AI SDK request. */
 function bodiesOf(tools: ToolSet): Map<string, Body> {
   const bodies = new Map<string, Body>();
   for (const name of Object.keys(tools)) {

@@ -1,7 +1,7 @@
 // The door `countersign/ai-sdk`: for apps that keep `streamText` and `useChat`.
 export type { SealKey, SealKeys } from '../ui/chats/seal.ts';
 export { APPROVAL, getToolsRequiringConfirmation } from './approval.ts';
-export type { Approve } from './asks.ts';
+export type { Approve } from './approval-rules.ts';
 export {
   type Gated,
   type GateOptions,
@@ -16,4 +16,4 @@ export {
   processToolCalls,
   type ToolOutputWriter,
 } from './process-tool-calls.ts';
-export type { MayDecide } from './stored-ledger.ts';
+export type { MayDecide } from './recorded-calls.ts';

@@ -1,67 +1,66 @@
-// The ledger port: what is known of the calls that a person has to decide, whatever a client says about them.
+// The ledger port: the truth about the calls that a person must decide, whatever a client claims.
 import { isObject, type Json, sameJson } from '../core/json.ts';
 
-/** A call that the model asked for, under the id that the AI SDK knows it by. */
+/** A call that the model asked for, with the AI SDK's id. */
 export type AskedCall = { readonly id: string; readonly tool: string; readonly input: Json };
 
-/** How a call ended: what the AI SDK makes a result or an error of. */
+/** How a call ended. The AI SDK turns it into a result or an error. */
 export type Outcome =
   | { readonly type: 'output'; readonly output: unknown }
   | { readonly type: 'error'; readonly text: string };
 
-/** What a client says about a call. */
+/** A call as the client describes it. Nothing of it is verified. */
 export type ClaimedCall = {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
-  /** What the person decided, according to the client. */
+  /** The person's decision. */
   readonly decision?: { readonly approved: boolean; readonly reason?: string };
-  /** How the call ended, according to the client. */
   readonly outcome?: Outcome;
-  /** The client was told that the call is over: it ran, it failed or it was denied. */
+  /** The client shows the call as over: it ran, failed or was denied. */
   readonly isOver?: boolean;
-  /** False when the conversation went on after it: the AI SDK will not run it any more. */
+  /** False if the conversation continued after it: the AI SDK will no longer run it. */
   readonly isLast: boolean;
   /** The user spoke after it. */
   readonly isPassedOver: boolean;
-  /** Whether a person would have to decide it, by what the client says. */
+  /** Whether a person must decide it, if the description is true. */
   readonly isGated: () => Promise<boolean>;
-  /** Whether it is one of ours that asks nobody, by what the client says. A tool that is gone may have asked. */
-  readonly asksNobody: () => Promise<boolean>;
+  /** Whether it is a known tool and needs no approval, if the description is true. */
+  readonly needsNoApproval: () => Promise<boolean>;
   /** The keys of all calls that the conversation has under this id, this one included. */
   readonly underId: ReadonlySet<string>;
   /** The seals that came with its message. */
   readonly seals: ReadonlyMap<string, string>;
 };
 
-/** What is true of a call. `call` is what was asked for, or what a person made of it: maybe another than the client says. */
+/** The truth about a call. `call` is what was asked for, or the person's edit of it; the client may claim otherwise. */
 export type Known =
-  /** Nobody has to decide it: what the client says of it is as good as the rest of the conversation. */
+  /** It needs no approval, so the client is trusted as for the rest of the conversation. */
   | { readonly at: 'open-to-all' }
-  /** A person would have to decide it, and nothing shows that the model asked for it like this. */
+  /** It needs approval, and there is no proof that the model asked for it like this. */
   | { readonly at: 'unproved' }
   | { readonly at: 'waiting'; readonly call: AskedCall }
   | { readonly at: 'approved'; readonly call: AskedCall }
   | { readonly at: 'denied'; readonly call: AskedCall; readonly text: string }
   | { readonly at: 'done'; readonly call: AskedCall; readonly outcome: Outcome };
 
-/** Where in a conversation a reply is asked for: after which message of the user, and which calls since, by their ids. */
+/** Where in a conversation a reply is generated: after which message of the user, and the ids of the calls since. */
 export type Place = { readonly messageId: string; readonly calls: readonly string[] };
 
 /** The ledger of one person in one chat. */
 export interface Ledger {
   /**
-   * A reply is asked for, in a conversation that has these calls. What an earlier reply asked at this place or after it, and
-   * is not among them, is asked no more. Without a place nothing is known of earlier replies.
+   * A reply is about to be generated, in a conversation with these calls. Cancels the questions that an earlier reply at
+   * this place asked about other calls. Without a place, earlier replies are unknown.
    */
-  replyAt(place: Place | undefined, calls: ReadonlySet<string>): Promise<void>;
-  /** Notes that the model asks for this call, which waits for a person from now on. */
+  replyAt(place: Place | undefined, knownIds: ReadonlySet<string>): Promise<void>;
+  /** Records that the model asks for this call. It waits for a person from now on. */
   ask(call: AskedCall): Promise<void>;
-  /** What is true of a call, once the decision that the client brings is noted, if it may be. */
+  /** Records the client's decision, if it is valid, and returns the truth about the call. */
   settle(claimed: ClaimedCall): Promise<Known>;
   /**
-   * Runs the call with what the model asked for, if a person approved exactly this; a call that has run gives the outcome
-   * it had. Rejects with what the model is to be told, when nothing runs or the body fails.
+   * Runs the call with the recorded input, if a person approved exactly this. A call that has run returns its outcome
+   * again. Rejects with the text for the model if nothing runs or the body fails.
    */
   run(call: AskedCall, body: (input: Json) => unknown): Promise<unknown>;
 }
@@ -84,7 +83,7 @@ export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-/** What a call that ran and failed is remembered by. */
+/** The recorded failure of a call that ran. */
 export class Failed extends Error {
   override readonly name = 'Failed';
 }
@@ -92,4 +91,4 @@ export class Failed extends Error {
 export const deniedText = (reason?: string): string =>
   `The user denied this call${reason === undefined || reason === '' ? '' : ` (${reason})`}. The tool was not run.`;
 
-export const PASSED_OVER = 'The user went on without deciding this call. The tool was not run.';
+export const PASSED_OVER = 'The user continued without deciding this call. The tool was not run.';

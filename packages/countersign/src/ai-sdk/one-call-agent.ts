@@ -1,4 +1,4 @@
-// The agent behind a gated call: its run is this one call, asked for, decided and run through the engine.
+// The agent behind a gated call. Its run is this one call: asked for, decided and run by the engine.
 import type { ToolSet } from 'ai';
 import { NotPerformed } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
@@ -16,21 +16,20 @@ import type { Store } from '../runs/port/store.ts';
 import { type CheckedInput, checkInput, checkOutput } from './input.ts';
 import { type AskedCall, callKey, type Place } from './ledger.ts';
 
-/** What a call does, given its input and the id that the AI SDK knows it by. */
+/** What a call does with its input. */
 export type Body = (input: Json, toolCallId: string) => unknown;
 
 export type OneCallAgent = {
   readonly ai: Countersign;
   readonly agent: Agent;
-  /** Its questions are found by it. */
+  /** The label of its questions. */
   readonly label: string;
-  /** The AI SDK has checked this call just now, and may have made its input of one that it alone knows. */
+  /** Accepts the input of this call: the AI SDK has just validated it, and may have transformed it. */
   vouch(call: AskedCall): void;
 };
 
 /**
- * `bodies` are by the name of the tool, and looked up when one runs. A body that the one who drives the run gives as
- * `context.body` comes first.
+ * `bodies` are looked up by tool name when a call runs. A body in `context.body` takes precedence.
  */
 export function oneCallAgent(
   name: string,
@@ -51,13 +50,13 @@ export function oneCallAgent(
   return { ai, agent: ai.defineAgent({ name, tools: gated }), label, vouch: (call) => void vouched.add(callKey(call)) };
 }
 
-/** Whoever decides in an inbox sees it, so it is the id itself where that can be a label. */
+/** Approvers see it in the inbox, so it is the chat id itself if that is a valid label. */
 function labelOf(chatId: string): string {
   const label = `chat ${chatId}`;
   return askProblem({ labels: [label] }) === undefined ? label : `chat ${shortHash(chatId)}`;
 }
 
-/** What the run of a call begins with: all that its model will say, and who is asked. */
+/** The first message of the run of a call: the call that its model will make, and who is asked. */
 export type Opening = {
   readonly chatId: string;
   readonly askedBy: string;
@@ -65,19 +64,17 @@ export type Opening = {
   readonly place?: Place;
 };
 
-/** A conversation that begins a run with it. */
-export function beginWith(opening: Opening): readonly Message[] {
+export function openingMessages(opening: Opening): readonly Message[] {
   return [{ role: 'user', content: [{ data: opening }] }];
 }
 
-/** What a conversation began with. */
 export function readOpening(messages: readonly Message[]): Opening | undefined {
   const first = messages[0]?.content[0];
   const data = first && 'data' in first ? first.data : undefined;
   return isObject(data) && isObject(data.call) ? (data as never) : undefined;
 }
 
-/** Says the call that the run began with, and when it has a result, nothing more. */
+/** Makes the call of the opening; once it has a result, the run is done. */
 async function reply({ messages }: ModelRequest): Promise<ModelReply> {
   const opening = readOpening(messages);
   if (messages.length > 1 || !opening) return { content: [{ text: 'Done.' }], finishReason: 'stop' };
@@ -101,18 +98,18 @@ function gatedTool(
     needsApproval: true,
     inputSchema: checking(async (input) => isVouched(input) || checkInput(name, sdkTool, input)),
     outputSchema: checking(async (output) => output instanceof Returned || checkOutput(name, sdkTool, output)),
-    // Its model is told nothing of it.
+    // The model of this run does not need the schema.
     inputJsonSchema: {},
     ...asks,
   };
   return tool(config, async (input, { context, metadata }) => {
     const run: Body | undefined = context.body ?? body();
-    if (!run) throw new NotPerformed(`Nobody here knows what ${name} does.`);
+    if (!run) throw new NotPerformed(`${name} has no function in this process.`);
     return new Returned(await run(input, String(metadata.toolCallId)));
   });
 }
 
-/** What a body gave. The AI SDK does not check it, and it has happened; what a person says that happened is checked. */
+/** The output of a body. The AI SDK does not validate it; an output that a person enters is validated. */
 class Returned {
   readonly output: unknown;
 
@@ -121,7 +118,7 @@ class Returned {
   }
 }
 
-/** A schema that checks, and makes nothing of what it is given: an input runs as it is on record. */
+/** A schema that validates but does not transform: an input runs as recorded. */
 function checking(check: (value: unknown) => Promise<true | CheckedInput>): StandardSchema {
   return {
     '~standard': {

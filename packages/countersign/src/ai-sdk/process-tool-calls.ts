@@ -1,25 +1,25 @@
-// The recipe's `processToolCalls`: runs what the user confirmed on the page, and puts the result in place of the answer.
+// The `processToolCalls` of the AI SDK's recipe: runs the calls that the user confirmed, and replaces the answers by results.
 import { convertToModelMessages, type ModelMessage, type Tool, type ToolSet, type UIMessage } from 'ai';
 import { messageOf, NotPerformed } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import { APPROVAL } from './approval.ts';
 import type { Gated } from './gate.ts';
+import { type DataChunk, type GateInternals, INTERNALS } from './gate-internals.ts';
 import { checkInput } from './input.ts';
-import { type DataChunk, INSIDE, type Inside } from './inside.ts';
 import { Failed, type Outcome, Refused } from './ledger.ts';
 import { toolNameOf, toolPartOf } from './tool-part.ts';
 
-/** What a confirmed function gets beside its input; the same with version 6 and 7 of the AI SDK. */
+/** The second argument of a confirmed function; the same for version 6 and 7 of the AI SDK. */
 export type ConfirmedOptions = {
   readonly toolCallId: string;
   readonly messages: ModelMessage[];
   readonly abortSignal?: AbortSignal;
-  /** The recipe has none to give; it is here so that an `execute` of a tool fits. */
+  /** Never set; declared so that a tool's `execute` can be used. */
   readonly context?: any;
   readonly experimental_context?: unknown;
 };
 
-/** A function for each tool without `execute`: what is done once a person has confirmed. */
+/** A function for each tool without `execute`, which runs once a person has confirmed the call. */
 export type ExecuteFunctions<Tools extends ToolSet> = {
   [Name in keyof Tools as Tools[Name] extends { execute: (...given: any[]) => unknown } ? never : Name]?: (
     input: Tools[Name] extends Tool<infer Input, any> ? Input : never,
@@ -27,7 +27,7 @@ export type ExecuteFunctions<Tools extends ToolSet> = {
   ) => any;
 };
 
-/** What is written to the page: of the AI SDK's stream writer, the part that is needed. */
+/** The methods of the AI SDK's stream writer that are used. */
 export type ToolOutputWriter = {
   write(
     chunk:
@@ -35,17 +35,17 @@ export type ToolOutputWriter = {
       | { type: 'tool-output-error'; toolCallId: string; errorText: string }
       | DataChunk,
   ): void;
-  /** What the page is told of an error. Its type in the AI SDK says nothing of the text that it returns. */
+  /** Returns the error text for the page. The AI SDK's type does not say that it is a string. */
   readonly onError?: ((error: unknown) => unknown) | undefined;
 };
 
 /**
- * Runs the calls that the user confirmed in the last message with `APPROVAL.YES`, and tells of those that the user denied
- * with `APPROVAL.NO`. The results go to the page through `writer`, and stand in the messages that are returned, ready for
- * `convertToModelMessages`. The messages passed in stay as they are.
+ * Runs the calls that the user confirmed in the last message with `APPROVAL.YES`, and reports those that the user denied with
+ * `APPROVAL.NO`. It writes the results to `writer` and returns messages with them, ready for `convertToModelMessages`. The
+ * given messages are not changed.
  *
- * It believes the messages: whoever can post to your route can make up a call, and send one again. Give it a `gate` of
- * these tools, and what runs is what the model asked for, and with a store once.
+ * On its own it trusts the messages: a client can make up a call, or send one again. With a `gate` of these tools, only
+ * calls that the model asked for run, and with a store each at most once.
  */
 export async function processToolCalls<Tools extends ToolSet, Message extends UIMessage>(
   {
@@ -57,19 +57,19 @@ export async function processToolCalls<Tools extends ToolSet, Message extends UI
     tools: Tools;
     writer: ToolOutputWriter;
     messages: Message[];
-    /** From `gate(tools, …)`; then give `gate.tools` to `streamText`, so that it knows what is asked. */
-    gate?: Pick<Gated<ToolSet>, 'receive' | typeof INSIDE>;
+    /** From `gate(tools, …)`. Pass its `tools` to `streamText`, so that the gate sees new calls. */
+    gate?: Pick<Gated<ToolSet>, 'receive' | typeof INTERNALS>;
   },
   executeFunctions: ExecuteFunctions<Tools>,
 ): Promise<Message[]> {
-  const inside = gate?.[INSIDE];
+  const internals = gate?.[INTERNALS];
   let received: Message[] = [];
   let history: Promise<ModelMessage[]> | undefined;
   const bodies = bodiesOf(tools, executeFunctions, () => {
     history ??= (async () => convertToModelMessages(received))();
     return history;
   });
-  inside?.confirm(bodies);
+  internals?.confirm(bodies);
   received = gate ? await gate.receive(messages) : messages;
   const last = received.at(-1);
   if (last?.role !== 'assistant' || !Array.isArray(last.parts)) return received;
@@ -79,13 +79,13 @@ export async function processToolCalls<Tools extends ToolSet, Message extends UI
     const call = answeredCall(part, bodies);
     if (!call) return part;
     const { toolCallId, output: _answer, ...rest } = call.part;
-    // A call has one result: what stands there a second time is left out, or providers refuse the conversation.
+    // Providers reject a conversation with two results for one call, so a second part is dropped.
     if (seen.has(toolCallId)) return undefined;
     seen.add(toolCallId);
 
-    const outcome = await outcomeOf(call, inside);
+    const outcome = await outcomeOf(call, internals);
     const written = write(writer, toolCallId, outcome);
-    for (const chunk of inside?.chunksFor(toolCallId, written) ?? []) writer.write(chunk);
+    for (const chunk of internals?.chunksFor(toolCallId, written) ?? []) writer.write(chunk);
     const result =
       outcome.type === 'output' ? { output: outcome.output } : { state: 'output-error', errorText: outcome.text };
     return { toolCallId, ...rest, ...result } as unknown as typeof part;
@@ -96,10 +96,10 @@ export async function processToolCalls<Tools extends ToolSet, Message extends UI
 
 const DENIED = 'Error: The user denied this call. The tool was not run.';
 
-/** What a confirmed call does, from the input as it came. */
+/** What a confirmed call does with its unchecked input. */
 type Body = (input: unknown, toolCallId: string) => Promise<unknown>;
 
-/** By the names of the tools. A tool with `execute` has none: it has run already, and there is nothing to confirm. */
+/** By tool name. A tool with `execute` has none: it has already run, and needs no confirmation. */
 function bodiesOf(
   tools: ToolSet,
   executeFunctions: object,
@@ -112,7 +112,7 @@ function bodiesOf(
     bodies.set(name, async (input, toolCallId) => {
       if (typeof execute !== 'function') throw new NotRun(`No execute function was found for the tool ${name}.`);
       const checked = await checkInput(name, tool, input);
-      if (!checked.ok) throw new NotRun(`The input of ${name} does not fit: ${checked.problems.join('; ')}.`);
+      if (!checked.ok) throw new NotRun(`The input of ${name} is invalid: ${checked.problems.join('; ')}.`);
       return execute(checked.value, { toolCallId, messages: await history() } satisfies ConfirmedOptions);
     });
   }
@@ -134,7 +134,7 @@ type AnsweredCall = {
   readonly confirmed: boolean;
 };
 
-/** The part as a call that the user said yes or no to, if it is one. */
+/** The call that the user confirmed or denied with this part, if it is one. */
 function answeredCall(part: object, bodies: ReadonlyMap<string, Body>): AnsweredCall | undefined {
   const toolPart = toolPartOf(part);
   if (toolPart?.state !== 'output-available') return undefined;
@@ -145,15 +145,18 @@ function answeredCall(part: object, bodies: ReadonlyMap<string, Body>): Answered
   return body && { part: answered, name, body, confirmed: answered.output === APPROVAL.YES };
 }
 
-/** `cause` is there when the function failed: what it says is not for the page, unless the app says so. */
+/** `cause` is set if the function failed. The page sees its message only if the app allows it. */
 type CallOutcome = Outcome & { readonly cause?: unknown };
 
-async function outcomeOf({ name, part, body, confirmed }: AnsweredCall, inside?: Inside): Promise<CallOutcome> {
+async function outcomeOf(
+  { name, part, body, confirmed }: AnsweredCall,
+  internals?: GateInternals,
+): Promise<CallOutcome> {
   if (!confirmed) return { type: 'output', output: DENIED };
   const { toolCallId: id, input } = part;
   const run = (input: unknown) => body(input, id);
   try {
-    const output = inside ? await inside.run({ id, tool: name, input: input as Json }, run) : await run(input);
+    const output = internals ? await internals.run({ id, tool: name, input: input as Json }, run) : await run(input);
     return { type: 'output', output };
   } catch (cause) {
     if (cause instanceof Refused || cause instanceof NotRun) return { type: 'error', text: cause.message };
@@ -167,7 +170,7 @@ function failureText(name: string, cause: unknown): string {
   return `The tool ${name} failed, and may have taken effect: ${messageOf(cause)}`;
 }
 
-/** Tells the page, and gives back what it was told. */
+/** Writes the outcome to the page, and returns it as it was written. */
 function write(writer: ToolOutputWriter, toolCallId: string, outcome: CallOutcome): Outcome {
   if (outcome.type === 'output') {
     writer.write({ type: 'tool-output-available', toolCallId, output: outcome.output });

@@ -1,16 +1,16 @@
-// What a client sends, made true: decisions are noted, and each call that a person decides is as the ledger knows it.
+// Verifies posted messages: records decisions, and replaces each gated call by what the ledger knows of it.
 import type { UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
 import { isObject, isTooDeep } from '../core/json.ts';
 import { refuseTooMany } from '../ui/http/post-limits.ts';
-import type { Asks } from './asks.ts';
+import type { ApprovalRules } from './approval-rules.ts';
 import { type ClaimedCall, callKey, isSameCall, type Known, type Ledger, type Place } from './ledger.ts';
 import { claimOf, type ToolPart, toolNameOf, toolPartOf, truePart } from './tool-part.ts';
 
 export async function receive<Message extends UIMessage>(
   messages: readonly Message[],
   ledger: Ledger,
-  asks: Asks,
+  rules: ApprovalRules,
 ): Promise<Message[]> {
   checkMessages(messages);
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
@@ -29,7 +29,7 @@ export async function receive<Message extends UIMessage>(
           const toolPart = toolPartOf(part);
           if (!toolPart) return part;
           const underId = calls.get(toolPart.toolCallId) ?? new Set();
-          return settled(toolPart, { ...place, isLast, seals, underId }, seen, ledger, asks);
+          return settled(toolPart, { ...place, isLast, seals, underId }, seen, ledger, rules);
         }),
       );
       return { ...message, parts: trueParts.filter((part) => part !== undefined) } as Message;
@@ -69,10 +69,10 @@ function toolPartsIn(messages: readonly UIMessage[]): readonly ToolPart[] {
   );
 }
 
-/** They come from the client as they are: their type is only hoped for. */
+/** Messages come from the client, so their type is not guaranteed. */
 function checkMessages(messages: unknown): void {
   if (!Array.isArray(messages) || !messages.every(isObject))
-    throw new UsageError('invalid-request', { status: 400 }, '`messages` must be a list of messages of `useChat`.');
+    throw new UsageError('invalid-request', { status: 400 }, '`messages` must be an array of `useChat` messages.');
   refuseTooMany('messages', messages.length);
   const parts: readonly unknown[] = messages.flatMap((message) => message.parts);
   refuseTooMany('parts', parts.length);
@@ -81,11 +81,11 @@ function checkMessages(messages: unknown): void {
     throw new UsageError(
       'invalid-request',
       { status: 400, toolCallId: deep.toolCallId },
-      `What \`messages\` say of the call ${deep.toolCallId} is nested too deeply.`,
+      `The call ${deep.toolCallId} in \`messages\` is nested too deeply.`,
     );
 }
 
-/** What is true of a part, unless it is left out; and of the call on record under its id, as far as one was found yet. */
+/** The truth about a part, undefined if it is dropped; and about the recorded call with its id, if one was found. */
 type Seen = { readonly part: Known | undefined; readonly onRecord: Known | undefined };
 
 async function settled(
@@ -93,19 +93,19 @@ async function settled(
   place: Pick<ClaimedCall, 'isLast' | 'isPassedOver' | 'seals' | 'underId'>,
   seen: Map<string, Promise<Seen>>,
   ledger: Ledger,
-  asks: Asks,
+  rules: ApprovalRules,
 ): Promise<ToolPart | undefined> {
   const tool = toolNameOf(given);
-  // Who runs a tool of ours is not for the client to say.
+  // The client must not claim that a provider runs one of our tools.
   const { providerExecuted, ...part } = given;
-  const isElsewhere = providerExecuted === true && asks.elsewhere(tool);
+  const isAtProvider = providerExecuted === true && rules.runsAtProvider(tool);
   const id = part.toolCallId;
   const isUndecided = part.state === 'approval-requested' || part.state === 'approval-responded';
-  // Of a tool that asks nobody nothing is on record; whoever claims that it waits for approval is heard, and refused.
-  if (!asks.ever(tool) && !isUndecided) return part;
-  const confirmed = asks.byOutput(tool);
+  // Tools without approval have no records. A claim that such a call waits for approval is checked, and refused.
+  if (!rules.mayNeedApproval(tool) && !isUndecided) return part;
+  const confirmed = rules.isDecidedByOutput(tool);
   const isGated = async () =>
-    !isElsewhere && (isUndecided || asks.person(tool, part.input, { toolCallId: id, messages: [] }));
+    !isAtProvider && (isUndecided || rules.needsApproval(tool, part.input, { toolCallId: id, messages: [] }));
   const claimed = {
     id,
     tool,
@@ -113,7 +113,7 @@ async function settled(
     ...claimOf(part, confirmed),
     ...place,
     isGated,
-    asksNobody: async () => !asks.elsewhere(tool) && !(await isGated()),
+    needsNoApproval: async () => !rules.runsAtProvider(tool) && !(await isGated()),
   };
   const before = seen.get(id);
   const settling = (async (): Promise<Seen> => {
@@ -124,16 +124,16 @@ async function settled(
   seen.set(id, settling);
   const { part: known } = await settling;
   if (!known) return undefined;
-  return truePart(isElsewhere && known.at === 'open-to-all' ? given : part, claimed, known, confirmed);
+  return truePart(isAtProvider && known.at === 'open-to-all' ? given : part, claimed, known, confirmed);
 }
 
 /**
- * A call has one part; what stands there a second time could only say otherwise. But providers that count their calls
- * give an id again: what asks nobody and is another call is left as it is.
+ * A call has one part; a second part with its id is dropped. But providers that number their calls reuse ids: another
+ * call that needs no approval is kept.
  */
 async function beside(onRecord: Known, claimed: ClaimedCall): Promise<Known | undefined> {
   if ('call' in onRecord && isSameCall(onRecord.call, claimed)) return undefined;
-  return (await claimed.asksNobody()) ? { at: 'open-to-all' } : undefined;
+  return (await claimed.needsNoApproval()) ? { at: 'open-to-all' } : undefined;
 }
 
 function sealsIn(parts: readonly unknown[]): ReadonlyMap<string, string> {

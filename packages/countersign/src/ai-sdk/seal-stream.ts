@@ -1,6 +1,6 @@
-// A UI message stream with the seals of what is asked in it, and of how calls ended.
+// Adds seals to a UI message stream: for the questions in it, and for the outcomes of calls.
 import type { Outcome } from './ledger.ts';
-import type { SaidCall, SealedLedger } from './sealed-ledger.ts';
+import type { SealedLedger, StreamedCall } from './sealed-ledger.ts';
 
 type Chunk = {
   readonly type: string;
@@ -13,18 +13,18 @@ type Chunk = {
 };
 
 export function sealStream<Stream extends ReadableStream>(stream: Stream, ledger: SealedLedger): Stream {
-  const said = new Map<string, SaidCall>();
+  const calls = new Map<string, StreamedCall>();
   const sealed = stream.pipeThrough(
     new TransformStream<Chunk, object>({
       transform(chunk, controller) {
-        // At the end of a step all of its calls are known; before it, a client could not go on anyway.
+        // At the end of a step all of its calls are known. Clients cannot continue before it.
         if (chunk.type === 'finish-step' || chunk.type === 'finish')
           for (const seal of ledger.sealAsked()) controller.enqueue(seal);
         controller.enqueue(chunk);
         const { type, toolCallId: id = '', toolName: tool = '', input } = chunk;
-        if (type === 'tool-input-available') said.set(id, { tool, input });
+        if (type === 'tool-input-available') calls.set(id, { tool, input });
         const outcome = outcomeIn(chunk);
-        if (outcome) for (const seal of ledger.sealOutcome(id, outcome, said.get(id))) controller.enqueue(seal);
+        if (outcome) for (const seal of ledger.sealOutcome(id, outcome, calls.get(id))) controller.enqueue(seal);
       },
     }),
   );

@@ -1,5 +1,5 @@
-// The ledger without a store: what is asked goes out sealed and must come back with its seal. It has no memory, so it
-// cannot tell a second approval from the first.
+// The ledger without a store: a question leaves with a seal, and its approval must come back with it. It has no memory, so
+// it cannot tell a second approval from the first.
 import { createHash } from 'node:crypto';
 import { UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
@@ -28,17 +28,17 @@ export type SealedLedgerOptions = {
 export type SealChunk = { readonly type: 'data-seal'; readonly id: string; readonly data: { readonly token: string } };
 
 export type SealedLedger = Ledger & {
-  /** Seals for what was asked since the last time. */
+  /** Seals the questions that were asked since the last time. */
   sealAsked(): readonly SealChunk[];
   /**
-   * A seal for how a call ended, if it is one of those that a person decides. `said` is what the model said last under its id
-   * since: providers that count their calls give it to another.
+   * Seals the outcome of a call that needed approval. `streamed` is the last call with this id in the stream: providers that
+   * number their calls reuse ids.
    */
-  sealOutcome(id: string, outcome: Outcome, said?: SaidCall): readonly SealChunk[];
+  sealOutcome(id: string, outcome: Outcome, streamed?: StreamedCall): readonly SealChunk[];
 };
 
-/** A call of the model, as the stream has it. */
-export type SaidCall = Pick<ClaimedCall, 'tool' | 'input'>;
+/** A call of the model in the stream. */
+export type StreamedCall = Pick<ClaimedCall, 'tool' | 'input'>;
 
 export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   const { sealer, chatId, person, expiresIn, clock } = options;
@@ -47,9 +47,9 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   const proofs = new Map<string, AskedCall | Refused>();
   const runs = new Map<string, Promise<unknown>>();
 
-  /** What a seal is about: the same for a call and for how it ended. */
+  /** The claims that the seal of a question and the seal of its outcome share. */
   const claimsOf = ({ id, tool, input }: { id: string; tool: string; input: unknown }) => ({
-    // A seal of our chat route, made with the same secret, says something else.
+    // Tells it apart from a seal that the chat route made with the same secret.
     of: 'ai-sdk',
     v: 1,
     chat: chatId,
@@ -59,7 +59,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
     input: digestOf(input),
   });
 
-  /** The claims of a seal that came with the call, if they are about it. */
+  /** The claims of the seal that came with the call, if they are about this call. */
   function opened(key: string, { id, tool, input, seals }: ClaimedCall): Record<string, unknown> | undefined {
     const token = seals.get(key);
     const claims = token === undefined ? undefined : openedBy(sealer, token);
@@ -72,11 +72,11 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
     const claims = opened(id, claimed);
     if (!claims || 'outcome' in claims)
       return new Refused(
-        `Nothing shows that ${tool} was asked for like this, in this chat and of you. It was not run.`,
+        `There is no proof that the model asked for this call of ${tool} in this chat. It was not run.`,
       );
-    // A clock that says no time has not said that there is time left.
+    // An invalid time counts as expired.
     if (!(typeof claims.expiresAt === 'number' && claims.expiresAt > clock()))
-      return new Refused(`The time to decide this call of ${tool} is over. It was not run.`);
+      return new Refused(`The time to approve this call of ${tool} has expired. It was not run.`);
     return { id, tool, input: claimed.input as Json };
   }
 
@@ -87,7 +87,7 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
   }
 
   return {
-    // What was asked before is not known.
+    // Earlier questions are unknown.
     async replyAt() {},
 
     async ask(call) {
@@ -109,9 +109,10 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
     },
 
     async run({ id, tool, input }, body) {
-      const proof = proofs.get(id) ?? new Refused(`The call of ${tool} was not received through the gate.`);
+      const proof =
+        proofs.get(id) ?? new Refused(`This call of ${tool} did not come through \`receive\`. It was not run.`);
       if (proof instanceof Refused) throw proof;
-      if (!isIt(proof, { tool, input }))
+      if (!isSameJson(proof, { tool, input }))
         throw new Refused(`This is not the call of ${proof.tool} that was asked for. It was not run.`);
       const running = runs.get(id) ?? Promise.resolve(proof.input).then(body);
       runs.set(id, running);
@@ -128,16 +129,16 @@ export function sealedLedger(options: SealedLedgerOptions): SealedLedger {
       });
     },
 
-    sealOutcome(id, outcome, said) {
+    sealOutcome(id, outcome, streamed) {
       const call = asked.get(id) ?? proofs.get(id);
-      if (!call || call instanceof Refused || (said && !isIt(call, said))) return [];
+      if (!call || call instanceof Refused || (streamed && !isSameJson(call, streamed))) return [];
       const claims = { ...claimsOf(call), issuedAt: clock(), outcome: digestOf(outcome) };
       return [sealChunk(outcomeKey(id), sealer.seal(claims))];
     },
   };
 }
 
-/** Undefined for a seal that somebody made up or changed. */
+/** Undefined for a seal that was forged or changed. */
 function openedBy(sealer: Sealer, token: string): Record<string, unknown> | undefined {
   try {
     return sealer.open(token);
@@ -152,9 +153,9 @@ const outcomeKey = (id: string): string => `${id}/outcome`;
 const sealChunk = (id: string, token: string): SealChunk => ({ type: 'data-seal', id, data: { token } });
 
 const unknown = (tool: string): string =>
-  `The user approved this call of ${tool}, and the conversation went on. Nobody knows whether it took effect.`;
+  `The user approved this call of ${tool}, and the conversation continued. It is unknown whether it took effect.`;
 
-const isIt = (call: AskedCall, other: SaidCall): boolean =>
+const isSameJson = (call: AskedCall, other: StreamedCall): boolean =>
   call.tool === other.tool && digestOf(call.input) === digestOf(other.input);
 
 /** The same for the same JSON, whatever the order of its keys. */

@@ -1,9 +1,9 @@
-// Tool parts of UI messages: what a client says in one about a call, and the same part as it truly is.
+// Tool parts of UI messages: what a client claims about a call, and the part as it should be.
 import { isObject, sameJson } from '../core/json.ts';
 import { APPROVAL } from './approval.ts';
 import type { AskedCall, ClaimedCall, Known } from './ledger.ts';
 
-/** A tool part as far as it is read here; nothing of it is certain. */
+/** The fields of a tool part that are read here. None of them is verified. */
 export type ToolPart = {
   readonly type: string;
   readonly toolName?: unknown;
@@ -17,7 +17,7 @@ export type ToolPart = {
   readonly providerExecuted?: unknown;
 };
 
-/** The part, if it is about a call, whoever runs it. */
+/** The part, if it is about a tool call. */
 export function toolPartOf(part: unknown): ToolPart | undefined {
   if (!isObject(part) || typeof part.type !== 'string' || typeof part.toolCallId !== 'string') return undefined;
   if (!part.type.startsWith('tool-') && part.type !== 'dynamic-tool') return undefined;
@@ -28,7 +28,7 @@ export function toolNameOf({ type, toolName }: ToolPart): string {
   return type === 'dynamic-tool' ? String(toolName) : type.slice('tool-'.length);
 }
 
-/** `confirmed`: the recipe's way to decide, by the output. */
+/** `confirmed`: decided by its output, as in the AI SDK's recipe. */
 export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, 'decision' | 'outcome' | 'isOver'> {
   const { state, output, errorText } = part;
   const approval = isObject(part.approval) ? part.approval : {};
@@ -49,9 +49,9 @@ export function claimOf(part: ToolPart, confirmed: boolean): Pick<ClaimedCall, '
   }
 }
 
-/** The part as it truly is; undefined if there is no such call. */
+/** The part with the truth about its call; undefined if the call does not exist. */
 export function truePart(part: ToolPart, claimed: ClaimedCall, known: Known, confirmed: boolean): ToolPart | undefined {
-  // The AI SDK, or `processToolCalls`, is about to act on it, and streams to the client what comes of it.
+  // The AI SDK or `processToolCalls` is about to act on it, and streams the outcome to the client.
   const isActedOn = claimed.isLast && claimed.decision !== undefined && part.state !== 'output-denied';
   switch (known.at) {
     case 'open-to-all':
@@ -81,7 +81,7 @@ export function truePart(part: ToolPart, claimed: ClaimedCall, known: Known, con
   }
 }
 
-/** Everything but how the call stands; the tool and its input are those on record. */
+/** Everything but the status of the call, with the recorded tool and input. */
 function base(part: ToolPart, call: AskedCall): ToolPart {
   const { output: _output, errorText: _error, approval: _approval, preliminary: _preliminary, ...rest } = part;
   const name = part.type === 'dynamic-tool' ? { toolName: call.tool } : { type: `tool-${call.tool}` };
@@ -103,7 +103,7 @@ function approvalOf(part: ToolPart, call: AskedCall): Record<string, unknown> {
   return {
     ...approval,
     id: typeof approval.id === 'string' ? approval.id : part.toolCallId,
-    // What the schema made the input of; it says nothing of one that a person put in its place.
+    // The input before the schema transformed it; meaningless once a person has edited the input.
     ...(inputSchemaInput !== undefined && sameJson(part.input, call.input) && { inputSchemaInput }),
   };
 }

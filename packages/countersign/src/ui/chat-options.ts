@@ -1,4 +1,4 @@
-// What a chat route is told: who asks, who may, and how to speak to the browser.
+// The options of a chat route: authentication, policies, and the format for the browser.
 import { UsageError } from '../core/errors.ts';
 import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Context } from '../loop/tool/definition.ts';
@@ -7,7 +7,7 @@ import type { SealKeys } from './chats/seal.ts';
 import type { InterruptCard } from './picture/card.ts';
 import type { WriterOptions } from './picture/writer.ts';
 
-/** Who asks. `context` is what tools get for this request; it is not stored. */
+/** A signed-in user. Tools receive `context` for this request; it is not stored. */
 export type Person = { readonly id: string; readonly context?: Context };
 
 /**
@@ -21,37 +21,37 @@ export type Authorize = (
 
 /** The options of `chatRoute`. */
 export type ChatRouteOptions = {
-  /** Without it, everybody is refused, except with `demo`. */
+  /** Required, except with `demo`. */
   readonly authorize?: Authorize;
-  /** Everybody is the same person, called `demo`. For demonstrations only. */
+  /** Treats every client as one person called `demo`. For demos only. */
   readonly demo?: boolean;
-  /** Who may read a stored chat, and speak in it: the one who began it, unless given. */
+  /** Whether a person may read a stored chat and send messages to it. Default: only the person who started it. */
   readonly mayRead?: (run: RunRecord, person: Person) => boolean | Promise<boolean>;
-  /** Who may decide a question: whoever may read the chat, unless given. */
+  /** Whether a person may decide a request. `card.input` is the input that would run. Default: everyone who may read the chat. */
   readonly mayDecide?: (card: InterruptCard, person: Person) => boolean | Promise<boolean>;
-  /** For agents without a store: seals everything that leaves. One secret of at least 32 bytes, or several with names. */
+  /** For agents without a store: signs everything that is sent. One secret of at least 32 bytes, or several with key ids. */
   readonly secret?: SealKeys;
-  /** How long a sealed question can be decided; an hour unless given. */
+  /** How long a sealed request can be decided. Default: one hour. */
   readonly sealExpiresInMs?: number;
-  /** The major version of `ai` in the browser; 6 unless given, which 7 understands as well. */
+  /** The major version of `ai` in the browser. Default: 6, which 7 also understands. */
   readonly client?: WriterOptions['client'];
-  /** How approvals are shown: as `approval-requested` parts, or as calls without a result that `addToolOutput` decides. */
+  /** `native`: approvals are `approval-requested` parts. `output`: calls without a result, decided with `addToolOutput`. */
   readonly approvals?: WriterOptions['approvals'];
-  /** What happens to pending questions when the user speaks: withdraw them (the default) or refuse the message. */
+  /** Whether a new message cancels pending requests (default) or is refused. */
   readonly whilePending?: 'cancel' | 'refuse';
-  /** Other origins whose pages may post here. */
+  /** Other origins that may post to this route. */
   readonly allowedOrigins?: readonly string[];
-  /** 1 MB unless given. */
+  /** Default: 1 MB. */
   readonly maxBodyBytes?: number;
-  /** How long a body may take to arrive; 30 seconds unless given. */
+  /** How long a body may take to arrive. Default: 30 seconds. */
   readonly bodyTimeoutMs?: number;
-  /** The time in milliseconds, for seals; the machine's unless given. */
+  /** The time in milliseconds, for seals. Default: `Date.now`. */
   readonly clock?: () => number;
-  /** 15 seconds unless given. */
+  /** Default: 15 seconds. */
   readonly keepAliveMs?: number;
-  /** Hears of what went wrong here before an answer began, and of policies that threw; `console.error` does unless given. */
+  /** Receives internal errors before the response starts, and errors of policies. Default: `console.error`. */
   readonly onFault?: (error: unknown, request: Request) => void;
-  /** What the browser is told when the model or the network failed. */
+  /** Returns the error text for the browser when the model or the network failed. */
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
 };
 
@@ -74,19 +74,19 @@ const KEYS = keysOf<ChatRouteOptions>({
   onError: true,
 });
 
-/** Throws `invalid-options` for what protects and would protect otherwise than was meant. */
+/** Throws `invalid-options` for security options that would not work as intended. */
 export function checkChatOptions(options: ChatRouteOptions): void {
   refuseUnknownKeys('chatRoute', options, KEYS);
   const { sealExpiresInMs = 1, allowedOrigins = [] } = options;
   checkChoice('whilePending', options.whilePending, ['cancel', 'refuse']);
   for (const name of ['authorize', 'mayRead', 'mayDecide'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(name, 'a function');
-  // A text would be put behind the time, and seals would hold for ever.
+  // A string would be appended to the time, and seals would never expire.
   if (!Number.isFinite(sealExpiresInMs) || sealExpiresInMs <= 0)
     throw invalid('sealExpiresInMs', 'a number of milliseconds above 0');
-  // In a text, every part of it would be found.
+  // `includes` on a string would match every substring.
   if (!Array.isArray(allowedOrigins) || !allowedOrigins.every((origin) => typeof origin === 'string'))
-    throw invalid('allowedOrigins', 'a list of texts');
+    throw invalid('allowedOrigins', 'an array of strings');
 }
 
 function invalid(option: string, what: string): UsageError {

@@ -1,4 +1,4 @@
-// The door `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
+// The entry point `countersign/ui`: a chat with an agent for `useChat` of the AI SDK.
 
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export type { ChatStatus } from './chats/chat-watch.ts';

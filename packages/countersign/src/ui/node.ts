@@ -1,4 +1,4 @@
-// A chat route for servers that have Node's `req` and `res`: Express, Fastify's raw objects, `node:http`.
+// Runs a chat route on servers with Node's `req` and `res`: Express, Fastify's raw objects, `node:http`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
@@ -7,7 +7,7 @@ import { problemResponse } from './http/problem.ts';
 import type { ChatRoute } from './route.ts';
 
 /**
- * Answers a request of Node with a chat route. The body must not have been read by another middleware.
+ * Handles Node requests with a chat route. No other middleware may read the body.
  * @example
  * app.all('/api/chat{/*path}', nodeHandler(chatRoute(agent, { authorize })));
  */
@@ -19,7 +19,7 @@ export function nodeHandler(route: ChatRoute): (req: IncomingMessage, res: Serve
     res.writeHead(answer.status, Object.fromEntries(answer.headers));
     if (!answer.body) return void res.end();
     const body = Readable.fromWeb(answer.body as WebStream).on('error', () => res.destroy());
-    // A client that is gone is no news: the stream behind it is let go, whatever of it was not read.
+    // When the client disconnects, the rest of the stream is discarded.
     res.on('close', () => body.destroy());
     if (res.destroyed) body.destroy();
     else body.pipe(res);
@@ -34,9 +34,9 @@ async function respond(route: ChatRoute, req: IncomingMessage, signal: AbortSign
   return req.method === 'POST' ? route.POST(request) : route.GET(request);
 }
 
-const UNREADABLE = new UsageError('invalid-request', { status: 400 }, 'The address or the host cannot be read.');
+const UNREADABLE = new UsageError('invalid-request', { status: 400 }, 'The URL or the host is invalid.');
 
-/** Node lets pass what is no address, such as `//`, or a host with a space: who sends it must not end the process. */
+/** Node accepts invalid URLs, such as `//`, and hosts with a space. They must not crash the process. */
 function readable(req: IncomingMessage, signal: AbortSignal): Request | undefined {
   try {
     return requestOf(req, signal);
@@ -78,7 +78,7 @@ function bodyOf(req: IncomingMessage): ReadableStream<Uint8Array> {
   );
 }
 
-/** Express shortens `url` to what is below the place where a handler is mounted. */
+/** Express strips the mount path from `url`. */
 function originalUrl(req: IncomingMessage): string {
   const { originalUrl: whole } = req as { originalUrl?: unknown };
   return typeof whole === 'string' ? whole : (req.url ?? '/');

@@ -78,7 +78,7 @@ function pendingKeys(picture: Picture): readonly string[] {
   return (picture.current?.steps ?? []).flat().flatMap((part) => (part.type === 'tool' ? [...part.cards.keys()] : []));
 }
 
-/** Streams the current message of a stored run for `useChat` until the run rests; 204 if there is none. */
+/** Streams the current message of a stored run for `useChat` until it pauses or ends; 204 if there is none. */
 export async function runResponse(
   agent: Agent,
   runId: string,

@@ -15,15 +15,15 @@ import { problemResponse } from './http/problem.ts';
 import { sseResponse } from './http/sse.ts';
 import { textBy, UI_STREAM } from './responses.ts';
 
-/** The handlers of a route, as Next.js takes them; anything that has a `Request` can call them. */
+/** The handlers of a route, as Next.js expects them. They work with any `Request`. */
 export type ChatRoute = {
   GET(request: Request): Promise<Response>;
   POST(request: Request): Promise<Response>;
 };
 
 /**
- * A chat with an agent for `useChat`: `POST <api>` says and decides, `GET <api>/<chatId>/stream` shows the current message
- * again, `GET <api>/<chatId>` loads the chat, `GET <api>/<chatId>/watch` tells when it has changed.
+ * Creates the route of a chat for `useChat`. `POST <api>` sends messages and decisions, `GET <api>/<chatId>` loads the chat,
+ * `GET <api>/<chatId>/stream` streams the current message again, and `GET <api>/<chatId>/watch` reports changes.
  * @example
  * export const { GET, POST } = chatRoute(agent, { authorize: async (request) => personOf(request) });
  */
@@ -33,16 +33,16 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
     throw new UsageError(
       'invalid-options',
       {},
-      'chatRoute needs `authorize`, which says who asks. For a demonstration without people, pass `demo: true`.',
+      'chatRoute needs `authorize`, which identifies the user. For a demo without users, pass `demo: true`.',
     );
   checkChatOptions(options);
   const chats = openChats(agent, options);
-  const onFault = telling(options.onFault ?? toConsole);
+  const onFault = safely(options.onFault ?? toConsole);
   const stream = { keepAliveMs: options.keepAliveMs ?? 15_000 };
   const uiStream = { ...stream, ...UI_STREAM };
   const limits = { maxBytes: options.maxBodyBytes ?? 1_000_000, timeoutMs: options.bodyTimeoutMs ?? 30_000 };
 
-  /** Only a plain yes is one, and a policy that throws has not said yes. */
+  /** Only `true` is a yes. A policy that throws has said no. */
   function asking<About>(policy: Policy<About>, request: Request): (about: About, person: Person) => Promise<boolean> {
     return async (about, person) => {
       try {
@@ -68,9 +68,9 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
       throw new UsageError(
         'invalid-options',
         { status: 500 },
-        '`authorize` must give { id } with the id as a text, null for nobody, or a Response.',
+        '`authorize` must return { id } with a string id, null if nobody is signed in, or a Response.',
       );
-    throw new UsageError('not-authorized', { status: 401 }, 'Sign in first: nobody is known who asks this.');
+    throw new UsageError('not-authorized', { status: 401 }, 'Not signed in.');
   }
 
   return {
@@ -109,7 +109,7 @@ export function chatRoute(agent: Agent, options: ChatRouteOptions): ChatRoute {
   };
 }
 
-/** Such as `{ id: session.user?.id }` where nobody is signed in. Anything else without an id is a mistake of the hook. */
+/** For example `{ id: session.user?.id }` without a session. Anything else without an id is a bug in the hook. */
 function isNobody(found: unknown): boolean {
   return isObject(found) && 'id' in found && (found.id ?? '') === '';
 }
@@ -124,7 +124,7 @@ type Chats =
 
 function openChats(agent: Agent, options: ChatRouteOptions): Chats {
   const known = runsOf(agent);
-  if (!known) throw new UsageError('invalid-options', {}, 'chatRoute takes an agent of ai.defineAgent(…).');
+  if (!known) throw new UsageError('invalid-options', {}, 'chatRoute needs an agent from ai.defineAgent(…).');
   const { port, runs } = known;
   const shared = {
     agent,
@@ -141,7 +141,7 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
     throw new UsageError(
       'invalid-options',
       { agent: agent.name },
-      `The agent ${agent.name} has no store. Pass \`store\` to countersign(), or \`secret\` here to seal what leaves.`,
+      `The agent ${agent.name} has no store. Pass \`store\` to countersign(), or \`secret\` to chatRoute.`,
     );
   return {
     type: 'sealed',
@@ -158,18 +158,18 @@ function openChats(agent: Agent, options: ChatRouteOptions): Chats {
 
 type OnFault = NonNullable<ChatRouteOptions['onFault']>;
 
-/** Whoever hears of faults may fail as well: the answer is given all the same, and the fault is not lost. */
-function telling(onFault: OnFault): OnFault {
-  const tell = async (error: unknown, request: Request): Promise<void> => onFault(error, request);
-  return (error, request) => void tell(error, request).catch(() => toConsole(error, request));
+/** If `onFault` itself fails, the response is still sent and the error goes to the console. */
+function safely(onFault: OnFault): OnFault {
+  const report = async (error: unknown, request: Request): Promise<void> => onFault(error, request);
+  return (error, request) => void report(error, request).catch(() => toConsole(error, request));
 }
 
-/** The address may hold secrets, and is left out. */
+/** The URL may hold secrets, so it is not logged. */
 function toConsole(error: unknown, { method }: Request): void {
-  console.error(`A ${method} request of the chat could not be served:`, error);
+  console.error(`A ${method} request to the chat failed:`, error);
 }
 
-/** Whatever goes wrong becomes an answer. */
+/** Turns every error into a response. */
 function answering(
   onFault: OnFault,
   handle: (request: Request) => Promise<Response>,
@@ -186,7 +186,7 @@ function answering(
   };
 }
 
-/** Not every platform aborts the request of a client that has left. */
+/** Not every platform aborts the request when the client disconnects. */
 function untilLeft(request: Request): { readonly signal: AbortSignal; readonly onLeft: () => void } {
   const left = new AbortController();
   const signal = AbortSignal.any([request.signal, left.signal]);
@@ -194,7 +194,7 @@ function untilLeft(request: Request): { readonly signal: AbortSignal; readonly o
   return { signal, onLeft: () => left.abort() };
 }
 
-/** The signal of a request that was collected never aborts: it is held for as long as somebody listens. */
+/** A garbage-collected request never aborts its signal, so the request lives as long as the combined signal. */
 const kept = new WeakMap<AbortSignal, Request>();
 
 function readPath(path: string): { readonly chatId: string; readonly what: 'chat' | 'stream' | 'watch' } {
@@ -202,19 +202,19 @@ function readPath(path: string): { readonly chatId: string; readonly what: 'chat
   const last = segments.at(-1);
   const what = last === 'stream' || last === 'watch' ? last : 'chat';
   const id = what === 'chat' ? last : segments.at(-2);
-  return { chatId: checkChatId(decoded(id), 'the chat in the address'), what };
+  return { chatId: checkChatId(decoded(id), 'the chat id in the URL'), what };
 }
 
 function decoded(segment: string | undefined): string | undefined {
   try {
     return segment === undefined ? undefined : decodeURIComponent(segment);
   } catch {
-    // No id has a percent sign that stands for nothing.
+    // A malformed escape is not a valid id.
     return undefined;
   }
 }
 
-/** A page of another site can make a browser post with its user's cookies; browsers say where a post comes from. */
+/** Another site can make a browser post with its user's cookies. Browsers send the origin of a post. */
 function refuseOtherOrigins(request: Request, allowed: readonly string[]): void {
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
@@ -224,14 +224,14 @@ function refuseOtherOrigins(request: Request, allowed: readonly string[]): void 
     throw new UsageError(
       'not-allowed',
       { status: 403, origin },
-      `Pages of ${origin ?? 'another site'} may not post here.`,
+      `Origin ${origin ?? 'of another site'} is not allowed.`,
     );
 }
 
 function isSameHost(origin: string, request: Request): boolean {
   try {
     const { host } = new URL(origin);
-    // A proxy in front knows the address that the browser used.
+    // A proxy forwards the host that the browser used.
     const asked = request.headers.get('x-forwarded-host') ?? request.headers.get('host') ?? new URL(request.url).host;
     return host === asked;
   } catch {

@@ -135,7 +135,7 @@ describe('a run that was cancelled', () => {
     const running = again();
     await eventually(() => expect(pay).toHaveBeenCalledOnce());
     await runs.cancel(card?.runId ?? '');
-    const text = expect.stringContaining('nobody knows whether it took effect');
+    const text = expect.stringContaining('it is unknown whether it took effect');
     expect(await told()).toMatchObject({ state: 'output-error', errorText: text });
     resolve('paid');
     await running;

@@ -86,14 +86,14 @@ test('a seal is refused where the clock says no time', async () => {
 test('a seal that is older than an hour is refused', async () => {
   const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET, hour));
   expect(bank.moved).toEqual([]);
-  expect(errorOf(chunks)).toContain('The time to decide this call of transfer is over.');
+  expect(errorOf(chunks)).toContain('The time to approve this call of transfer has expired.');
   expect((await approve(keyed(SECRET), keyed(SECRET, hour - 1))).bank.moved).toHaveLength(1);
 });
 
 test('a seal of another key is refused', async () => {
   const { bank, chunks } = await approve(keyed([june]), keyed([july]));
   expect(bank.moved).toEqual([]);
-  expect(errorOf(chunks)).toContain('Nothing shows that transfer was asked for');
+  expect(errorOf(chunks)).toContain('There is no proof that the model asked for this call of transfer');
 });
 
 test('a seal of the key before is accepted while that key is still there', async () => {
@@ -114,7 +114,7 @@ test('a call whose seal was stripped is refused', async () => {
   for (const way of ['approval', 'recipe'] as const) {
     const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET), strip, way);
     expect(bank.moved).toEqual([]);
-    expect(errorOf(chunks)).toContain('Nothing shows that transfer was asked for');
+    expect(errorOf(chunks)).toContain('There is no proof that the model asked for this call of transfer');
   }
 });
 
@@ -129,7 +129,7 @@ test('the seal of a result is no seal of a call', async () => {
     { type: 'data-seal', id: 'call-1', data: seal?.data },
   ];
   const { chunks } = await bank.post([user, { ...assistant, parts }]);
-  expect(errorOf(chunks)).toContain('Nothing shows that transfer was asked for');
+  expect(errorOf(chunks)).toContain('There is no proof that the model asked for this call of transfer');
   expect(bank.moved).toHaveLength(1);
 });
 
@@ -137,7 +137,7 @@ test('what does not come through receive is not run', async () => {
   const pay = vi.fn(() => 'paid');
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, secret: SECRET }));
   expect(await resume(await ask(), true)).toMatchObject([
-    { type: 'tool-error', error: { message: 'The call of pay was not received through the gate.' } },
+    { type: 'tool-error', error: { message: 'This call of pay did not come through `receive`. It was not run.' } },
   ]);
   expect(pay).not.toHaveBeenCalled();
 });

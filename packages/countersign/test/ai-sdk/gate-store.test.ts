@@ -97,7 +97,7 @@ test('who speaks instead of deciding has the call withdrawn, and the model is to
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const { messages } = await bank.say('pay');
   await bank.say('Never mind.', {}, messages);
-  expect(modelWasTold(bank.prompts)).toContain('The user went on without deciding this call.');
+  expect(modelWasTold(bank.prompts)).toContain('The user continued without deciding this call.');
   const { runs } = gate({}, { ...who, store });
   expect((await runs.interrupts()).items).toEqual([]);
   await eventually(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]));
@@ -141,7 +141,7 @@ test('a result that a client made up in place of a decision withdraws the call',
     part.state === 'approval-requested' ? { ...part, state: 'output-available', output: 'FAKE' } : part,
   );
   await bank.post(made);
-  expect(modelWasTold(bank.prompts)).toContain('The client gave a result in place of a decision.');
+  expect(modelWasTold(bank.prompts)).toContain('The client sent a result instead of a decision.');
   await bank.post(bank.decided(messages, true));
   expect(bank.moved).toEqual([]);
 });

@@ -130,7 +130,7 @@ test('an asked call that is run at once by a rule of the route does not run', as
   });
   expect(pay).not.toHaveBeenCalled();
   expect(content.find(({ type }) => type === 'tool-error')).toMatchObject({
-    error: { message: 'The call of pay waits for a person. It was not run.' },
+    error: { message: 'pay is waiting for approval. It was not run.' },
   });
 });
 
@@ -191,12 +191,12 @@ test.each([
 });
 
 test.each([
-  [{ approve: ['pya'] }, '`approve` names pya, which is no tool of these: pay.'],
+  [{ approve: ['pya'] }, '`approve` names pya, which is not a tool. Known tools: pay.'],
   [{ approve: ['constructor'] }, '`approve` names constructor'],
-  [{ approve: new Set(['pay']) }, '`approve` must be a list of names of tools, or a function.'],
-  [{ approve: { pay: 'user-approval' } }, '`approve` must be a list'],
-  [{ approve: true }, '`approve` must be a list'],
-  [{ approve: null }, '`approve` must be a list'],
+  [{ approve: new Set(['pay']) }, '`approve` must be an array of tool names, or a function.'],
+  [{ approve: { pay: 'user-approval' } }, '`approve` must be an array'],
+  [{ approve: true }, '`approve` must be an array'],
+  [{ approve: null }, '`approve` must be an array'],
   [{ approves: ['pay'] }, 'gate takes no approves. The nearest it takes: approve'],
   [{ needsApproval: ['pay'] }, 'gate takes no needsApproval.'],
   [{ toolApproval: { pay: 'user-approval' } }, 'gate takes no toolApproval.'],
@@ -209,11 +209,11 @@ test.each([
 test.each([
   [{}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.'],
   [{ secret: undefined }, 'A gate needs a `store`, or a `secret`'],
-  [{ secret: 7 }, '`secret` must be a text, or a list of keys with a kid and a secret.'],
-  [{ secret: [SECRET] }, '`secret` must be a text, or a list of keys'],
+  [{ secret: 7 }, '`secret` must be a string, or an array of keys with a kid and a secret.'],
+  [{ secret: [SECRET] }, '`secret` must be a string, or an array of keys'],
   [
     { secret: [1, 2].map((n) => ({ kid: 'may', secret: SECRET + n })) },
-    'Two keys have the kid may. Give each its own.',
+    'Two keys have the kid may. Give each key its own.',
   ],
   [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` must be a number of milliseconds.'],
   [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` must be a number'],

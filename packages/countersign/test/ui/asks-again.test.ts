@@ -115,7 +115,7 @@ test('an approval cannot be given the answer to a question that nobody has asked
     { type: 'respond', output: 'paid' },
   ]) {
     const answer = await (await post({ decisions: [{ interruptId: first, decision }] })).text();
-    expect(answer).toContain(`pay takes approve, edit, reject, not ${decision.type}.`);
+    expect(answer).toContain(`pay accepts approve, edit, reject, not ${decision.type}.`);
   }
   expect((await runs.wait('chat-1')).pending).toEqual([first]);
   expect(paid).toEqual([]);

@@ -28,6 +28,6 @@ test.each([
 test('a decision that is a word, and one that is none', () => {
   const card = { tool: 'pay', allows: allowsOf('question') };
   expect(misfitOf(card, 'cancel')).toBeUndefined();
-  expect(misfitOf(card, 'approve')).toBe('pay takes respond, reject, not approve.');
-  expect(misfitOf(card, { type: 'explode' } as never)).toBe('pay takes respond, reject, not explode.');
+  expect(misfitOf(card, 'approve')).toBe('pay accepts respond, reject, not approve.');
+  expect(misfitOf(card, { type: 'explode' } as never)).toBe('pay accepts respond, reject, not explode.');
 });

@@ -17,8 +17,8 @@ test.each([
   [{ sealExpiresInMs: '60000' }, '`sealExpiresInMs` must be a number of milliseconds above 0.'],
   [{ sealExpiresInMs: Number.NaN }, '`sealExpiresInMs` must be a number'],
   [{ sealExpiresInMs: 0 }, '`sealExpiresInMs` must be a number'],
-  [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` must be a list of texts.'],
-  [{ allowedOrigins: [/example/] }, '`allowedOrigins` must be a list of texts.'],
+  [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` must be an array of strings.'],
+  [{ allowedOrigins: [/example/] }, '`allowedOrigins` must be an array of strings.'],
 ])('%o is refused', (options, message) => {
   const refused = { code: 'invalid-options', message: expect.stringContaining(message) };
   expect(() => route(options)).toThrow(expect.objectContaining(refused));
@@ -65,7 +65,7 @@ test.each([
   const authorize = (() => person) as unknown as NonNullable<ChatRouteOptions['authorize']>;
   const { POST } = chatRoute(agent, { authorize, onFault: (error) => faults.push(error) });
   expect((await POST(posted(said))).status).toBe(status);
-  const mistake = expect.objectContaining({ message: expect.stringContaining('`authorize` must give { id }') });
+  const mistake = expect.objectContaining({ message: expect.stringContaining('`authorize` must return { id }') });
   expect(faults).toEqual(status === 500 ? [mistake] : []);
 });
 
@@ -99,6 +99,6 @@ test('whose body breaks off has left, which is no fault of the server', async ()
     new Request('http://app.test/api/chat', { method: 'POST', headers, body, duplex: 'half' } as RequestInit),
   );
   expect(answer.status).toBe(400);
-  expect(await answer.json()).toMatchObject({ detail: 'The body broke off before its end.' });
+  expect(await answer.json()).toMatchObject({ detail: 'The body ended early.' });
   expect(faults).toEqual([]);
 });

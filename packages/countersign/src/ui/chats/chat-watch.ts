@@ -42,7 +42,7 @@ class ChatWatch {
     this.#runs = runs;
   }
 
-  /** Yields the status of the chat: now, and whenever it comes to rest. A slow reader gets only the latest. */
+  /** Yields the status of the chat: now, and whenever it pauses or ends. A slow reader gets only the latest. */
   async *follow(chatId: string, tools: Tools, signal: AbortSignal): AsyncGenerator<ChatStatus> {
     const chat = this.#enter(chatId, tools);
     let last: ChatStatus | undefined;

@@ -15,7 +15,7 @@ import { isLastRecorded, isRecorded, lastWithId, userMessage } from './user-mess
 /** Why decisions were refused, by the id of their question. */
 export type Problems = ReadonlyMap<string, readonly Problem[]>;
 
-/** The run of a chat, as it was read for this post. */
+/** The run of a chat, read for this post. */
 type ReadRun = { readonly run: RunRecord; readonly state: State };
 
 /** Resolves once everything is durable. `read` is undefined if the chat does not exist yet. */
@@ -65,7 +65,7 @@ async function recordIn(
   const retries = run.status === 'failed' && (message ? regenerate || isLastRecorded(state, message) : !isNew);
   if (retries) await driveAgain(chat);
   else if (message) {
-    // A page that edits a message, or asks for another reply, does not post what came after it.
+    // A page that edits a message, or asks for another reply, does not post the messages after it.
     const isCut = lastWithId(state, message.id) !== undefined;
     const seen = decisions.length === 0 && !isCut && canHaveSeen(post, pending) ? run.version : 0;
     await speak(chat, message, regenerate, seen, signal);
@@ -86,7 +86,7 @@ async function decide(
   if (runIdOf(interruptId) !== chatId) throw unknownInterrupt(interruptId);
   // The question may be newer than the loaded chat: an earlier decision of this post may have led to it.
   const card = interruptCard(await runs.interrupt(interruptId), agent, true);
-  /** Only a person who may decide learns what is wrong with the decision. */
+  /** Only a person who may decide learns why the decision is invalid. */
   const problem = async (problems: readonly Problem[]): Promise<readonly Problem[]> => {
     if (card.status !== 'pending' || (await mayDecide(card, person))) return problems;
     throw new UsageError(

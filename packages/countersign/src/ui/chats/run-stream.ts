@@ -1,4 +1,4 @@
-// The stream of a stored run: what the model says live, what is recorded, until the run rests.
+// Streams a stored run, live and from the record, until it pauses or ends.
 import type { FinishReason } from '../../core/event.ts';
 import { isObject } from '../../core/json.ts';
 import type { Context } from '../../loop/tool/definition.ts';
@@ -36,7 +36,7 @@ export function listenToRun({ runs, chatId }: PersonalChat): LiveUpdates {
 }
 
 export type RunStreamOptions = {
-  /** The chat as it was last read; what is recorded since then is added to it. */
+  /** The chat as last read. Later events are added to it. */
   readonly picture: Picture;
   readonly known?: ChatMessage | undefined;
   readonly problems?: Problems;
@@ -121,7 +121,7 @@ async function followRun(
   }
 }
 
-/** The run, if it rests and this process is not about to continue it. */
+/** The run, if it has paused or ended and this process is not about to continue it. */
 async function restedRun({ runs, chatId }: PersonalChat, run: RunRecord): Promise<RunRecord | undefined> {
   if (!RESTING.has(run.status)) return undefined;
   await runs.left(chatId);

@@ -53,7 +53,7 @@ export class StoredChat {
     }
   }
 
-  /** Streams the model's current message from its start until the run rests; undefined if there is nothing to show. */
+  /** Streams the model's current message from its start until the run pauses or ends; undefined if there is nothing to show. */
   async replay(signal: AbortSignal): Promise<AsyncGenerator<ChatChunk> | undefined> {
     const loaded = await findChat(this.#chat);
     if (!loaded) return undefined;
@@ -72,7 +72,7 @@ export class StoredChat {
     return { id: chatId, status, version, messages: picture.messages.map((message) => chatMessage(message, writer)) };
   }
 
-  /** Yields the status of the chat: now, and whenever it comes to rest. Throws like `load`. */
+  /** Yields the status of the chat: now, and whenever it pauses or ends. Throws like `load`. */
   async watch(signal: AbortSignal): Promise<AsyncGenerator<ChatStatus>> {
     await this.#existing(NO_EVENTS);
     const { runs, tools, chatId } = this.#chat;

@@ -1,4 +1,4 @@
-// The body of a request, read with limits: how much, how deep, how slowly.
+// Reads the body of a request, with limits on its size, depth and duration.
 import { UsageError } from '../../core/errors.ts';
 
 export type BodyLimits = {
@@ -7,18 +7,17 @@ export type BodyLimits = {
   readonly timeoutMs: number;
 };
 
-/** In UTF-8, whether it says so or not. */
+/** With the charset UTF-8, or none. */
 const JSON_TYPE = /^application\/json *(; *charset *= *("utf-?8"|utf-?8) *)?$/i;
 
-/** How deep JSON may be nested. */
 const MAX_DEPTH = 200;
 
-/** The body as JSON. Throws `too-large` or `invalid-request`, and has then read no more than the limit. */
+/** Parses the body as JSON. Throws `too-large` or `invalid-request` without reading beyond the limit. */
 export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
-  // A form of another site can post anything but this without asking first.
+  // Browsers let other sites post forms with any other type without a preflight request.
   if (!JSON_TYPE.test(type))
-    throw invalid(415, `The body must be application/json, not ${type === '' ? 'unnamed' : JSON.stringify(type)}.`);
+    throw invalid(415, `The body must be application/json, not ${type === '' ? 'untyped' : JSON.stringify(type)}.`);
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') throw invalid(415, 'The body must not be compressed.');
   const text = decode(await readBytes(request, limits));
@@ -26,7 +25,7 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new UsageError('invalid-request', { status: 400 }, 'The body is no JSON.', { cause });
+    throw new UsageError('invalid-request', { status: 400 }, 'The body is not JSON.', { cause });
   }
 }
 
@@ -51,7 +50,7 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
       chunks.push(value);
     }
   } catch (error) {
-    // Whoever sends too much, or too slowly, is not listened to any more.
+    // The rest of a body that is too large or too slow is not read.
     reader.cancel().catch(() => undefined);
     throw error;
   } finally {
@@ -60,9 +59,9 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
   return Buffer.concat(chunks, size);
 }
 
-/** Whoever sends it has left, or their connection: nothing that could be mended here. */
+/** The client disconnected. */
 function brokeOff(cause: unknown): never {
-  throw new UsageError('invalid-request', { status: 400 }, 'The body broke off before its end.', { cause });
+  throw new UsageError('invalid-request', { status: 400 }, 'The body ended early.', { cause });
 }
 
 function decode(bytes: Uint8Array): string {
@@ -73,7 +72,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Before it is parsed: what is nested too deeply is not worth the stack. */
+/** Checked before parsing, which would use the stack. */
 function refuseDeep(text: string): void {
   let depth = 0;
   let inString = false;

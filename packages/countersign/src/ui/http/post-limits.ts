@@ -1,4 +1,4 @@
-// Limits on what one post may hold, so that its cost stays bounded whatever its size in bytes.
+// Limits on the number of items in one post, so that its cost stays bounded.
 import { UsageError } from '../../core/errors.ts';
 
 const LIMITS = { messages: 5_000, parts: 10_000, decisions: 1_000 } as const;

@@ -14,7 +14,7 @@ export type PostedDecision = {
   readonly note?: string;
 };
 
-/** What a person did to a tool part in the browser. */
+/** An approval or an answer in a tool part of the browser. */
 export type PostedPart =
   | { readonly approvalId: string; readonly approved: boolean; readonly reason?: string }
   | (AnsweredCall & { readonly output: unknown })

@@ -1,7 +1,7 @@
-// Errors as HTTP says them: problem+json with our codes, and never more than the caller may know.
+// Errors as HTTP responses: problem+json with our codes, without internal details.
 import { ConflictError, CountersignError, ProviderError, UsageError } from '../../core/errors.ts';
 
-/** What every error looks like on the wire. */
+/** The JSON body of an error response. */
 export type HttpProblem = {
   readonly type: string;
   readonly title: string;
@@ -21,16 +21,16 @@ const TITLES: Readonly<Record<number, string>> = {
   413: 'Too large',
   415: 'Unsupported media type',
   421: 'Wrong host',
-  422: 'Does not fit',
+  422: 'Invalid decision',
   429: 'Too many requests',
   500: 'Internal error',
   502: 'The model failed',
-  503: 'Not available now',
+  503: 'Not available',
 };
 
 const UNKNOWN: ReadonlySet<string> = new Set(['unknown-run', 'unknown-interrupt', 'unknown-agent']);
-/** What is wrong with the decision itself, and can be mended. */
-const MISFITS: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
+/** The decision itself is invalid, and can be corrected. */
+const INVALID_DECISION: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-decision', 'not-json']);
 
 export function problemResponse(error: unknown): Response {
   const problem = problemOf(error);
@@ -40,7 +40,7 @@ export function problemResponse(error: unknown): Response {
   });
 }
 
-/** The error as an answer tells it, for those who answer in their own way. */
+/** The error as problem+json, for servers that send their own responses. */
 export function problemOf(error: unknown): HttpProblem {
   const known = error instanceof CountersignError ? error : undefined;
   const status = statusOf(known);
@@ -54,27 +54,27 @@ export function problemOf(error: unknown): HttpProblem {
   };
 }
 
-/** What is no error of ours, and what a store or a provider says, may be nobody's business. */
+/** Hides the messages of unknown errors, stores and providers, which may hold secrets. */
 function detailOf(known: CountersignError | undefined, status: number): string {
   if (known && (status < 500 || (status === 503 && known instanceof UsageError))) return known.message;
-  if (status === 503) return 'The store is away. Try again later: a decision that is sent twice is recorded once.';
+  if (status === 503) return 'The store is unavailable. Try again later: a decision sent twice is recorded once.';
   if (known?.code === 'store-failed')
-    return 'The store of the server failed, and trying again does not help. What was sent is not known to be recorded: whoever runs the server has to look.';
+    return 'The store failed, and a retry does not help. The request may or may not be recorded: the operator must check the server.';
   return 'Something went wrong on the server.';
 }
 
 function statusOf(error: CountersignError | undefined): number {
   if (!error) return 500;
-  const said = error.details.status;
-  // An error of a hook may say anything; that it is an error, an answer must say.
-  if (typeof said === 'number' && Number.isInteger(said) && said >= 400 && said < 600) return said;
+  const { status } = error.details;
+  // Errors of hooks may carry any number; only an error status is used.
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600) return status;
   if (UNKNOWN.has(error.code)) return 404;
   if (error.code === 'not-authorized') return 401;
   if (error instanceof ConflictError) return 409;
   if (error instanceof ProviderError && error.code === 'store-failed') return error.retryable ? 503 : 500;
   if (error instanceof ProviderError) return 502;
-  if (MISFITS.has(error.code)) return 422;
-  // It says what a hook of the server says.
+  if (INVALID_DECISION.has(error.code)) return 422;
+  // Its message comes from a hook of the server.
   if (error.code === 'context-failed') return 500;
   return error instanceof UsageError ? 400 : 500;
 }

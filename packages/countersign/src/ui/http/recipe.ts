@@ -1,4 +1,4 @@
-// The words with which the AI SDK's recipe says yes and no.
+// The outputs that mean yes and no in the AI SDK's recipe.
 
-/** The outputs that the recipe gives a call to confirm or to deny it. */
+/** The outputs that confirm or deny a call in the AI SDK's recipe. */
 export const APPROVAL = { YES: 'Yes, confirmed.', NO: 'No, denied.' } as const;

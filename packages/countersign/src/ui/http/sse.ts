@@ -1,4 +1,4 @@
-// Server-sent events: a response that is read at the pace of its client, and let go when the client is gone.
+// Server-sent events: a response that follows the pace of its client and ends when the client disconnects.
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -9,15 +9,15 @@ const HEADERS = {
 
 export type SseOptions = {
   readonly headers?: Readonly<Record<string, string>>;
-  /** What comes after the last event. */
+  /** Sent after the last event. */
   readonly last?: string;
-  /** A sign of life is sent when nothing else was for so long. */
+  /** The interval of the keep-alive comments. */
   readonly keepAliveMs: number;
-  /** Called when the client has left: what the generator waits for, it waits for in vain. */
+  /** Called when the client disconnects, so that the generator stops waiting. */
   readonly onLeft?: () => void;
 };
 
-/** Each value becomes one event. A client that leaves ends the generator. */
+/** Sends each value as one event. The generator ends when the client disconnects. */
 export function sseResponse(
   events: AsyncGenerator<unknown>,
   { headers, last, keepAliveMs, onLeft }: SseOptions,
@@ -28,7 +28,7 @@ export function sseResponse(
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       timer = setInterval(() => {
-        // A client that does not even read these is not sent more of them.
+        // A client that does not read gets no more of them.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(': keep-alive\n\n'));
       }, keepAliveMs);
     },

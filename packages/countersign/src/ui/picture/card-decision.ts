@@ -1,4 +1,4 @@
-// What was decided on a card, read from the event that says so.
+// Reads the decision on a card from the event that recorded it.
 import type { Decision, RunEvent } from '../../core/event.ts';
 import { isObject, type Json, sameJson } from '../../core/json.ts';
 import type { PendingCard } from '../../runs/questions/card.ts';
@@ -27,7 +27,7 @@ function outer(decision: Exclude<Decision, { type: 'inside' }>): CardDecision {
   };
 }
 
-/** What was decided on a question of a conversation inside. Others with the same ref may wait beside it, elsewhere inside. */
+/** The decision on a question of a sub-agent. Questions with the same ref may be pending in other sub-agents. */
 function inner({ part }: PendingCard, { resume, decided }: Decision & { type: 'inside' }): CardDecision {
   const { ref } = part.toolRequest;
   const path = listOf(part.metadata?.path).slice(1);
@@ -40,7 +40,7 @@ function inner({ part }: PendingCard, { resume, decided }: Decision & { type: 'i
       const edit = 'replacedInput' in more && isObject(toolRequest) && { edit: toolRequest.input as Json };
       return { ...noted(type, recordOf(decision)), ...answer, ...edit };
     }
-  // The request around the conversation inside keeps a note of who decided what in it.
+  // The call of the sub-agent keeps a note of each decision inside it.
   const note =
     listOf(decided)
       .map(recordOf)

@@ -1,14 +1,14 @@
-// The card of a question as it travels to a browser: the data of a `data-interrupt` part.
+// The card of a request, as it is sent to a browser: the data of a `data-interrupt` part.
 import type { Json } from '../../core/json.ts';
 import type { JsonSchema } from '../../models/model.ts';
 
-/** What fits a question. `edit` is an approval with another input. */
+/** The decisions that a request accepts. `edit` is an approval with another input. */
 export type Allowed = 'approve' | 'edit' | 'reject' | 'respond' | 'restart' | 'cancel';
 
-/** Why a decision was refused; `path` leads into the edited input or the answer. */
+/** Why a decision was refused. `path` points into the edited input or the answer. */
 export type Problem = { readonly path: readonly string[]; readonly message: string };
 
-/** What was decided, by whom, when and through what. */
+/** The recorded decision. */
 export type CardDecision = {
   readonly type: 'approve' | 'reject' | 'respond' | 'restart' | 'cancel';
   readonly by: string | null;
@@ -19,34 +19,34 @@ export type CardDecision = {
   readonly reason?: string;
   /** The input that ran instead of the proposed one. */
   readonly edit?: Json;
-  /** The answer that was given. */
+  /** The answer. */
   readonly output?: Json;
 };
 
-/** Everything that a person needs to decide, and that a decision is bound to. */
+/** Everything that a person needs to decide, and that the decision is bound to. */
 export type InterruptCard<Tool extends string = string, Input = Json> = {
-  /** Of the interrupt: what a decision names. */
+  /** The id of the interrupt, which a decision names. */
   readonly id: string;
-  /** Of the tool part that it belongs to. */
+  /** The id of its tool part. */
   readonly toolCallId: string;
   readonly tool: Tool;
   readonly kind: 'approval' | 'question' | 'interrupt' | 'unknown-outcome' | 'unavailable';
   readonly status: 'pending' | 'decided';
-  /** What would run. */
+  /** The input that would run. */
   readonly input: Input;
-  /** What the asker wants shown. */
+  /** What the tool wants the person to see. */
   readonly payload: Json;
   readonly risk: 'low' | 'medium' | 'high' | null;
   readonly labels: readonly string[];
   /** Times are in milliseconds. */
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
-  /** What is decided when nobody has by then. */
+  /** The decision that is made automatically at `expiresAt`. */
   readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
   readonly allows: readonly Allowed[];
-  /** Whether the person who reads this may decide it; the server checks again. */
+  /** Whether the reader may decide it. The server checks again. */
   readonly mayDecide: boolean;
-  /** Of everything shown. A decision that carries it is refused if it was made on another card. */
+  /** The hash of everything shown. A decision with another digest is refused. */
   readonly digest: string;
   /** For an edit. */
   readonly inputSchema: JsonSchema | null;

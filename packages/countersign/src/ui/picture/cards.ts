@@ -1,4 +1,4 @@
-// Cards as browsers get them: what a question shows, what fits it, and who may decide it.
+// Makes the cards of requests for a browser.
 import type { Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { Agent } from '../../loop/agent.ts';
@@ -12,7 +12,7 @@ import { toolCallIdAt } from './ui-message.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** The card of a question that waits, for somebody who may not decide it until that is known. */
+/** The card of a pending question. `mayDecide` is false until the policy was asked. */
 export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): InterruptCard {
   const { part, interrupt, kind } = pending;
   const { ref } = part.toolRequest;
@@ -43,8 +43,8 @@ export function cardOf(key: string, pending: PendingCard, at: number | undefined
 }
 
 /**
- * The card of a stored question, waiting or settled. `agent` is the one whose run asks, where it is defined here: without
- * it the forms for answers and edits take any JSON. `mayDecide` says whether the reader may decide it.
+ * Makes the card of a stored request, pending or decided. Without the `agent` of its run, the forms for answers and edits
+ * accept any JSON. `mayDecide` says whether the reader may decide it.
  */
 export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined, mayDecide: boolean): InterruptCard {
   const { part, risk, labels, expiresAt, onExpiry } = { ...interrupt, onExpiry: interrupt.part.metadata?.onExpiry };
@@ -72,21 +72,21 @@ export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined,
 }
 
 /**
- * Why a decision does not fit a card: it is none that `allows` names. Undefined if it does. To reject and to cancel fit
- * always. For those who take decisions from others, and let the kind of a question say who may decide it.
+ * Returns why a decision is invalid for a card: `allows` does not list it. Undefined if it is valid. A request can always be
+ * rejected or cancelled.
  */
 export function misfitOf(
   { tool, allows }: Pick<InterruptCard, 'tool' | 'allows'>,
   decision: DecisionInput,
 ): string | undefined {
-  const { type, edit, replaceInput } = (typeof decision === 'string' ? { type: decision } : decision) as Given;
+  const { type, edit, replaceInput } = (typeof decision === 'string' ? { type: decision } : decision) as TypedDecision;
   if (type === 'reject' || type === 'cancel') return undefined;
   const asked = edit === undefined && replaceInput === undefined ? [type] : [type, 'edit' as const];
   const refused = asked.find((verb) => !allows.includes(verb));
-  return refused && `${tool} takes ${allows.join(', ')}, not ${refused}.`;
+  return refused && `${tool} accepts ${allows.join(', ')}, not ${refused}.`;
 }
 
-type Given = {
+type TypedDecision = {
   readonly type: Exclude<Allowed, 'edit'>;
   readonly edit?: unknown;
   readonly replaceInput?: unknown;
@@ -98,14 +98,14 @@ function isExpiry(value: unknown): value is 'reject' | 'cancel' | 'approve' {
 
 function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
   const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
-  const said = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
+  const recorded = (isObject(decision) ? decision : { type: 'cancel' }) as Omit<
     CardDecision,
     'by' | 'at' | 'channel' | 'note'
   >;
-  return { ...said, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
+  return { ...recorded, by: by ?? null, at: settledAt, channel: channel ?? null, note: note ?? null };
 }
 
-/** How long it waits, its risk and its labels stand on the card already. */
+/** Without the options that the card shows in its own fields. */
 function shownOf(payload: Json): Json {
   if (!isObject(payload)) return payload;
   const shown = Object.entries(payload).filter(([key]) => !ASK_OPTIONS.has(key));
@@ -114,7 +114,7 @@ function shownOf(payload: Json): Json {
 
 const ASK_OPTIONS: ReadonlySet<string> = new Set(['expiresIn', 'onExpiry', 'remindAfter', 'labels', 'risk']);
 
-/** The tools of the agents that are so deep inside; the path names calls, so every agent of that depth is looked at. */
+/** The tools of all agents at this depth: the path only names calls, not agents. */
 function toolAt(tools: Tools, depth: number): Tools {
   let found = tools;
   for (let left = depth; left > 0; left--)
@@ -126,18 +126,18 @@ function pathOf(path: unknown): readonly string[] {
   return Array.isArray(path) ? path.filter((ref) => typeof ref === 'string') : [];
 }
 
-/** Where there is no schema, any JSON is taken. */
+/** Null without a schema: any JSON is accepted. */
 function schemaOf(schema: ToolDefinition['input'] | undefined): JsonSchema | null {
   if (!schema) return null;
   try {
     return schema.json();
   } catch {
-    // It validates but cannot be told; a form for any JSON does, and the server checks what comes.
+    // The schema has no JSON form. The page accepts any JSON, and the server validates it.
     return {};
   }
 }
 
-/** What a person may decide about a question of this kind. */
+/** The decisions that a request of this kind accepts. */
 export function allowsOf(kind: Interrupt['kind']): readonly Allowed[] {
   switch (kind) {
     case 'approval':
@@ -147,7 +147,7 @@ export function allowsOf(kind: Interrupt['kind']): readonly Allowed[] {
       return ['respond', 'reject'];
     case 'interrupt':
       return ['approve', 'edit', 'reject', 'respond', 'restart'];
-    // It happened, with this result; it did not, so run it; leave it and tell the model.
+    // It happened, with this result; it did not happen, so run it; skip it and tell the model.
     case 'unknown-outcome':
       return ['respond', 'approve', 'cancel'];
   }

@@ -1,4 +1,4 @@
-// Why a message of the model ended, in the words of the AI SDK.
+// Maps finish reasons to those of the AI SDK.
 import type { FinishReason } from '../../core/event.ts';
 
 export function finishReason(reason: FinishReason): string {

@@ -235,7 +235,7 @@ export class Picture {
     const call = this.#transcript.call(this.#toolCallIds.get(callId));
     if (!call) return;
     this.#setResult(call, result);
-    // Calls inside it that are still undecided here have no result of their own.
+    // Decided calls inside it that never got a result end with it.
     for (const inside of this.#transcript.callsInside(call.id)) {
       const decision = lastCard(inside)?.decision;
       if (inside.status.state === 'decided' && decision)

@@ -69,7 +69,7 @@ export class Transcript {
     return { role: 'assistant', id, steps: [step] };
   }
 
-  /** Adds a recorded reply. What was shown of it live is not repeated. */
+  /** Adds a recorded reply. Text that was shown live is not repeated. */
   addReply(content: readonly Part[]): void {
     if (!this.#isLive) this.#beginStep();
     this.#isLive = false;

@@ -1,4 +1,4 @@
-// Writes the chunks that update a browser from what it has to the current picture.
+// Writes the chunks that bring a browser up to date with the picture.
 import { sameJson } from '../../core/json.ts';
 import type { Picture } from './picture.ts';
 import { hasEnded, lastCard, type ShownCall, type ShownPart, type ShownText } from './shown-part.ts';
@@ -29,7 +29,7 @@ export class ChatWriter {
   readonly #sent = new Map<ShownText, Sent>();
   readonly #sentCalls = new Map<string, SentCall>();
   readonly #sentFiles = new Set<ShownPart>();
-  /** The text and files that the browser has of each step, without what was found to be the same. */
+  /** The text and files of each step that the browser has and that were not matched yet. */
   readonly #known: readonly KnownStep[];
   #steps: number;
   #stepIsOpen = false;

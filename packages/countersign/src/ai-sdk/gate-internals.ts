@@ -1,14 +1,14 @@
-// How `processToolCalls` reaches behind a gate. It is a file of its own so that a page does not load the gate with it.
+// The gate's internals that `processToolCalls` uses. A separate file, so that a page does not load the gate.
 import type { Json } from '../core/json.ts';
 import type { AskedCall, Outcome } from './ledger.ts';
 
-export const INSIDE = Symbol('gate');
+export const INTERNALS = Symbol('gate');
 
-export type Inside = {
-  /** What the recipe runs for tools without `execute`, by their names, once they are confirmed. */
+export type GateInternals = {
+  /** Registers the functions of the recipe for tools without `execute`, by tool name. */
   confirm(functions: ReadonlyMap<string, (input: Json, toolCallId: string) => unknown>): void;
   run(call: AskedCall, body: (input: Json) => unknown): Promise<unknown>;
-  /** What to write beside the outcome of a call. */
+  /** The chunks to write beside the outcome of a call. */
   chunksFor(id: string, outcome: Outcome): readonly DataChunk[];
 };
 
