@@ -21,7 +21,7 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
   for (const entry of timeline) {
     if (entry.type === 'call-ended' && entry.result) return { at: 'settled', result: entry.result, decision };
     if (entry.type === 'call-started') isStarted = true;
-    if (entry.type === 'wait-started') question = entry.interrupt;
+    if (entry.type === 'wait-started' && entry.interrupt.kind !== 'inside') question = entry.interrupt;
     if (entry.type === 'wait-ended' && entry.decision) {
       question = undefined;
       decision = entry.decision;

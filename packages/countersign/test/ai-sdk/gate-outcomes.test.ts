@@ -163,7 +163,9 @@ test('of calls that share an id in one reply, none is said to wait that asks nob
   const told: unknown[] = [];
   const { fullStream } = streamText({ model: saying(() => ({ calls })).model, prompt: 'pay', tools: gated });
   for await (const part of fullStream) if (part.type === 'tool-error') told.push([part.toolName, String(part.error)]);
-  expect(told).toEqual([['look', expect.stringContaining('The model used the id of this call of look for another call.')]]);
+  expect(told).toEqual([
+    ['look', expect.stringContaining('The model used the id of this call of look for another call.')],
+  ]);
   expect([pay, look].map(({ mock }) => mock.calls)).toEqual([[], []]);
   expect((await runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
 });
