@@ -1,21 +1,20 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 import { randomFillSync } from 'node:crypto';
 import { UsageError } from './core/errors.ts';
-import { checkType, keysOf, refuseUnknownKeys } from './core/known-keys.ts';
 import type { ToolRequestPart } from './core/message.ts';
+import {
+  aContext,
+  aFunction,
+  anything,
+  aTimerMs,
+  aWholeNumber,
+  checkOptions,
+  type OptionTable,
+} from './core/options.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, streamed } from './loop/generate.ts';
-import {
-  checkContext,
-  checkMaxTurns,
-  checkTimes,
-  checkWhole,
-  type GenerateOptions,
-  prepareDriver,
-  type Settings,
-  withDefaults,
-} from './loop/options.ts';
+import { type GenerateOptions, prepareDriver, type Settings, withDefaults } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
 import type { SubAgentRecord } from './loop/sink.ts';
 import type {
@@ -109,7 +108,7 @@ export class Countersign<C extends Context = Context> {
   #folder: Promise<PromptFolder> | undefined;
 
   constructor(options: CountersignOptions<C>) {
-    refuseUnknownKeys('`countersign`', options, SETTINGS);
+    checkOptions('`countersign`', options, COUNTERSIGN_OPTIONS);
     const {
       model,
       providers = {},
@@ -127,13 +126,7 @@ export class Countersign<C extends Context = Context> {
       maxRunEvents = 50_000,
       clock = Date.now,
     } = options;
-    checkMaxTurns({ maxTurns });
-    checkTimes({ leaseMs, graceMs });
-    checkWhole({ maxRunSize, maxRunEvents });
-    checkContext(context);
-    for (const [name, given] of Object.entries({ newId, contextFor, onReminder, clock }))
-      checkType(name, given, 'function');
-    if (retry !== false) refuseUnknownKeys('`retry`', retry, RETRY_KEYS);
+    if (retry !== false) checkOptions('`retry`', retry, RETRY_OPTIONS);
     this.#promptDir = promptDir;
     this.#settings = {
       ...(model !== undefined && { model }),
@@ -326,24 +319,25 @@ export class Countersign<C extends Context = Context> {
   }
 }
 
-const SETTINGS = keysOf<CountersignOptions>({
-  model: true,
-  providers: true,
-  promptDir: true,
-  context: true,
-  maxTurns: true,
-  retry: true,
-  newId: true,
-  store: true,
-  contextFor: true,
-  onReminder: true,
-  leaseMs: true,
-  graceMs: true,
-  maxRunSize: true,
-  maxRunEvents: true,
-  clock: true,
-});
-const RETRY_KEYS = keysOf<RetryPolicy>({ attempts: true, initialDelayMs: true, maxDelayMs: true });
+const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
+  model: anything,
+  providers: anything,
+  promptDir: anything,
+  context: aContext,
+  maxTurns: aWholeNumber,
+  retry: anything,
+  newId: aFunction,
+  store: anything,
+  contextFor: aFunction,
+  onReminder: aFunction,
+  leaseMs: aTimerMs,
+  graceMs: aTimerMs,
+  maxRunSize: aWholeNumber,
+  maxRunEvents: aWholeNumber,
+  clock: aFunction,
+};
+
+const RETRY_OPTIONS: OptionTable<RetryPolicy> = { attempts: anything, initialDelayMs: anything, maxDelayMs: anything };
 
 const promptId = (name: string, variant: string | undefined): string =>
   variant === undefined ? name : `${name}.${variant}`;

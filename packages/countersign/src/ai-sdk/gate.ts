@@ -1,8 +1,8 @@
 // `gate`: puts a gate in front of AI SDK tools, for apps that keep `streamText` and `useChat`.
 import type { ToolSet, UIMessage } from 'ai';
 import { UsageError } from '../core/errors.ts';
-import { checkType, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
-import { isDuration } from '../loop/tool/ask-options.ts';
+import { aFunction, anything, checkOptions, type OptionKind, type OptionTable } from '../core/options.ts';
+import { aDurationMs } from '../loop/tool/ask-options.ts';
 import type { Store } from '../runs/port/store.ts';
 import type { Runs } from '../runs/runs.ts';
 import { createSealer, type SealKeys } from '../ui/chats/seal.ts';
@@ -75,19 +75,9 @@ export function gate<Tools extends ToolSet>(
   tools: Tools,
   options: StoreGateOptions | SecretGateOptions,
 ): Gated<Tools> & { readonly runs?: Runs } {
-  refuseUnknownKeys('gate', options, KEYS);
-  for (const name of ['chatId', 'person'] as const)
-    if (typeof options[name] !== 'string' || options[name] === '')
-      throw new UsageError('invalid-options', { [name]: options[name] }, `\`${name}\` must be a non-empty string.`);
-  if (!isDuration(options.expiresIn))
-    throw new UsageError(
-      'invalid-options',
-      { expiresIn: options.expiresIn },
-      '`expiresIn` must be a number of milliseconds.',
-    );
+  checkOptions('`gate`', options, GATE_OPTIONS);
   const rules = createApprovalRules(tools, options.approve);
   if ('store' in options) {
-    checkType('mayDecide', options.mayDecide, 'function');
     const { chatId, person, expiresIn, name = 'ai-sdk', mayDecide = () => false } = options;
     const bodies = bodiesOf(tools);
     const calls = oneCallAgent(name, options.store, storable(tools, rules), bodies, { chatId, expiresIn });
@@ -96,7 +86,6 @@ export function gate<Tools extends ToolSet>(
   }
   if (options.secret === undefined)
     throw new UsageError('invalid-options', {}, 'A gate needs a `store`, or a `secret` of at least 32 bytes.');
-  checkType('clock', options.clock, 'function');
   const { chatId, person, secret, expiresIn = HOUR_MS, clock = Date.now } = options;
   const ledger = sealedLedger({ sealer: createSealer(secret), chatId, person, expiresIn, clock });
   return withLedger(tools, rules, ledger, new Map(), ledger);
@@ -104,17 +93,23 @@ export function gate<Tools extends ToolSet>(
 
 const HOUR_MS = 60 * 60 * 1000;
 
-const KEYS = keysOf<StoreGateOptions & SecretGateOptions>({
-  chatId: true,
-  person: true,
-  approve: true,
-  expiresIn: true,
-  store: true,
-  mayDecide: true,
-  name: true,
-  secret: true,
-  clock: true,
-});
+const anId: OptionKind = {
+  is: 'a string that is not empty',
+  fits: (value) => typeof value === 'string' && value !== '',
+  required: true,
+};
+
+const GATE_OPTIONS: OptionTable<StoreGateOptions & SecretGateOptions> = {
+  chatId: anId,
+  person: anId,
+  approve: anything,
+  expiresIn: aDurationMs,
+  store: anything,
+  mayDecide: aFunction,
+  name: anything,
+  secret: anything,
+  clock: aFunction,
+};
 
 function withLedger<Tools extends ToolSet>(
   tools: Tools,

@@ -3,17 +3,18 @@
 import type { Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { isToolRequest, type Message, type ToolRequestPart } from '../core/message.ts';
+import { aContext, anything, aStringOrNull, checkOptions, type OptionTable, without } from '../core/options.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { checkValues, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
+import { GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import type { SubAgentRecord } from './sink.ts';
 import type { Chunk } from './stream/chunk.ts';
 import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool/definition.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
+import { checkName } from './tool/tool-config.ts';
 import type { ToolInput } from './tool/toolbox.ts';
 
 /** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
@@ -92,28 +93,23 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
     generateStream: (options) => streamed(options, run),
     chat: (options) => new Chat(run, options),
     async start(input, options = {}) {
-      refuseUnknownKeys('`start`', options, START_KEYS);
+      checkOptions('`start`', options, START_OPTIONS);
       return start(defaults, input, options);
     },
   };
 }
 
-/** A stored run is driven with it as it is, wherever that is: what is wrong with it is said where it is defined. */
+/** Checks an agent where it is defined, not where one of its stored runs is later driven. */
 export function checkAgentConfig(config: AgentConfig): void {
   const { name } = config ?? {};
-  if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `An agent's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
-    );
-  refuseUnknownKeys(`The agent ${name}`, config, AGENT_KEYS);
-  checkValues(config);
+  checkName('agent', name);
+  checkOptions(`the agent ${name}`, config, AGENT_OPTIONS);
 }
 
-const AGENT_KEYS = keysOf<AgentConfig>({
-  // With a `runId`, all that it is asked as a sub-agent would go on in another run, and the root would wait for nobody.
-  ...optionsBut(
+const AGENT_OPTIONS: OptionTable<AgentConfig> = {
+  // With a `runId`, a sub-agent would continue another run, and its root would wait for nothing.
+  ...without(
+    GENERATE_OPTIONS,
     'prompt',
     'messages',
     'resume',
@@ -123,12 +119,12 @@ const AGENT_KEYS = keysOf<AgentConfig>({
     'onChunk',
     'returnToolRequests',
   ),
-  name: true,
-  description: true,
-  inputSchema: true,
-  toPrompt: true,
-});
-const START_KEYS = keysOf<StartOptions>({ runId: true, context: true, by: true });
+  name: anything,
+  description: anything,
+  inputSchema: anything,
+  toPrompt: anything,
+};
+const START_OPTIONS: OptionTable<StartOptions> = { runId: anything, context: aContext, by: aStringOrNull };
 
 /** A stored run goes on wherever it is driven, so what it is driven with belongs to its agent. */
 function refuseFixed(agent: string, options: GenerateOptions): void {

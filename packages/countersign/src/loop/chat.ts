@@ -1,10 +1,10 @@
 // A chat: a conversation that remembers its messages and resumes itself.
 import { pendingParts, type Resume } from '../core/decide.ts';
 import { CountersignError, UsageError } from '../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, ToolRequestPart } from '../core/message.ts';
+import { checkOptions, type OptionTable, without } from '../core/options.ts';
 import { type GenerateStream, streamed } from './generate.ts';
-import { type Content, type GenerateOptions, optionsBut, refuseMessages, withDefaults } from './options.ts';
+import { type Content, GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
 import type { GenerateResponse } from './response.ts';
 import type { Context } from './tool/definition.ts';
 import type { ToolInput } from './tool/toolbox.ts';
@@ -32,7 +32,7 @@ export class Chat<C extends Context = Context, Interrupt extends ToolRequestPart
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(generate: (options: GenerateOptions) => Promise<GenerateResponse<any, any>>, options: ChatOptions = {}) {
-    refuseUnknownKeys('A chat', options, CHAT_KEYS);
+    checkOptions('a chat', options, CHAT_OPTIONS);
     refuseMessages(options);
     const { messages = [], ...rest } = options;
     this.#generate = generate;
@@ -81,7 +81,14 @@ export class Chat<C extends Context = Context, Interrupt extends ToolRequestPart
   }
 }
 
-const CHAT_KEYS = keysOf<ChatOptions>(optionsBut('prompt', 'resume', 'toolResponses', 'onChunk', 'abortSignal'));
+const CHAT_OPTIONS: OptionTable<ChatOptions> = without(
+  GENERATE_OPTIONS,
+  'prompt',
+  'resume',
+  'toolResponses',
+  'onChunk',
+  'abortSignal',
+);
 
 function sendOptions(given: Content | SendOptions): SendOptions {
   if (typeof given !== 'string' && (typeof given !== 'object' || given === null))

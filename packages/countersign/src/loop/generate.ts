@@ -10,11 +10,11 @@ import { type Limits, next } from '../core/next.ts';
 import { guarded } from './call/guarded.ts';
 import { drive } from './drive.ts';
 import {
-  checkOptions,
   decisionsOf,
   type GenerateOptions,
   partsOf,
   prepareDriver,
+  readOptions,
   type Settings,
   withSystem,
 } from './options.ts';
@@ -37,7 +37,7 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   given: string | GenerateOptions<O>,
   within?: SubAgentRecord,
 ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
-  const options = checkOptions(given);
+  const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const driver = driverWithin(prepareDriver(settings, options, schema, within ? 'leave-out' : 'refuse'), within);
   const { state, spoken, storedIn } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));

@@ -3,9 +3,17 @@ import { type DecisionPart, type Decisions, type Resume, readResume, VERBS } fro
 import { UsageError } from '../core/errors.ts';
 import type { RunEvent } from '../core/event.ts';
 import { isObject, toJson } from '../core/json.ts';
-import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import { type Message, type Part, textOf } from '../core/message.ts';
-import { checkSignal } from '../models/abort.ts';
+import {
+  aContext,
+  anything,
+  aSignal,
+  aStringOrNull,
+  aWholeNumber,
+  checkOptions,
+  type OptionTable,
+  oneOf,
+} from '../core/options.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
@@ -84,18 +92,36 @@ export type Settings = {
   readonly clock: () => number;
 };
 
-export function checkOptions<O extends SchemaInput>(given: string | GenerateOptions<O>): GenerateOptions<O> {
+/** Reads the options of `generate`; a string is a prompt. */
+export function readOptions<O extends SchemaInput>(given: string | GenerateOptions<O>): GenerateOptions<O> {
   const options = typeof given === 'string' ? { prompt: given } : given;
-  if (!isObject(options))
-    throw new UsageError(
-      'invalid-options',
-      { given: typeof given },
-      '`generate` takes a prompt or an object of options.',
-    );
-  refuseUnknownKeys('`generate`', options, ALL_OPTIONS);
-  checkValues(options);
+  checkOptions('`generate`', options, GENERATE_OPTIONS);
   return options as GenerateOptions<O>;
 }
+
+/** The options of `generate`. Agents, prompts and chats take most of them as defaults. */
+export const GENERATE_OPTIONS: OptionTable<GenerateOptions> = {
+  model: anything,
+  system: anything,
+  prompt: anything,
+  messages: anything,
+  tools: anything,
+  toolChoice: anything,
+  resume: anything,
+  toolResponses: anything,
+  output: anything,
+  config: anything,
+  context: aContext,
+  maxTurns: aWholeNumber,
+  abortSignal: aSignal,
+  runId: anything,
+  by: aStringOrNull,
+  onChunk: anything,
+  onEvent: anything,
+  returnToolRequests: anything,
+  onToolError: oneOf('tell', 'throw'),
+  whilePending: oneOf('cancel', 'queue', 'refuse'),
+};
 
 /** A stored run has its messages in the store. Others beside it would not be read, and what they say would be lost. */
 export function refuseMessages({ runId, messages }: Pick<GenerateOptions, 'runId' | 'messages'>): void {
@@ -113,78 +139,6 @@ export function withDefaults<Defaults extends object, Options extends object>(
   const given = { ...options } as { readonly [name: string]: unknown };
   const kept = Object.entries(defaults).filter(([name]) => given[name] === undefined);
   return { ...defaults, ...options, ...Object.fromEntries(kept) };
-}
-
-/** Those of the options that say how a run is driven, wherever they are given. */
-export function checkValues(options: GenerateOptions): void {
-  checkMaxTurns(options);
-  checkChoice('onToolError', options.onToolError, ['tell', 'throw']);
-  checkChoice('whilePending', options.whilePending, ['cancel', 'queue', 'refuse']);
-  checkSignal('abortSignal', options.abortSignal);
-  checkContext(options.context);
-}
-
-/** A promise of a context would be taken for a context in which nothing is: gates that look at it would let calls run. */
-export function checkContext(context: unknown): void {
-  if (!isThenable(context)) return;
-  throw new UsageError('invalid-options', { field: 'context' }, '`context` is a promise; pass what it gives.');
-}
-
-export function isThenable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
-  return isObject(given) && typeof given.then === 'function';
-}
-
-export function checkMaxTurns({ maxTurns }: { readonly maxTurns?: number }): void {
-  checkWhole({ maxTurns });
-}
-
-/** Timers take no longer time, and fire at once if they are given one. */
-const LONGEST_TIMER_MS = 2_147_483_647;
-
-export function checkWhole(given: { readonly [name: string]: number | undefined }, most = Number.MAX_VALUE): void {
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || (Number.isInteger(value) && value > 0 && value <= most)) continue;
-    const range = most === Number.MAX_VALUE ? 'from 1' : `from 1 to ${most}`;
-    const message = `${name} must be a whole number ${range}, not ${String(value)}.`;
-    throw new UsageError('invalid-options', { [name]: value }, message);
-  }
-}
-
-/** Times that a timer waits for, in milliseconds. */
-export function checkTimes(given: { readonly [name: string]: number }): void {
-  checkWhole(given, LONGEST_TIMER_MS);
-}
-
-const OPTIONS: Readonly<Record<keyof GenerateOptions, true>> = {
-  model: true,
-  system: true,
-  prompt: true,
-  messages: true,
-  tools: true,
-  toolChoice: true,
-  resume: true,
-  toolResponses: true,
-  output: true,
-  config: true,
-  context: true,
-  maxTurns: true,
-  abortSignal: true,
-  runId: true,
-  by: true,
-  onChunk: true,
-  onEvent: true,
-  returnToolRequests: true,
-  onToolError: true,
-  whilePending: true,
-};
-const ALL_OPTIONS = keysOf<GenerateOptions>(OPTIONS);
-
-/** The names of the options without some, for those who take the others beside their own. */
-export function optionsBut<Left extends keyof GenerateOptions>(
-  ...left: readonly Left[]
-): Readonly<Record<Exclude<keyof GenerateOptions, Left>, true>> {
-  const names = Object.entries(OPTIONS).filter(([name]) => !(left as readonly string[]).includes(name));
-  return Object.fromEntries(names) as never;
 }
 
 export function prepareDriver(

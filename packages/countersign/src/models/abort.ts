@@ -1,6 +1,4 @@
 // Stopping at once: whoever ignores the signal is no longer waited for.
-import { UsageError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
 
 /** Resolves with the work, or rejects with the reason as soon as the signal aborts. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -35,11 +33,4 @@ export async function forAtMost<T>(ms: number, work: Promise<T>): Promise<T | un
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Throws if it is something else, such as the controller: nobody could stop what is to be stopped by it. */
-export function checkSignal(field: string, signal: unknown): void {
-  if (signal === undefined || (isObject(signal) && typeof signal.aborted === 'boolean')) return;
-  const hint = isObject(signal) && 'signal' in signal ? ' Pass the `signal` of the controller.' : '';
-  throw new UsageError('invalid-options', { field }, `\`${field}\` is an AbortSignal, not ${typeof signal}.${hint}`);
 }

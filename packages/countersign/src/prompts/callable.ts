@@ -1,9 +1,9 @@
 // Prompts that can be called: they render themselves, generate, and resume themselves.
 import { UsageError } from '../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message } from '../core/message.ts';
+import { anything, checkOptions, type OptionTable, without } from '../core/options.ts';
 import type { GenerateStream } from '../loop/generate.ts';
-import { checkValues, type GenerateOptions, optionsBut, withDefaults } from '../loop/options.ts';
+import { GENERATE_OPTIONS, type GenerateOptions, withDefaults } from '../loop/options.ts';
 import type { GenerateResponse } from '../loop/response.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/tool/schema.ts';
 import type { PromptDefinition, PromptTemplate } from './definition.ts';
@@ -102,9 +102,8 @@ async function renderMessages(
 export function promptDefinition(config: PromptConfig, template: PromptTemplate | undefined): PromptDefinition {
   const { name, variant, description, input, system, messages, prompt, ...defaults } = config ?? {};
   if (typeof name !== 'string' || name === '')
-    throw new UsageError('invalid-options', { name }, `A prompt's name must be a text, not ${JSON.stringify(name)}.`);
-  refuseUnknownKeys(`The prompt ${name}`, config, PROMPT_KEYS);
-  checkValues(defaults);
+    throw new UsageError('invalid-options', { name }, `A prompt's name must be a string, not ${JSON.stringify(name)}.`);
+  checkOptions(`the prompt ${name}`, config, PROMPT_OPTIONS);
   const body = template ?? prompt;
   return {
     name,
@@ -119,10 +118,10 @@ export function promptDefinition(config: PromptConfig, template: PromptTemplate 
   };
 }
 
-const PROMPT_KEYS = keysOf<PromptConfig>({
-  ...optionsBut('resume', 'toolResponses', 'abortSignal', 'onChunk'),
-  name: true,
-  variant: true,
-  description: true,
-  input: true,
-});
+const PROMPT_OPTIONS: OptionTable<PromptConfig> = {
+  ...without(GENERATE_OPTIONS, 'resume', 'toolResponses', 'abortSignal', 'onChunk'),
+  name: anything,
+  variant: anything,
+  description: anything,
+  input: anything,
+};

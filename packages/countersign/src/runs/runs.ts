@@ -19,7 +19,6 @@ import {
   askedInterrupts,
   askedRuns,
   askedWait,
-  checkSigned,
 } from './check-options.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
 import { changesOf } from './driving/changes.ts';
@@ -75,7 +74,6 @@ export class Runs<C extends Context = Context> {
     messages: readonly Message[],
     options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
-    checkSigned(options);
     const says = startMessages(messages);
     await this.#drives.tellTime();
     const { runId: own = this.#drives.newRunId() } = options;

@@ -1,12 +1,12 @@
 // Stored conversations: `generate` and `chat` of an agent with a `runId`, whose messages live in the store.
 import { ConflictError, UsageError } from '../core/errors.ts';
-import { refuseUnknownKeys } from '../core/known-keys.ts';
 import { messagesOf } from '../core/messages/load-messages.ts';
 import type { Limits } from '../core/next.ts';
+import { anything, checkOptions } from '../core/options.ts';
 import type { State } from '../core/state.ts';
 import type { StartInput, StartOptions } from '../loop/agent.ts';
 import { hear } from '../loop/generate.ts';
-import { checkOptions, decisionsOf, type GenerateOptions, partsOf, withSystem } from '../loop/options.ts';
+import { decisionsOf, type GenerateOptions, partsOf, readOptions, withSystem } from '../loop/options.ts';
 import { readOutput } from '../loop/output.ts';
 import { GenerateResponse } from '../loop/response.ts';
 import type { Run } from '../loop/run.ts';
@@ -30,7 +30,7 @@ export async function startRun(
   start: StartOptions,
 ): Promise<{ readonly id: string }> {
   const given = typeof input === 'string' ? { prompt: input } : input;
-  refuseUnknownKeys('What a run starts with', given, INPUT_KEYS);
+  checkOptions('the input of `start`', given, { prompt: anything, messages: anything });
   const says = given.prompt === undefined ? [] : [{ role: 'user' as const, content: partsOf(given.prompt, 'prompt') }];
   const before = withSystem({ ...options, messages: given.messages ?? [] });
   const messages = Array.isArray(before) ? [...before, ...says] : before;
@@ -39,15 +39,13 @@ export async function startRun(
   return runs.start(agent, messages, start);
 }
 
-const INPUT_KEYS = ['prompt', 'messages'];
-
 /** Sends a message or decisions to a stored conversation, starts it if needed, and resolves once it pauses or ends. */
 export async function converse(
   runs: Runs,
   agent: AgentPort,
   options: GenerateOptions & { readonly runId: string },
 ): Promise<GenerateResponse> {
-  checkOptions(options);
+  readOptions(options);
   const {
     runId,
     prompt,

@@ -1,8 +1,8 @@
 // A model that says what a script tells it to: turns as data or functions, and the ways in which models fail.
 import { ProviderError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import { keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
 import type { Message, Part } from '../core/message.ts';
+import { anything, checkOptions, type OptionTable } from '../core/options.ts';
 import type {
   Model,
   ModelChunk,
@@ -111,29 +111,29 @@ async function turnOf(step: ScriptStep, request: RecordedRequest, index: number)
 /** What a misspelt turn was to ask for, nobody would ask for: a test of a gate would pass, and test nothing. */
 function checkTurn(step: ScriptStep): void {
   if (!isObject(step)) return;
-  refuseUnknownKeys('A turn of scriptedModel', step, TURN_KEYS);
-  for (const call of (step as ScriptedTurn).calls ?? []) refuseUnknownKeys('A call of scriptedModel', call, CALL_KEYS);
+  checkOptions('a turn of scriptedModel', step, TURN_OPTIONS);
+  for (const call of (step as ScriptedTurn).calls ?? []) checkOptions('a call of scriptedModel', call, CALL_OPTIONS);
 }
 
-const TURN_KEYS = keysOf<ScriptedTurn>({
-  text: true,
-  reasoning: true,
-  calls: true,
-  content: true,
-  finishReason: true,
-  finishMessage: true,
-  usage: true,
-  fail: true,
-  cutOff: true,
-  stall: true,
-});
+const TURN_OPTIONS: OptionTable<ScriptedTurn> = {
+  text: anything,
+  reasoning: anything,
+  calls: anything,
+  content: anything,
+  finishReason: anything,
+  finishMessage: anything,
+  usage: anything,
+  fail: anything,
+  cutOff: anything,
+  stall: anything,
+};
 
-const CALL_KEYS = keysOf<NonNullable<ScriptedTurn['calls']>[number]>({
-  name: true,
-  input: true,
-  ref: true,
-  metadata: true,
-});
+const CALL_OPTIONS: OptionTable<NonNullable<ScriptedTurn['calls']>[number]> = {
+  name: anything,
+  input: anything,
+  ref: anything,
+  metadata: anything,
+};
 
 async function say(
   turn: ScriptedTurn,

@@ -1,6 +1,5 @@
 // The options of a chat route: authentication, policies, and the format for the browser.
-import { UsageError } from '../core/errors.ts';
-import { checkChoice, keysOf, refuseUnknownKeys } from '../core/known-keys.ts';
+import { aFunction, anything, checkOptions, type OptionKind, type OptionTable, oneOf } from '../core/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
 import type { SealKeys } from './chats/seal.ts';
@@ -55,40 +54,38 @@ export type ChatRouteOptions = {
   readonly onError?: (error: { readonly code: string; readonly message: string }) => string;
 };
 
-const KEYS = keysOf<ChatRouteOptions>({
-  authorize: true,
-  demo: true,
-  mayRead: true,
-  mayDecide: true,
-  secret: true,
-  sealExpiresInMs: true,
-  client: true,
-  approvals: true,
-  whilePending: true,
-  allowedOrigins: true,
-  maxBodyBytes: true,
-  bodyTimeoutMs: true,
-  clock: true,
-  keepAliveMs: true,
-  onFault: true,
-  onError: true,
-});
+/** A string would be appended to the time, and seals would never expire. */
+const aPositiveMs: OptionKind = {
+  is: 'a number of milliseconds above 0',
+  fits: (value) => Number.isFinite(value) && Number(value) > 0,
+};
 
-/** Throws `invalid-options` for security options that would not work as intended. */
+/** In a string, every substring would match. */
+const someStrings: OptionKind = {
+  is: 'an array of strings',
+  fits: (value) => Array.isArray(value) && value.every((origin) => typeof origin === 'string'),
+};
+
+const CHAT_ROUTE_OPTIONS: OptionTable<ChatRouteOptions> = {
+  authorize: aFunction,
+  demo: anything,
+  mayRead: aFunction,
+  mayDecide: aFunction,
+  secret: anything,
+  sealExpiresInMs: aPositiveMs,
+  client: anything,
+  approvals: anything,
+  whilePending: oneOf('cancel', 'refuse'),
+  allowedOrigins: someStrings,
+  maxBodyBytes: anything,
+  bodyTimeoutMs: anything,
+  clock: anything,
+  keepAliveMs: anything,
+  onFault: anything,
+  onError: anything,
+};
+
+/** Throws `invalid-options` for an option that would protect less than its caller meant. */
 export function checkChatOptions(options: ChatRouteOptions): void {
-  refuseUnknownKeys('chatRoute', options, KEYS);
-  const { sealExpiresInMs = 1, allowedOrigins = [] } = options;
-  checkChoice('whilePending', options.whilePending, ['cancel', 'refuse']);
-  for (const name of ['authorize', 'mayRead', 'mayDecide'] as const)
-    if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(name, 'a function');
-  // A string would be appended to the time, and seals would never expire.
-  if (!Number.isFinite(sealExpiresInMs) || sealExpiresInMs <= 0)
-    throw invalid('sealExpiresInMs', 'a number of milliseconds above 0');
-  // `includes` on a string would match every substring.
-  if (!Array.isArray(allowedOrigins) || !allowedOrigins.every((origin) => typeof origin === 'string'))
-    throw invalid('allowedOrigins', 'an array of strings');
-}
-
-function invalid(option: string, what: string): UsageError {
-  return new UsageError('invalid-options', { option }, `\`${option}\` must be ${what}.`);
+  checkOptions('`chatRoute`', options, CHAT_ROUTE_OPTIONS);
 }

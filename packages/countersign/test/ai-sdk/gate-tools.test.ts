@@ -197,9 +197,9 @@ test.each([
   [{ approve: { pay: 'user-approval' } }, '`approve` must be an array'],
   [{ approve: true }, '`approve` must be an array'],
   [{ approve: null }, '`approve` must be an array'],
-  [{ approves: ['pay'] }, 'gate takes no approves. The nearest it takes: approve'],
-  [{ needsApproval: ['pay'] }, 'gate takes no needsApproval.'],
-  [{ toolApproval: { pay: 'user-approval' } }, 'gate takes no toolApproval.'],
+  [{ approves: ['pay'] }, '`gate` has no option approves (did you mean approve'],
+  [{ needsApproval: ['pay'] }, '`gate` has no option needsApproval ('],
+  [{ toolApproval: { pay: 'user-approval' } }, '`gate` has no option toolApproval ('],
 ])('%o would leave a tool without a gate, and is refused', (options, message) => {
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
   for (const kept of [{ store: memoryStore() }, { secret: SECRET }])
@@ -215,11 +215,11 @@ test.each([
     { secret: [1, 2].map((n) => ({ kid: 'may', secret: SECRET + n })) },
     'Two keys have the kid may. Give each key its own.',
   ],
-  [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` must be a number of milliseconds.'],
-  [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` must be a number'],
-  [{ store: memoryStore(), expiresIn: Number.NaN }, '`expiresIn` must be a number'],
-  [{ secret: SECRET, clock: 7 }, '`clock` is a function'],
-  [{ store: memoryStore(), mayDecide: true }, '`mayDecide` is a function'],
+  [{ secret: SECRET, expiresIn: '60000' }, '`expiresIn` of `gate` must be a number of milliseconds'],
+  [{ secret: SECRET, expiresIn: Number.POSITIVE_INFINITY }, '`expiresIn` of `gate` must be a number'],
+  [{ store: memoryStore(), expiresIn: Number.NaN }, '`expiresIn` of `gate` must be a number'],
+  [{ secret: SECRET, clock: 7 }, '`clock` of `gate` must be a function'],
+  [{ store: memoryStore(), mayDecide: true }, '`mayDecide` of `gate` must be a function'],
 ])('%o would let nobody decide anything, and is refused', (options, message) => {
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
   expect(() => gate({}, { ...who, ...options } as never)).toThrow(refused);

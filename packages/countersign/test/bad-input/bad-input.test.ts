@@ -152,7 +152,7 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     { settlesWithin: '5' },
   ])('a tool that is not clear about when it may run: %o', (config) => {
     expect(() => tool({ ...anything, name: 'pay', ...(config as object) }, () => 1)).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('of tool pay must be') }),
+      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('of the tool pay must be') }),
     );
   });
 
@@ -300,7 +300,7 @@ test('a promise instead of a context is refused: gates that look at it would let
   const ai = countersign({ model: scriptedModel(['Hi.']), store: memoryStore() });
   const clerk = ai.defineAgent({ name: 'clerk' });
   const context = Promise.resolve({ limit: 5 });
-  expect(() => countersign({ context })).toThrow('`context` is a promise');
+  expect(() => countersign({ context })).toThrow('`context` of `countersign` must be an object; await a promise first');
   expect((await failure(ai.generate({ prompt: 'Go', context }))).code).toBe('invalid-options');
   expect((await failure(clerk.start('Go', { context }))).code).toBe('invalid-options');
   const { id } = await clerk.start('Go');

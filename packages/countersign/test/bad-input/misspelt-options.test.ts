@@ -21,13 +21,13 @@ async function refusal(call: () => unknown): Promise<UsageError> {
 
 describe('a name that nobody reads is refused, with the nearest that is read', () => {
   test.each([
-    [{ needApproval: true }, 'takes no needApproval. The nearest it takes: needsApproval'],
+    [{ needApproval: true }, 'The tool pay has no option needApproval (did you mean needsApproval'],
     [{ requiresApproval: true }, 'needsApproval'],
     [{ needs_approval: true }, 'needsApproval'],
     [{ approval: undefined }, 'needsApproval'],
     [{ expireIn: 5 }, 'expiresIn'],
     [{ settleWithin: 5 }, 'settlesWithin'],
-    [{ execute: () => 1 }, 'takes no execute. Pass the function as its body, behind the options'],
+    [{ execute: () => 1 }, 'has no option execute. Pass the function after the options'],
   ])('on a tool: %o', (config, message) => {
     expect(() => tool(any({ ...pay, ...config }), () => 1)).toThrow(
       expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) }),
@@ -44,7 +44,10 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
   ])('on a tool whose body was forgotten: %o', (config) => {
     const [said] = Object.keys(config);
     expect(() => tool({ ...pay, ...config })).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(`no body that ${said}`) }),
+      expect.objectContaining({
+        code: 'invalid-options',
+        message: expect.stringContaining(`has ${said}, but no body`),
+      }),
     );
   });
 
@@ -54,7 +57,7 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
 
   test('a time after which nobody looks', () => {
     expect(() => tool({ ...pay, settlesWithin: 5 }, () => 1)).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('Pass `verify` too') }),
+      expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('Add verify') }),
     );
   });
 
@@ -120,7 +123,10 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
           .next(),
     ],
   ])('of %s', async (_of, call) => {
-    expect(await refusal(call)).toMatchObject({ code: 'invalid-options', message: expect.stringMatching(/takes no/) });
+    expect(await refusal(call)).toMatchObject({
+      code: 'invalid-options',
+      message: expect.stringMatching(/has no option/),
+    });
   });
 
   test('symbols are nobody’s spelling, and metadata is free', () => {

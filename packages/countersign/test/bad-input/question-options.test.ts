@@ -56,8 +56,8 @@ describe.each([
     const run = await runs.wait(id);
     await worker.stop();
     expect(run).toMatchObject({ status: 'done', text: 'Done.' });
-    expect(JSON.stringify(run.messages)).toMatch(/What pay wanted to ask cannot wait like that/);
-    expect(JSON.stringify(run.messages)).toMatch(/What ask wanted to ask cannot wait like that/);
+    expect(JSON.stringify(run.messages)).toMatch(/Invalid question options from pay/);
+    expect(JSON.stringify(run.messages)).toMatch(/Invalid question options from ask/);
     expect([ran, asked()]).toEqual([[], 2]);
     await store.close();
   });
@@ -110,7 +110,7 @@ describe.each([
     const run = await ai.runs.wait(id);
     expect(run.status).toBe('done');
     expect(JSON.stringify(run.messages)).toMatch(
-      /ask cannot wait like that: there is no option expireIn; there are exp/,
+      /Invalid question options from ask: `interrupt` has no option expireIn \(did you mean expiresIn/,
     );
     await store.close();
   });
@@ -155,7 +155,7 @@ describe.each([
 
 test.each(odd)('a tool that is defined so is refused: %s', (_name, asks) => {
   expect(() => tool({ name: 'pay', description: '', inputSchema: z.object({}), ...asks }, () => 'paid')).toThrow(
-    /The questions of tool pay cannot wait like that: /,
+    /`\w+` of the tool pay must be /,
   );
 });
 

@@ -55,7 +55,7 @@ describe.each(stores)('on %s', (_name, open) => {
     ['settled', 'false'],
   ])('questions are not listed by a %s of %s', async (field, value) => {
     for (const settled of [false, true])
-      await refused(runs.interrupts({ settled, [field]: value }), new RegExp(`\`${field}\` is `));
+      await refused(runs.interrupts({ settled, [field]: value }), new RegExp(`\`${field}\` of \`\\w+\` must be `));
   });
 
   test.each([
@@ -64,22 +64,22 @@ describe.each(stores)('on %s', (_name, open) => {
     ['agent', noText],
     ['startedBy', 5],
   ])('runs are not listed by a %s of %s', async (field, value) => {
-    await refused(runs.list({ [field]: value }), new RegExp(`\`${field}\` is `));
+    await refused(runs.list({ [field]: value }), new RegExp(`\`${field}\` of \`\\w+\` must be `));
   });
 
   test('a page begins at a cursor, and what else there is to ask for is said by that name', async () => {
-    await refused(runs.list({ after: 'run' } as never), /`list` takes no after/);
-    await refused(runs.interrupts({ after: 'run' } as never), /`interrupts` takes no after/);
-    await refused(runs.list({ label: 'money' } as never), /It takes: .*cursor/);
+    await refused(runs.list({ after: 'run' } as never), /`list` has no option after/);
+    await refused(runs.interrupts({ after: 'run' } as never), /`interrupts` has no option after/);
+    await refused(runs.list({ label: 'money' } as never), /it takes .*cursor/);
   });
 
   test('statistics are of runs of somebody who has a name', async () => {
-    await refused(runs.stats({ startedBy: 5 as never }), /`startedBy` is a text/);
+    await refused(runs.stats({ startedBy: 5 as never }), /`startedBy` of `\w+` must be a string/);
   });
 
   test.each([null, 5, '', {}])('a run is not started under an id of %j, nor under another one', async (runId) => {
     const before = (await runs.list({ limit: 200 })).items.length;
-    await refused(start({ runId }), /`runId` is a text|A run's id must be/);
+    await refused(start({ runId }), /`runId` must be a string|A run's id must be/);
     expect((await runs.list({ limit: 200 })).items).toHaveLength(before);
   });
 
@@ -89,8 +89,8 @@ describe.each(stores)('on %s', (_name, open) => {
   });
 
   test.each([1.5, Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('events after %s are refused', async (after) => {
-    await refused(runs.events('run', { after: after as number }).next(), /`after` is the number of an event/);
-    await refused(runs.find('run', { after: after as number }), /`after` is the number of an event/);
+    await refused(runs.events('run', { after: after as number }).next(), /`after` must be the number of an event/);
+    await refused(runs.find('run', { after: after as number }), /`after` must be the number of an event/);
   });
 
   test('after more events than there are, there is the run without events', async () => {
@@ -115,15 +115,15 @@ describe.each(stores)('on %s', (_name, open) => {
   test.each([noText, 5, 5n, null, ['run']])('an id that is no text is refused: %s', async (id) => {
     const calls = [runs.get(id), runs.find(id), runs.wait(id), runs.verify(id), runs.cancel(id), runs.interrupt(id)];
     for (const call of [...calls, runs.decide(id, 'approve'), runs.drive(id), runs.delete(id), runs.events(id).next()])
-      await refused(call, /`(runId|interruptId)` is a text, not /);
+      await refused(call, /`(runId|interruptId)` must be a string, not /);
   });
 
   test('who says something, and what they add, are texts', async () => {
-    await refused(start({ by: { name: 'ann' } }), /`by` is a text/);
-    await refused(runs.decide(asked, 'approve', { by: ['ann'] as never }), /`by` is a text/);
-    await refused(runs.decide(asked, 'approve', { note: 5n as never }), /`note` is a text/);
-    await refused(runs.decide(asked, 'approve', { channel: 5n as never }), /`channel` is a text/);
-    await refused(runs.cancel('run', { reason: 5n as never }), /`reason` is a text/);
+    await refused(start({ by: { name: 'ann' } }), /`by` of `\w+` must be a string/);
+    await refused(runs.decide(asked, 'approve', { by: ['ann'] as never }), /`by` of `\w+` must be a string/);
+    await refused(runs.decide(asked, 'approve', { note: 5n as never }), /`note` of `\w+` must be a string/);
+    await refused(runs.decide(asked, 'approve', { channel: 5n as never }), /`channel` of `\w+` must be a string/);
+    await refused(runs.cancel('run', { reason: 5n as never }), /`reason` of `\w+` must be a string/);
     expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
   });
 
@@ -141,7 +141,7 @@ describe.each(stores)('on %s', (_name, open) => {
   });
 
   test('a listener that is none is refused, and nothing is decided', async () => {
-    await refused(runs.decide(asked, 'approve', { onChunk: 5 as never }), /`onChunk` is a function/);
+    await refused(runs.decide(asked, 'approve', { onChunk: 5 as never }), /`onChunk` of `decide` must be a function/);
     expect(await runs.get('run')).toMatchObject({ status: 'waiting', pending: [asked] });
   });
 

@@ -226,9 +226,9 @@ test('a doubt that the user of a chat passes over is one that a person was asked
 });
 
 test.each<readonly [string, object, string]>([
-  ['misspelt options', { crash: 2 }, '`crashEverywhere` takes no crash'],
-  ['half a crash', { crashes: 0.5 }, 'crashes must be a whole number'],
-  ['no makeStore', { makeStore: undefined }, '`makeStore` must be a function'],
+  ['misspelt options', { crash: 2 }, '`crashEverywhere` has no option crash'],
+  ['half a crash', { crashes: 0.5 }, '`crashes` of `crashEverywhere` must be a whole number'],
+  ['no makeStore', { makeStore: undefined }, '`makeStore` of `crashEverywhere` must be a function'],
   ['a bare store', { makeStore: async () => memoryStore() }, '`makeStore` gives { store, close }'],
   ['no scenario', { scenario: undefined }, 'A scenario has `open` and `decide`'],
   ['no person', { scenario: { ...payment({}), decide: undefined } }, 'A scenario has `open` and `decide`'],

@@ -304,7 +304,9 @@ test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refu
 });
 
 test('a time that no timer waits for is refused', () => {
-  expect(() => countersign({ leaseMs: 2 ** 31 })).toThrow('leaseMs must be a whole number from 1 to 2147483647');
+  expect(() => countersign({ leaseMs: 2 ** 31 })).toThrow(
+    '`leaseMs` of `countersign` must be a whole number from 1 to 2147483647',
+  );
 });
 
 test('a run that is left while a worker looks is taken up at once', async () => {

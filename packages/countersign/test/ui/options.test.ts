@@ -9,16 +9,16 @@ const agent = countersign({ store: memoryStore() }).defineAgent({ name: 'teller'
 const route = (options: object) => chatRoute(agent, { demo: true, ...options } as ChatRouteOptions);
 
 test.each([
-  [{ mayDecides: () => false }, 'chatRoute takes no mayDecides. The nearest it takes: mayDecide'],
-  [{ origins: [] }, 'chatRoute takes no origins. The nearest it takes: allowedOrigins'],
-  [{ mayDecide: 'finance' }, '`mayDecide` must be a function.'],
-  [{ mayRead: true }, '`mayRead` must be a function.'],
-  [{ whilePending: 'refused' }, '`whilePending` is one of cancel, refuse'],
-  [{ sealExpiresInMs: '60000' }, '`sealExpiresInMs` must be a number of milliseconds above 0.'],
-  [{ sealExpiresInMs: Number.NaN }, '`sealExpiresInMs` must be a number'],
-  [{ sealExpiresInMs: 0 }, '`sealExpiresInMs` must be a number'],
-  [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` must be an array of strings.'],
-  [{ allowedOrigins: [/example/] }, '`allowedOrigins` must be an array of strings.'],
+  [{ mayDecides: () => false }, '`chatRoute` has no option mayDecides (did you mean mayDecide'],
+  [{ origins: [] }, '`chatRoute` has no option origins (did you mean allowedOrigins'],
+  [{ mayDecide: 'finance' }, '`mayDecide` of `chatRoute` must be a function, not "finance".'],
+  [{ mayRead: true }, '`mayRead` of `chatRoute` must be a function'],
+  [{ whilePending: 'refused' }, '`whilePending` of `chatRoute` must be one of cancel, refuse'],
+  [{ sealExpiresInMs: '60000' }, '`sealExpiresInMs` of `chatRoute` must be a number of milliseconds above 0'],
+  [{ sealExpiresInMs: Number.NaN }, '`sealExpiresInMs` of `chatRoute` must be a number'],
+  [{ sealExpiresInMs: 0 }, '`sealExpiresInMs` of `chatRoute` must be a number'],
+  [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` of `chatRoute` must be an array of strings'],
+  [{ allowedOrigins: [/example/] }, '`allowedOrigins` of `chatRoute` must be an array of strings'],
 ])('%o is refused', (options, message) => {
   const refused = { code: 'invalid-options', message: expect.stringContaining(message) };
   expect(() => route(options)).toThrow(expect.objectContaining(refused));

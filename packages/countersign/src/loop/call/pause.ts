@@ -34,7 +34,7 @@ export function ask(
   // A gate may return more than options, which the card shows. In a body, an unknown option is a mistake.
   const problem = (kind === 'interrupt' ? unreadOption(given) : undefined) ?? askProblem(options);
   if (problem !== undefined) {
-    const text = `What ${call.name} wanted to ask cannot wait like that: ${problem}.`;
+    const text = `Invalid question options from ${call.name}: ${problem}.`;
     return settle(run, call, tool && kind === 'interrupt' ? failedInBody(tool, call, text) : failed(text));
   }
   const { expiresIn, onExpiry, remindAfter, labels, risk } = { ...tool?.asks, ...options };

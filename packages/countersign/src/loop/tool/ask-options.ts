@@ -1,9 +1,9 @@
-// How a question may wait: what a tool says about it is looked at before anybody is asked.
+// How a question waits: its deadline, its reminder, its labels and its risk.
 import { ENDINGS } from '../../core/event.ts';
-import { keysOf } from '../../core/known-keys.ts';
+import { type OptionKind, type OptionTable, oneOf, optionProblem, unknownOptions } from '../../core/options.ts';
 import type { AskOptions } from './signal.ts';
 
-/** Only what is about waiting. */
+/** Picks the options of a question from those of a tool or an approval. */
 export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }: AskOptions): AskOptions {
   return {
     ...(expiresIn !== undefined && { expiresIn }),
@@ -14,41 +14,39 @@ export function askOptionsOf({ expiresIn, onExpiry, remindAfter, labels, risk }:
   };
 }
 
-/** What nobody would read of the options of `interrupt()`, such as a misspelt deadline; undefined if there is nothing. */
-export function unreadOption(options: object): string | undefined {
-  const [odd] = Object.keys(options).filter((key) => !KEYS.includes(key));
-  return odd === undefined ? undefined : `there is no option ${odd}; there are ${KEYS.join(', ')}`;
-}
-
-const KEYS = keysOf<AskOptions>({ expiresIn: true, onExpiry: true, remindAfter: true, labels: true, risk: true });
-
-/** What keeps a question from waiting like that; undefined if nothing does. */
-export function askProblem(options: AskOptions): string | undefined {
-  const { expiresIn, onExpiry, remindAfter, labels, risk } = options;
-  if (!isDuration(expiresIn)) return `expiresIn must be a number of milliseconds, not ${String(expiresIn)}`;
-  if (!isDuration(remindAfter)) return `remindAfter must be a number of milliseconds, not ${String(remindAfter)}`;
-  const endings = Object.keys(ENDINGS);
-  if (!isOneOf(onExpiry, endings)) return `onExpiry must be one of ${endings.join(', ')}, not ${String(onExpiry)}`;
-  if (!isOneOf(risk, RISKS)) return `risk must be one of ${RISKS.join(', ')}, not ${String(risk)}`;
-  if (labels === undefined) return undefined;
-  if (!Array.isArray(labels) || !labels.every(isLabel))
-    return `labels must be a list of texts of at most ${LONGEST_NAME} characters, without any that no database keeps`;
-  return undefined;
-}
-
-/** What is looked up by a name has an index, and in PostgreSQL that takes no more than some 2,700 bytes of it. */
+/** Indexed names are limited: PostgreSQL indexes about 2,700 bytes of one. */
 export const LONGEST_NAME = 512;
 
-const RISKS = ['low', 'medium', 'high'] as const;
-/** As far as dates go. */
+/** Dates end there. */
 const LONGEST_MS = 8_640_000_000_000_000;
 
-export function isDuration(value: unknown): boolean {
-  return value === undefined || (typeof value === 'number' && value >= 0 && value <= LONGEST_MS / 2);
+export const aDurationMs: OptionKind = {
+  is: 'a number of milliseconds',
+  fits: (value) => typeof value === 'number' && value >= 0 && value <= LONGEST_MS / 2,
+};
+
+const someLabels: OptionKind = {
+  is: `an array of strings of at most ${LONGEST_NAME} characters that a database can store`,
+  fits: (value) => Array.isArray(value) && value.every(isLabel),
+};
+
+export const ASK_OPTIONS: OptionTable<AskOptions> = {
+  expiresIn: aDurationMs,
+  onExpiry: oneOf(...Object.keys(ENDINGS)),
+  remindAfter: aDurationMs,
+  labels: someLabels,
+  risk: oneOf('low', 'medium', 'high'),
+};
+
+/** Returns which options `interrupt()` does not have, such as a misspelt deadline. */
+export function unreadOption(options: object): string | undefined {
+  const unknown = unknownOptions(options, ASK_OPTIONS);
+  return unknown && `\`interrupt\` ${unknown.problem}`;
 }
 
-function isOneOf(value: unknown, known: readonly string[]): boolean {
-  return value === undefined || known.includes(value as string);
+/** Returns which option has an invalid value. */
+export function askProblem(options: AskOptions): string | undefined {
+  return optionProblem(options, ASK_OPTIONS);
 }
 
 function isLabel(value: unknown): boolean {

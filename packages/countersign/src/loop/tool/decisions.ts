@@ -2,8 +2,8 @@
 import { type DecisionPart, interruptIdOf, type Verb } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../../core/message.ts';
+import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
 
 /** Who decides, through which channel, and what is noted beside the decision. */
 export type DecisionOptions = {
@@ -20,7 +20,7 @@ export function respond<Output>(
   options: DecisionOptions = {},
 ): ToolResponsePart<Output> {
   const { name, ref } = requestOf(interrupt);
-  refuseUnknownKeys('`respond`', options, SIGNED);
+  checkOptions('`respond`', options, DECISION_OPTIONS);
   const metadata = {
     interruptResponse: options.metadata ?? true,
     ...address(interrupt),
@@ -74,7 +74,7 @@ function refusal(
   options: DecisionOptions,
 ): ToolResponsePart {
   const { name, ref } = requestOf(interrupt);
-  refuseUnknownKeys(`\`${verb}\``, options, SIGNED);
+  checkOptions(`\`${verb}\``, options, DECISION_OPTIONS);
   if (reason !== undefined && typeof reason !== 'string')
     throw new UsageError(
       'invalid-decision',
@@ -87,11 +87,16 @@ function refusal(
   };
 }
 
-const SIGNED = keysOf<DecisionOptions>({ by: true, channel: true, note: true, metadata: true });
+const DECISION_OPTIONS: OptionTable<DecisionOptions> = {
+  by: anything,
+  channel: anything,
+  note: anything,
+  metadata: anything,
+};
 
 /** Whoever meant to change the input, and has lost the change on the way, does not let it run as it was. */
 function refuseLost(verb: 'approve' | 'restart', options: object, change: 'edit' | 'replaceInput'): void {
-  refuseUnknownKeys(`\`${verb}\``, options, [...SIGNED, change]);
+  checkOptions(`\`${verb}\``, options, { ...DECISION_OPTIONS, [change]: anything });
   if (change in options && (options as Record<string, unknown>)[change] === undefined)
     throw new UsageError('invalid-decision', { verb }, `\`${change}\` is undefined. Leave it out to change nothing.`);
 }

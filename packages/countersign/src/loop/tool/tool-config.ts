@@ -1,76 +1,70 @@
-// Whether a tool can be what it is said to be. What protects must be clear: nothing of it is guessed or dropped.
+// Checks the options of a tool where it is defined. What protects must be clear: nothing is guessed or dropped.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { refuseUnknownKeys } from '../../core/known-keys.ts';
-import { askOptionsOf, askProblem, isDuration } from './ask-options.ts';
+import { aBoolean, aFunction, anything, checkOptions, type OptionKind, type OptionTable } from '../../core/options.ts';
+import { ASK_OPTIONS, aDurationMs } from './ask-options.ts';
+import type { InterruptConfig, ToolConfig } from './definition.ts';
 
-/** `known` are the names of everything that the config may have. */
-export function checkToolConfig(config: unknown, body: unknown, known: readonly string[]): void {
-  const given = isObject(config) ? config : {};
-  const { name } = given;
-  if (typeof name !== 'string' || !/^[\w-]{1,128}$/.test(name))
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `A tool's name must be letters, digits, "_" or "-", not ${JSON.stringify(name)}.`,
-    );
-  // As the AI SDK has it; its names alone would not say where the function goes.
-  if ('execute' in given)
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `The tool ${name} takes no execute. Pass the function as its body, behind the options: tool({ … }, body).`,
-    );
-  refuseUnknownKeys(`The tool ${name}`, given, known);
+const COMMON = {
+  name: anything,
+  description: anything,
+  inputSchema: anything,
+  outputSchema: anything,
+  inputJsonSchema: anything,
+  outputJsonSchema: anything,
+  ...ASK_OPTIONS,
+  metadata: anything,
+};
+
+/** An undefined rule may be one that was not found: left out, it would let every call run unasked. */
+const anApprovalRule: OptionKind = {
+  is: 'true, false or a function',
+  fits: (value) => typeof value === 'boolean' || typeof value === 'function',
+  neverUndefined: true,
+};
+
+/** Options that mean nothing without a body. */
+const ABOUT_THE_BODY = {
+  needsApproval: anApprovalRule,
+  idempotent: aBoolean,
+  commits: aBoolean,
+  verify: aFunction,
+  settlesWithin: aDurationMs,
+};
+
+export const TOOL_OPTIONS: OptionTable<ToolConfig> = { ...COMMON, ...ABOUT_THE_BODY };
+export const QUESTION_OPTIONS: OptionTable<InterruptConfig> = { ...COMMON, requestMetadata: anything };
+
+export function checkToolConfig(
+  config: unknown,
+  body: unknown,
+  table: typeof TOOL_OPTIONS | typeof QUESTION_OPTIONS,
+): void {
+  const options = isObject(config) ? config : {};
+  const { name } = options;
+  checkName('tool', name);
+  const invalid = (message: string) => new UsageError('invalid-options', { name }, message);
+  // The AI SDK takes the body as `execute`; a list of similar names would not say where it goes.
+  if ('execute' in options)
+    throw invalid(`The tool ${name} has no option execute. Pass the function after the options: tool({ … }, body).`);
+  checkOptions(`the tool ${name}`, options, table);
   if (body !== undefined && typeof body !== 'function')
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `The body of tool ${name} must be a function, not a ${typeof body}.`,
-    );
-  const problem = askProblem(askOptionsOf(given));
-  if (problem !== undefined)
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `The questions of tool ${name} cannot wait like that: ${problem}.`,
-    );
-  for (const [field, { is, fits }] of Object.entries(FIELDS))
-    if (field in given && !fits(given[field]))
-      throw new UsageError(
-        'invalid-options',
-        { name },
-        `${field} of tool ${name} must be ${is}, not ${String(given[field])}.`,
-      );
-  const idle = body === undefined ? Object.keys(FIELDS).find((field) => isSaid(given[field])) : undefined;
+    throw invalid(`The body of the tool ${name} must be a function, not ${typeof body}.`);
+  const idle = body === undefined ? Object.keys(ABOUT_THE_BODY).find((option) => isSet(options[option])) : undefined;
   if (idle !== undefined)
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `The tool ${name} has no body that ${idle} could be about. Pass the body behind the options, or leave ${idle} out: then it is a question.`,
+    throw invalid(
+      `The tool ${name} has ${idle}, but no body. Pass the body after the options, or remove ${idle} to make it a question.`,
     );
-  if (isSaid(given.settlesWithin) && !isSaid(given.verify))
-    throw new UsageError(
-      'invalid-options',
-      { name },
-      `settlesWithin of tool ${name} says when \`verify\` can be believed that it found nothing. Pass \`verify\` too, or leave it out.`,
-    );
+  if (isSet(options.settlesWithin) && !isSet(options.verify))
+    throw invalid(`The tool ${name} has settlesWithin, but no verify. Add verify, or remove settlesWithin.`);
 }
 
-const isSaid = (value: unknown): boolean => value !== undefined && value !== false;
+const isSet = (value: unknown): boolean => value !== undefined && value !== false;
 
-type Field = { readonly is: string; readonly fits: (value: unknown) => boolean };
-
-const FLAG: Field = { is: 'true or false', fits: (value) => value === undefined || typeof value === 'boolean' };
-
-const FIELDS: Readonly<Record<string, Field>> = {
-  // A rule that was looked up and not found is no rule: left undefined, it would let every call run unasked.
-  needsApproval: {
-    is: 'true, false or a function',
-    fits: (value) => typeof value === 'boolean' || typeof value === 'function',
-  },
-  idempotent: FLAG,
-  commits: FLAG,
-  verify: { is: 'a function', fits: (value) => value === undefined || typeof value === 'function' },
-  settlesWithin: { is: 'a number of milliseconds', fits: isDuration },
-};
+/** Throws if models would not accept the name. */
+export function checkName(of: 'tool' | 'agent', name: unknown): void {
+  if (typeof name === 'string' && /^[\w-]{1,128}$/.test(name)) return;
+  const owner = of === 'tool' ? 'a tool' : 'an agent';
+  const message = `The name of ${owner} must be 1 to 128 letters, digits, "_" or "-", not ${JSON.stringify(name)}.`;
+  throw new UsageError('invalid-options', { name }, message);
+}

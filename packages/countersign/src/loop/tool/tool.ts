@@ -1,7 +1,6 @@
 // Makes tools: what the model may call, and the questions that pause its loop.
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { copyOf, isObject } from '../../core/json.ts';
-import { keysOf } from '../../core/known-keys.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import { askOptionsOf } from './ask-options.ts';
@@ -9,55 +8,31 @@ import { approve, cancel, type DecisionOptions, reject, requestOf, respond, rest
 import type { DirectCallOptions, InterruptConfig, Tool, ToolBody, ToolConfig, ToolDefinition } from './definition.ts';
 import { callDirectly } from './direct-call.ts';
 import { ANYTHING, asSchema, type InferInput, type Schema, type SchemaInput } from './schema.ts';
-import { checkToolConfig } from './tool-config.ts';
+import { checkToolConfig, QUESTION_OPTIONS, TOOL_OPTIONS } from './tool-config.ts';
 
 /** Makes a tool without an instance. Without `body` it is a question: the answer is its result. */
 export function tool<I extends SchemaInput, O extends SchemaInput>(
   config: ToolConfig<I, O>,
   body?: ToolBody<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {
-  return makeTool(define(config, body, TOOL_KEYS));
+  return makeTool(define(config, body, TOOL_OPTIONS));
 }
 
 /** Makes a question without an instance: the model asks, a person answers. */
 export function interrupt<I extends SchemaInput, O extends SchemaInput>(
   config: InterruptConfig<I, O>,
 ): Tool<InferInput<I>, InferInput<O>> {
-  const definition = define(config as ToolConfig<I, O>, undefined, QUESTION_KEYS);
+  const definition = define(config as ToolConfig<I, O>, undefined, QUESTION_OPTIONS);
   const { requestMetadata } = config;
   return makeTool({ ...definition, ...(requestMetadata !== undefined && { requestMetadata }) });
 }
 
-const COMMON_KEYS = {
-  name: true,
-  description: true,
-  inputSchema: true,
-  outputSchema: true,
-  inputJsonSchema: true,
-  outputJsonSchema: true,
-  expiresIn: true,
-  onExpiry: true,
-  remindAfter: true,
-  labels: true,
-  risk: true,
-  metadata: true,
-} as const;
-const TOOL_KEYS = keysOf<ToolConfig>({
-  ...COMMON_KEYS,
-  needsApproval: true,
-  idempotent: true,
-  commits: true,
-  verify: true,
-  settlesWithin: true,
-});
-const QUESTION_KEYS = keysOf<InterruptConfig>({ ...COMMON_KEYS, requestMetadata: true });
-
 function define<I extends SchemaInput, O extends SchemaInput>(
   config: ToolConfig<I, O>,
   body: ToolBody<I, O> | undefined,
-  known: readonly string[],
+  table: Parameters<typeof checkToolConfig>[2],
 ): ToolDefinition {
-  checkToolConfig(config, body, known);
+  checkToolConfig(config, body, table);
   const { name, description, needsApproval = false, settlesWithin } = config;
   const input = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   let spec: ToolSpec | undefined;

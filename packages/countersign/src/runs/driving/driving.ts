@@ -2,10 +2,10 @@
 import { messageOf, UsageError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/event.ts';
 import type { Limits } from '../../core/next.ts';
+import { isThenable } from '../../core/options.ts';
 import type { State } from '../../core/state.ts';
 import { drive } from '../../loop/drive.ts';
 import { callFailed, interrupted } from '../../loop/generate.ts';
-import { isThenable } from '../../loop/options.ts';
 import type { Driver, Run } from '../../loop/run.ts';
 import { StoredRun } from '../../loop/stored-run.ts';
 import type { Chunk } from '../../loop/stream/chunk.ts';

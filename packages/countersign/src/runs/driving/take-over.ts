@@ -1,7 +1,7 @@
 // Takes over runs that no worker drives. Holds the claim while the context of the run is looked up.
 import { messageOf, UsageError } from '../../core/errors.ts';
+import { isThenable } from '../../core/options.ts';
 import type { State } from '../../core/state.ts';
-import { isThenable } from '../../loop/options.ts';
 import type { Run } from '../../loop/run.ts';
 import type { Context } from '../../loop/tool/definition.ts';
 import type { Journal } from '../journal/journal.ts';

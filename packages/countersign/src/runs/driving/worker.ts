@@ -1,7 +1,6 @@
 // A worker: resumes abandoned runs, handles deadlines and sends reminders.
 import { messageOf } from '../../core/errors.ts';
-import { checkType, keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
-import { checkTimes, checkWhole } from '../../loop/options.ts';
+import { aFunction, aTimerMs, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { Store } from '../port/store.ts';
 import { isAway } from '../port/store-errors.ts';
 import type { Drives } from './driving.ts';
@@ -18,7 +17,7 @@ export type WorkerOptions = {
   readonly onError?: (error: unknown) => void;
 };
 
-const KEYS = keysOf<WorkerOptions>({ concurrency: true, pollMs: true, onError: true });
+const WORKER_OPTIONS: OptionTable<WorkerOptions> = { concurrency: aWholeNumber, pollMs: aTimerMs, onError: aFunction };
 
 /** A running worker of this process. */
 export type Worker = {
@@ -33,11 +32,8 @@ export function startWorker(
   options: WorkerOptions = {},
   reminding?: RemindersOptions,
 ): Worker {
-  refuseUnknownKeys('`work`', options, KEYS);
+  checkOptions('`work`', options, WORKER_OPTIONS);
   const { concurrency = 8, pollMs = 1_000 } = options;
-  checkWhole({ concurrency });
-  checkTimes({ pollMs });
-  checkType('onError', options.onError, 'function');
   // The listener may fail too, at once or later: the worker continues.
   const onError = (error: unknown): void => void tell(options.onError, error).catch(() => undefined);
   const search = new Search(store, drives, { concurrency, pollMs, onError });

@@ -1,6 +1,6 @@
 // The port for statistics: pending questions, decisions in a period, and how long they took.
 import { UsageError } from '../../core/errors.ts';
-import { checkType, keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
+import { anything, aString, checkOptions, type OptionTable } from '../../core/options.ts';
 
 /** Of what. */
 export type StatsQuery = {
@@ -55,12 +55,11 @@ export type StatsOptions = { readonly days?: number; readonly startedBy?: string
 
 const DAY_MS = 86_400_000;
 
-const KEYS = keysOf<StatsOptions>({ days: true, startedBy: true });
+const STATS_OPTIONS: OptionTable<StatsOptions> = { days: anything, startedBy: aString };
 
 /** As many whole days as that, today's beginning included. */
 export function statsQuery(options: StatsOptions, now: number): StatsQuery {
-  refuseUnknownKeys('`stats`', options, KEYS);
-  checkType('startedBy', options.startedBy, 'string');
+  checkOptions('`stats`', options, STATS_OPTIONS);
   const { days = 30, ...query } = options;
   if (!Number.isSafeInteger(days) || days < 1 || days > 3_660)
     throw new UsageError('invalid-options', { days }, `Statistics are of 1 to 3,660 days, not of ${days}.`);

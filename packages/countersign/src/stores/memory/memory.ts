@@ -1,6 +1,6 @@
 // The store in the memory of this process: for tests, trials and runs that need not outlive it.
 import type { Json } from '../../core/json.ts';
-import { refuseUnknownKeys } from '../../core/known-keys.ts';
+import { anything, checkOptions } from '../../core/options.ts';
 import type { Notes } from '../../runs/port/notes.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
@@ -43,7 +43,7 @@ import { memoryStats } from './stats.ts';
 
 /** Keeps runs in memory: nothing to start, nothing left when the process ends. `now` is the clock, in milliseconds. */
 export function memoryStore(options: { readonly now?: () => number } = {}): Store {
-  refuseUnknownKeys('memoryStore', options, ['now']);
+  checkOptions('`memoryStore`', options, { now: anything });
   return new MemoryStore(monotoneClock(options.now));
 }
 

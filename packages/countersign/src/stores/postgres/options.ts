@@ -1,13 +1,13 @@
 // The options of `postgresStore`, checked for callers without types: a typo must not open a different database.
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { refuseUnknownKeys } from '../../core/known-keys.ts';
+import { anything, checkOptions as checkTable } from '../../core/options.ts';
 
 /** A URL, or the path of a Unix socket. */
 const ADDRESS = /^(postgres(ql)?:|socket:|\/)/;
 
 export function checkOptions(options: object): void {
-  refuseUnknownKeys('postgresStore', options, ['url', 'poolMax', 'pool', 'schema']);
+  checkTable('`postgresStore`', options, { url: anything, poolMax: anything, pool: anything, schema: anything });
   const { schema, pool, url, poolMax } = options as { readonly [name: string]: unknown };
   if (schema !== undefined) checkSchema(schema);
   if (!('pool' in options)) return checkAddress(url, poolMax);

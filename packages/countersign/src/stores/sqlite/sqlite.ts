@@ -1,7 +1,7 @@
 // The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
 import { resolve } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
+import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { Notes } from '../../runs/port/notes.ts';
 import type { Stats, StatsQuery } from '../../runs/port/stats.ts';
 import type {
@@ -72,7 +72,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   // To SQLite, an empty path is a file that nobody finds again.
   if (typeof path !== 'string' || path === '')
     throw new UsageError('invalid-options', { field: 'path' }, 'sqliteStore needs the path of its file.');
-  refuseUnknownKeys('sqliteStore', given, KEYS);
+  checkOptions('`sqliteStore`', given, SQLITE_OPTIONS);
   // With what is no number, it would be waited for ever.
   if (!Number.isFinite(busyTimeoutMs) || busyTimeoutMs < 0) {
     const message = `\`busyTimeoutMs\` of sqliteStore is a number of milliseconds, not ${String(busyTimeoutMs)}.`;
@@ -81,7 +81,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   return new SqliteStore(fullPath(path), monotoneClock(now), busyTimeoutMs);
 }
 
-const KEYS = keysOf<SqliteStoreOptions>({ path: true, busyTimeoutMs: true, now: true });
+const SQLITE_OPTIONS: OptionTable<SqliteStoreOptions> = { path: anything, busyTimeoutMs: anything, now: anything };
 
 /** As it is now: the file may be opened anew when the process is in another folder. */
 function fullPath(path: string): string {

@@ -1,7 +1,6 @@
 // The crash kit: runs a scenario, stops it before and after every write and every effect, drives on, and compares.
 import { CountersignError, messageOf, UsageError } from '../../core/errors.ts';
-import { keysOf, refuseUnknownKeys } from '../../core/known-keys.ts';
-import { checkWhole } from '../../loop/options.ts';
+import { aFunction, anything, aWholeNumber, checkOptions as checkTable, type OptionTable } from '../../core/options.ts';
 import { checkedSubject, type StoreUnderTest } from '../store-contract/check.ts';
 import type { CrashPlan, CrashPoint } from './crash-process.ts';
 import { type CrashResult, type CrashScenario, CrashTrial } from './crash-trial.ts';
@@ -102,14 +101,16 @@ export async function crashEverywhere(options: CrashOptions): Promise<CrashRepor
   }
 }
 
-const KEYS = keysOf<CrashOptions>({ scenario: true, makeStore: true, crashes: true });
+const CRASH_OPTIONS: OptionTable<CrashOptions> = {
+  scenario: anything,
+  makeStore: { ...aFunction, required: true },
+  crashes: aWholeNumber,
+};
 
 /** What is wrong is said before anything is run: a kit that runs less than was meant finds nothing. */
 function checkOptions(options: CrashOptions): void {
-  refuseUnknownKeys('`crashEverywhere`', options, KEYS);
-  const { scenario, makeStore, crashes } = options;
-  checkWhole({ crashes });
-  if (typeof makeStore !== 'function') throw misused('`makeStore` must be a function that makes a store.');
+  checkTable('`crashEverywhere`', options, CRASH_OPTIONS);
+  const { scenario } = options;
   if (typeof scenario?.open !== 'function' || typeof scenario.decide !== 'function')
     throw misused('A scenario has `open` and `decide`, which are functions.');
 }
