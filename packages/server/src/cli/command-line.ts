@@ -76,8 +76,9 @@ function createProgram(action: Action, writeHelp: (text: string) => void): Comma
 
 const GENERAL_HELP = `
 Where runs are stored, first match wins:
-  --store, or COUNTERSIGN_STORE
+  --store
   the store in your agents file (countersign.config.ts or agents.ts)
+  COUNTERSIGN_STORE
   sqlite:./.countersign/runs.sqlite
 Or use a server: --url and --token, or COUNTERSIGN_URL and COUNTERSIGN_TOKEN.
 

@@ -11,13 +11,16 @@ export type TerminalOptions = {
   readonly env?: NodeJS.ProcessEnv;
 };
 
+/** From util-linux: runs a command in a pseudo-terminal. */
+const SCRIPT = 'script';
+
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 export function inTerminal(command: readonly string[], { columns = 80, rows = 24, cwd, env }: TerminalOptions) {
   const program = command.map(quoted).join(' ');
   // Ctrl-C also reaches the shell, which must survive to print how the program left the terminal.
   const line = `trap : INT; stty cols ${columns} rows ${rows}; ${program}; code=$?; echo "stty: $(stty -a | tr '\\n' ' ')"; exit $code`;
-  const child: ChildProcess = spawn('script', ['-qec', line, '/dev/null'], {
+  const child: ChildProcess = spawn(SCRIPT, ['-qec', line, '/dev/null'], {
     cwd,
     env: { ...plainEnvironment(), TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
   });

@@ -1,0 +1,124 @@
+// Asks for a decision on a request: confirm an approval, give a reason, edit the input, or answer.
+import { log } from '@clack/prompts';
+import type { DecisionInput } from 'countersign';
+import type { Card } from '../backend/backend.ts';
+import { visibleLine } from '../print/visible-text.ts';
+import { askValue, fieldOf, schemaProblems } from './ask-value.ts';
+import { differenceLines } from './difference.ts';
+import { editorCommand, editText } from './editor.ts';
+import type { Keyboard } from './keyboard.ts';
+import type { Prompts } from './prompts.ts';
+
+export const VERBS = {
+  approve: 'Approve',
+  edit: 'Edit and approve',
+  respond: 'Answer',
+  reject: 'Reject',
+  cancel: 'Cancel',
+} as const;
+
+export type Verb = keyof typeof VERBS;
+
+export type Asker = {
+  readonly prompts: Prompts;
+  readonly keyboard: Keyboard;
+  /** Adds the current state of the request to a question. */
+  withStatus(question: string): () => string;
+};
+
+/** Returns undefined if the person goes back. */
+export async function askDecision(verb: Verb, card: Card, asker: Asker): Promise<DecisionInput | undefined> {
+  const { prompts, withStatus } = asker;
+  const tool = visibleLine(card.tool);
+  switch (verb) {
+    case 'approve': {
+      const question =
+        card.kind === 'unknown-outcome'
+          ? `Run ${tool} again with exactly the input above? It may then happen twice.`
+          : `Approve? ${tool} runs with exactly the input above.`;
+      return (await prompts.confirm(withStatus(question))) ? { type: 'approve' } : undefined;
+    }
+    case 'reject':
+    case 'cancel': {
+      const title = `${VERBS[verb]} ${tool}. Reason (optional, the model sees it)`;
+      const reason = (await prompts.text(title, '', () => undefined))?.trim();
+      return reason === undefined ? undefined : { type: verb, ...(reason !== '' && { reason }) };
+    }
+    case 'edit':
+      return askEdit(card, asker);
+    case 'respond':
+      return askAnswer(card, asker);
+  }
+}
+
+/** Shows the change before it is sent. */
+async function askEdit(card: Card, asker: Asker): Promise<DecisionInput | undefined> {
+  const { prompts, withStatus } = asker;
+  const edit = inputEditor(card, asker);
+  for (;;) {
+    const edited = await edit();
+    if (!edited) return undefined;
+    let problem = 'problem' in edited ? edited.problem : undefined;
+    if ('value' in edited) {
+      const changes = differenceLines(card.input, edited.value);
+      if (changes.length === 0) {
+        log.info('Nothing changed, so nothing was sent.');
+        return undefined;
+      }
+      log.message([...changes]);
+      const problems = schemaProblems(edited.value, card.inputSchema);
+      if (problems.length === 0) {
+        const isSure = await prompts.confirm(withStatus(`Approve ${visibleLine(card.tool)} with this change?`));
+        return isSure ? { type: 'approve', edit: edited.value } : undefined;
+      }
+      problem = `Invalid input: ${problems.join('; ')}`;
+    }
+    log.error(visibleLine(problem ?? ''));
+    if (!(await prompts.confirm(() => 'Edit again?'))) return undefined;
+  }
+}
+
+type Edited = { readonly value: unknown } | { readonly problem: string };
+
+/** Uses the person's editor if they have one, else asks field by field. Each call continues where the last one ended. */
+function inputEditor(card: Card, { prompts, keyboard }: Asker): () => Promise<Edited | undefined> {
+  const editor = editorCommand();
+  if (editor === undefined) {
+    const schema = fieldOf(card.inputSchema).type === 'object' ? card.inputSchema : null;
+    let value: unknown = card.input;
+    return async () => {
+      const edited = await askValue(prompts, `Input of ${card.tool}`, schema, value);
+      if (edited) value = edited.value;
+      return edited;
+    };
+  }
+  let text = `${JSON.stringify(card.input, null, 2)}\n`;
+  return async () => {
+    text = keyboard.lend(() => editText(editor, `${text.trimEnd()}\n`));
+    try {
+      return { value: JSON.parse(text) };
+    } catch (error) {
+      return { problem: `Not valid JSON: ${(error as Error).message}` };
+    }
+  };
+}
+
+async function askAnswer(card: Card, { prompts }: Asker): Promise<DecisionInput | undefined> {
+  const title = card.kind === 'question' ? 'Your answer' : 'Result to return instead of running it';
+  let answer: unknown;
+  for (;;) {
+    const asked = await askValue(prompts, title, card.answerSchema, answer, offeredAnswers(card));
+    if (!asked) return undefined;
+    answer = asked.value;
+    const problems = schemaProblems(answer, card.answerSchema);
+    if (problems.length === 0) return { type: 'respond', output: answer };
+    log.error(`Invalid answer: ${visibleLine(problems.join('; '))}`);
+  }
+}
+
+/** The answers that the question itself offers. */
+function offeredAnswers(card: Card): readonly string[] {
+  const { choices, options } = (card.input ?? {}) as { readonly choices?: unknown; readonly options?: unknown };
+  const offered = [choices, options].find(Array.isArray) ?? [];
+  return offered.filter((choice) => typeof choice === 'string');
+}
