@@ -6,7 +6,6 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.stderr.write(`error: countersign needs Node 22.18 or later; this is ${process.versions.node}.\n`);
   process.exit(1);
 }
-(await import('node:module')).enableCompileCache();
 
 // A reader that stops early, as in `countersign runs | head`, is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

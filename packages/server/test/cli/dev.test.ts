@@ -100,7 +100,7 @@ describe('dev', { timeout: TIMEOUT }, () => {
       `import { countersign } from 'countersign';
       export default ({ store }: any) => { const ai = countersign({ store }); ai.defineAgent({ name: 'second' }); return ai; };`,
     );
-    await dev.says(/Reloaded: second \(countersign\.config\.ts\)/);
+    await dev.says(/Reloaded second from countersign\.config\.ts/);
     writeFileSync(place.path('ledger.json'), '{"paid":1900}');
     // A reload would start 0.1 seconds after a change.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -126,15 +126,12 @@ describe('dev', { timeout: TIMEOUT }, () => {
     expect(await dev.ended).toBe(0);
   });
 
-  test.each([
-    ['waits forever', 'await new Promise(() => {});'],
-    ['never ends', 'for (;;);'],
-  ])('a file that %s while it loads is abandoned when it changes', async (_, line) => {
+  test('a file that never finishes loading is abandoned when it changes', async () => {
     const dev = place.begin(['dev', '--port', '0']);
     await dev.says(/Reloads when/);
     const source = readFileSync(place.path('agents.ts'), 'utf8');
     const begun = "import { writeFileSync } from 'node:fs';\nwriteFileSync('loading', '');\n";
-    writeFileSync(place.path('agents.ts'), `${begun}${source}\n${line}`);
+    writeFileSync(place.path('agents.ts'), `${begun}${source}\nfor (;;);`);
     await expect.poll(() => existsSync(place.path('loading')), { timeout: 30_000 }).toBe(true);
     writeFileSync(place.path('agents.ts'), source);
     await dev.says(/Stopped a server that was still loading its file[\s\S]*Reloaded assistant/);

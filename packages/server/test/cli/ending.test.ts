@@ -52,12 +52,12 @@ test.each(['serve', 'worker'])('%s reports a result that was not recorded, and f
   expect(output()).not.toContain('Stopped.');
 });
 
-test.each([
-  ['serve', 'its file', 'await new Promise(() => {});\nexport default () => {};\n'],
-  ['worker', 'a function of it', 'export default () => new Promise(() => {});\n'],
-])('%s says once that %s is still loading', LONG, async (command, _what, source) => {
-  writeFileSync(place.path('agents.ts'), `setInterval(() => {}, 1_000);\n${source}`);
-  const { child, ended, says, output } = place.begin([command, 'agents.ts']);
+test('a file that is still loading is reported once', LONG, async () => {
+  writeFileSync(
+    place.path('agents.ts'),
+    'setInterval(() => {}, 1_000);\nexport default () => new Promise(() => {});\n',
+  );
+  const { child, ended, says, output } = place.begin(['worker', 'agents.ts']);
   await says(/Still loading agents\.ts/);
   child.kill('SIGTERM');
   await ended;
@@ -93,7 +93,7 @@ test.each(['serve', 'dev'])('a reader that hangs does not keep %s from ending', 
   child.stdout?.pause();
   // More lines than the pipe can buffer.
   const ask = async () => (await fetch(`${url}/healthz`)).text();
-  for (let times = 0; times < 40; times += 1) await Promise.all(Array.from({ length: 50 }, ask));
+  for (let times = 0; times < 12; times += 1) await Promise.all(Array.from({ length: 50 }, ask));
   child.kill('SIGTERM');
   expect(await exited).toBe(0);
 });

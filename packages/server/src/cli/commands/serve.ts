@@ -1,6 +1,5 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
 import type { Command } from 'commander';
-import { isPersonId } from '../../identity/person.ts';
 import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
 import { createOutput } from '../print/output.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
@@ -44,6 +43,7 @@ export function addServe(program: Command, action: Action): void {
 async function serveAgents(file: string | undefined, options: ServeOptions): Promise<ExitCode | undefined> {
   const output = createOutput(options.json);
   const { login, worker, logInputs } = options;
+  const { isPersonId } = await import('../../identity/person.ts');
   if (login !== undefined && !isPersonId(login))
     throw usageFailure('--login needs a person id of 1 to 200 characters.', 'Example: --login alice');
   const { agentsLine, startServing } = await import('../runtime/serving.ts');
