@@ -94,12 +94,6 @@ const WORDS = {
   mayItRun: 'Approval needed',
   question: 'A question for you',
   risk: (risk: string) => `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk`,
-  deadline: 'Decide',
-  onExpiry: {
-    reject: '· then it is rejected',
-    cancel: '· then it is withdrawn',
-    approve: '· then it is approved',
-  },
 };
 
 function Thinking() {
