@@ -44,7 +44,7 @@ import type { Store } from './runs/port/store.ts';
 import { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
 
-/** What an instance brings to everything that is defined on it. */
+/** The options of `countersign`: defaults for everything defined on the instance. */
 export type CountersignOptions<C extends Context = Context> = {
   /** An AI SDK provider model, or a name such as `'openai/gpt-5'` that is looked up in `providers`. */
   readonly model?: ModelInput;
@@ -52,26 +52,26 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly providers?: Providers;
   /** The folder of `.prompt` files that `prompt(name)` reads. */
   readonly promptDir?: string;
-  /** The context of calls that give none. */
+  /** The context of calls that pass none. */
   readonly context?: C;
-  /** 20 unless given. */
+  /** 20 by default. */
   readonly maxTurns?: number;
-  /** How often and how patiently a failing model is asked again; `false` for never. */
+  /** How a failing model is retried; `false` for never. */
   readonly retry?: Partial<RetryPolicy> | false;
-  /** Makes the ids of calls; random unless given. Each must be new, also in other processes and after a restart. */
+  /** Makes the ids of calls; random by default. Ids must be unique, across processes and restarts too. */
   readonly newId?: () => string;
   /** Where runs live: `memoryStore()`, `sqliteStore(path)` or `postgresStore(url)`. */
   readonly store?: Store;
-  /** The context of stored runs that a worker takes up, where no caller gives one. */
+  /** Looks up the context of a stored run that a worker resumes without a caller. */
   readonly contextFor?: (run: StartedRun) => C | undefined | Promise<C | undefined>;
   /**
-   * Called by whoever works on the store (`ai.runs.work()`, the server) when a question with `remindAfter` still waits
-   * after that time: by one of them, at least once and usually exactly once.
+   * Called by one worker (`ai.runs.work()` or the server) when a question still waits after its `remindAfter`: at least
+   * once, usually exactly once.
    */
   readonly onReminder?: OnReminder;
-  /** How long a worker may be silent before another takes its runs over; 15,000 ms unless given. */
+  /** How long a worker may be silent before another takes over its runs; 15,000 ms by default. */
   readonly leaseMs?: number;
-  /** How long a stop waits for a model to reply; then whoever goes on with the run asks it anew. 10,000 ms unless given. */
+  /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
   readonly graceMs?: number;
   /**
    * How large a stored run may grow: the length of the JSON of its events, 8,388,608 characters unless given. A larger
@@ -81,7 +81,7 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly maxRunSize?: number;
   /** How many events a stored run may have before it takes no new messages; 50,000 unless given. */
   readonly maxRunEvents?: number;
-  /** The time in milliseconds, for deadlines and records; the machine's unless given. That of a store counts more. */
+  /** The clock in milliseconds, for deadlines and records; the machine's by default. The store's clock takes precedence. */
   readonly clock?: () => number;
 };
 
@@ -95,7 +95,7 @@ export function countersign<C extends Context = Context>(options: CountersignOpt
   return new Countersign(options);
 }
 
-/** An instance, made by `countersign()`: it generates, and knows by name what is defined on it. */
+/** An instance, made by `countersign()`. It generates, and finds tools, prompts and agents by name. */
 export class Countersign<C extends Context = Context> {
   readonly #settings: Settings;
   readonly #tools = new Map<string, ToolDefinition>();
@@ -145,7 +145,7 @@ export class Countersign<C extends Context = Context> {
     this.#runs = store && this.#openRuns(store, { contextFor, leaseMs, graceMs, clock, runLimit }, onReminder);
   }
 
-  /** Defines a tool that can be named in `tools`. Without `body`, it is a question like `defineInterrupt`. */
+  /** Defines a tool, which `tools` can also refer to by name. Without `body`, it is a question like `defineInterrupt`. */
   defineTool<I extends SchemaInput, O extends SchemaInput>(
     config: ToolConfig<I, O, C>,
     body?: ToolBody<I, O, C>,
@@ -153,33 +153,33 @@ export class Countersign<C extends Context = Context> {
     return this.#define(tool(config as ToolConfig<I, O>, body as ToolBody<I, O>));
   }
 
-  /** Defines a question: the model asks it by calling it, a person's answer is its result. */
+  /** Defines a question: the model calls it to ask, and a person's answer is its result. */
   defineInterrupt<I extends SchemaInput, O extends SchemaInput>(
     config: InterruptConfig<I, O>,
   ): Tool<InferInput<I>, InferInput<O>> {
     return this.#define(interrupt(config));
   }
 
-  /** Lets the model reply, and runs its tools, until it is done or waits for a person. */
+  /** Runs the model and its tools until it is done or waits for a person. */
   async generate<O extends SchemaInput = any, T extends readonly ToolInput[] = readonly ToolInput[]>(
     options: string | GenerateOptions<O, T, C>,
   ): Promise<GenerateResponse<InferOutput<O>, InterruptOf<T>>> {
     return this.#generate(options);
   }
 
-  /** The same, with everything that happens as a stream. */
+  /** Like `generate`, with a stream of chunks. */
   generateStream<O extends SchemaInput = any, T extends readonly ToolInput[] = readonly ToolInput[]>(
     options: string | GenerateOptions<O, T, C>,
   ): GenerateStream<InferOutput<O>, InterruptOf<T>> {
     return streamed(options, (streaming) => this.#generate(streaming));
   }
 
-  /** A conversation that keeps its messages. */
+  /** Starts a conversation that keeps its messages. */
   chat<T extends readonly ToolInput[] = readonly ToolInput[]>(options?: ChatOptions<C, T>): Chat<C, InterruptOf<T>> {
     return new Chat((given) => this.#generate(given), options);
   }
 
-  /** Names a configuration; in another agent's `tools` it is a sub-agent. */
+  /** Defines an agent: a named configuration. In another agent's `tools` it is a sub-agent. */
   defineAgent<
     I extends SchemaInput = any,
     O extends SchemaInput = any,
@@ -202,20 +202,20 @@ export class Countersign<C extends Context = Context> {
     return agent;
   }
 
-  /** The agents that are defined, by name. */
+  /** The defined agents, by name. */
   get agents(): ReadonlyMap<string, Agent> {
     return this.#defined;
   }
 
-  /** Stored runs: look, decide, follow, work. Throws `no-store` without a store. */
+  /** The stored runs: list, decide, follow, work. Throws `no-store` without a store. */
   get runs(): Runs<C> {
     if (this.#runs) return this.#runs;
     throw new UsageError('no-store', {}, 'Runs live in a store. Pass `store` to countersign().');
   }
 
   /**
-   * Hears of everything that this process appends to stored runs, whoever made it do so, once it is durable. An append of
-   * which nobody knows whether it was written, because the store went away, may be left out. Returns how to stop.
+   * Calls `listener` with everything that this process appends to stored runs, once it is durable. An append with an unknown
+   * outcome, because the store disconnected, may be left out. Returns a function that stops it.
    */
   onAppend(listener: AppendListener): () => void {
     return this.#appends.listen(listener);
@@ -234,7 +234,7 @@ export class Countersign<C extends Context = Context> {
     return this.#callable(id, async () => definition);
   }
 
-  /** A prompt that was defined, or that is a file in `promptDir`. */
+  /** Finds a prompt that was defined, or a file in `promptDir`. */
   prompt(name: string, options: { readonly variant?: string } = {}): Prompt {
     const id = promptId(name, options.variant);
     return this.#callable(id, async () => this.#prompts.get(id) ?? this.#fromFolder(name, options));
@@ -268,12 +268,12 @@ export class Countersign<C extends Context = Context> {
     onReminder: OnReminder | undefined,
   ): Runs<C> {
     const { tell } = this.#appends;
-    // Runs and claims are told apart across processes, of which a `newId` that counts knows nothing.
+    // Ids of runs and claims must be unique across processes; the user's `newId` may only count.
     const drives = new Drives({ store, agents: this.#agents, newId: randomId, sleep, onAppended: tell, ...options });
     return new Runs(store, drives, onReminder && { onReminder, leaseMs: LEASES_PER_REMINDER * options.leaseMs });
   }
 
-  /** How the runs of an agent are driven; what it says is looked up when it is needed, so that agents may name each other. */
+  /** Says how the runs of an agent are driven. Names are looked up on use, so that agents can refer to each other. */
   #makePort(config: AgentConfig, unknown: UnknownNames): AgentPort {
     const tools = () => findTools(config.tools, this.#tools, unknown);
     return {
@@ -342,7 +342,7 @@ const RETRY_OPTIONS: OptionTable<RetryPolicy> = { attempts: anything, initialDel
 const promptId = (name: string, variant: string | undefined): string =>
   variant === undefined ? name : `${name}.${variant}`;
 
-/** 120 random bits, as short as a name may be that is written often; drawn in bulk, since drawing is what costs. */
+/** 120 random bits: short, since ids are written often. Drawn in bulk, since each draw is expensive. */
 const ID_BYTES = 15;
 const drawn = Buffer.allocUnsafe(ID_BYTES * 128);
 let next = drawn.length;
@@ -356,7 +356,7 @@ function randomId(): string {
   return `call_${drawn.toString('base64url', next - ID_BYTES, next)}`;
 }
 
-/** What is no text would be found nowhere, or be looked for without an end. */
+/** An id that is not a proper string would never be found again. */
 function checkedIds(newId: () => unknown): () => string {
   return () => {
     const id = newId();
@@ -366,7 +366,7 @@ function checkedIds(newId: () => unknown): () => string {
   };
 }
 
-/** An abort lets go of the timer, so that nothing keeps the process alive. */
+/** An abort clears the timer, so that it does not keep the process alive. */
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -17,7 +17,7 @@ import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
 import { checkName } from './tool/tool-config.ts';
 import type { ToolInput } from './tool/toolbox.ts';
 
-/** How `defineAgent` is told of an agent: a name, and defaults for whatever `generate` takes. */
+/** The options of `defineAgent`: a name, and defaults for the options of `generate`. */
 export type AgentConfig<
   I extends SchemaInput = any,
   O extends SchemaInput = any,
@@ -28,11 +28,11 @@ export type AgentConfig<
   'prompt' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'runId' | 'onChunk' | 'returnToolRequests'
 > & {
   readonly name: string;
-  /** What another agent is told of this one when it is among its tools. */
+  /** Describes this agent to another agent that has it among its tools. */
   readonly description?: string;
-  /** What another agent passes to this one; `{ prompt }` unless given. */
+  /** The input another agent passes to this one; `{ prompt }` by default. */
   readonly inputSchema?: I;
-  /** Makes the prompt from that input; for other inputs than `{ prompt }`, their JSON unless given. */
+  /** Makes the prompt from that input; by default its `prompt`, or its JSON. */
   readonly toPrompt?: (input: InferOutput<I>) => string;
 };
 
@@ -40,10 +40,10 @@ export type AgentConfig<
 export interface Agent<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart, C extends Context = Context> {
   readonly name: string;
   readonly definition: ToolDefinition;
-  /** As `generate` of the instance, with the settings of the agent as defaults. */
+  /** Like `generate` of the instance, with the agent's options as defaults. */
   generate(options: string | AgentCallOptions<C>): Promise<GenerateResponse<Output, Interrupt>>;
   generateStream(options: string | AgentCallOptions<C>): GenerateStream<Output, Interrupt>;
-  /** A conversation; with `runId`, the stored one. */
+  /** Starts a conversation; with `runId`, opens the stored one. */
   chat(options?: ChatOptions<C>): Chat<C, Interrupt>;
   /** Records a run in the store and drives it. Resolves once the start is durable. */
   start(input: StartInput, options?: StartOptions<C>): Promise<{ readonly id: string }>;
@@ -57,10 +57,10 @@ export type StartInput =
   | { readonly prompt?: GenerateOptions['prompt']; readonly messages?: readonly Message[] };
 
 export type StartOptions<C extends Context = Context> = {
-  /** Chosen by the caller, so that a start that is repeated does not start twice; random unless given. */
+  /** Chosen by the caller, so that a repeated start does not start twice; random by default. */
   readonly runId?: string;
   readonly context?: C;
-  /** Who starts the run. */
+  /** The person who starts the run. */
   readonly by?: string;
 };
 
@@ -126,12 +126,12 @@ const AGENT_OPTIONS: OptionTable<AgentConfig> = {
 };
 const START_OPTIONS: OptionTable<StartOptions> = { runId: anything, context: aContext, by: aStringOrNull };
 
-/** A stored run goes on wherever it is driven, so what it is driven with belongs to its agent. */
+/** A stored run may continue in any process, so its settings belong to its agent. */
 function refuseFixed(agent: string, options: GenerateOptions): void {
   refuseMessages(options);
   const given = FIXED.filter((key) => options[key] !== undefined);
   if (given.length === 0) return;
-  const message = `${given.join(', ')}: a stored run is driven as its agent says. Set it where ${agent} is defined.`;
+  const message = `A stored run uses the settings of its agent. Set ${given.join(', ')} where ${agent} is defined.`;
   throw new UsageError('invalid-options', { agent, options: given }, message);
 }
 
@@ -175,7 +175,7 @@ function agentTool(
       if (response.interrupts.length > 0) ctx.interrupt(response);
       if (response.finishReason === 'max-turns')
         throw new Error(`The agent ${name} reached its turn limit without an answer.`);
-      // A reply that was cut short or blocked is no output, and neither is null.
+      // A reply that was cut short or blocked is not an output.
       if (output && response.finishReason !== 'stop')
         throw new Error(`The agent ${name} gave no output: its last reply ended with ${response.finishReason}.`);
       return output ? response.output : response.text;
@@ -183,7 +183,7 @@ function agentTool(
   };
 }
 
-/** The conversation inside goes on from where it was, or begins. */
+/** Starts the conversation of the sub-agent, or continues it. */
 async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () => string): Promise<GenerateResponse> {
   const { emit, within } = inside;
   const resumed = continuationOf(ctx.resumed);
@@ -200,19 +200,19 @@ async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () 
     );
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);
-    // What has begun is not over because it cannot go on here.
+    // A conversation that has begun is not over just because it cannot continue here.
     if (goesOn && !isOwn(error)) throw new HeldSignal(resumed?.messages ?? [], error);
     throw error;
   }
 }
 
-/** What the call itself takes care of: that it was left or lost, or a decision that does not fit. */
+/** The call handles these itself: that it was left or lost, or a decision that does not fit. */
 function isOwn(error: unknown): boolean {
   if (error instanceof LostSignal || error instanceof LeftSignal) return true;
   return error instanceof CountersignError && (error.code === 'invalid-resume' || error.code === 'already-decided');
 }
 
-/** The same chunk as the root sees it: a question shown there can be decided there. */
+/** Adds the path to a chunk, so that its question can be decided at the root. */
 function fromInside(chunk: Chunk, ref: string): Chunk {
   const path = [ref, ...(chunk.path ?? [])];
   if (chunk.type !== 'interrupt') return { ...chunk, path };
@@ -220,14 +220,14 @@ function fromInside(chunk: Chunk, ref: string): Chunk {
   return { ...chunk, path, interrupt, content: [interrupt] };
 }
 
-/** What a person gave to an agent that is merely run again is no conversation. */
+/** Reads the conversation to continue; undefined if the person resumed with something else. */
 function continuationOf(resumed: unknown): { messages: readonly Message[]; resume?: Resume } | undefined {
   if (!isObject(resumed) || !Array.isArray(resumed.messages)) return undefined;
   const { messages, resume } = resumed;
   return { messages: withoutLastWord(messages), ...(resume !== undefined && { resume }) } as never;
 }
 
-/** One that was of no use, such as an output that does not fit, is asked for anew: no model takes its own as the last. */
+/** Drops an unusable last reply, such as an invalid output: models do not accept their own message as the last. */
 function withoutLastWord(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1);
   return last?.role === 'model' && !last.content.some(isToolRequest) ? messages.slice(0, -1) : messages;

@@ -9,13 +9,13 @@ import type { GenerateResponse } from './response.ts';
 import type { Context } from './tool/definition.ts';
 import type { ToolInput } from './tool/toolbox.ts';
 
-/** What is fixed for the whole chat; `messages` are where it begins. */
+/** Options for the whole chat; it starts with `messages`. */
 export type ChatOptions<C extends Context = Context, T extends readonly ToolInput[] = readonly ToolInput[]> = Omit<
   GenerateOptions<any, T, C>,
   'prompt' | 'resume' | 'toolResponses' | 'onChunk' | 'abortSignal'
 >;
 
-/** What the user says or decides now; anything else overrides the chat's option for this once. */
+/** What the user says or decides now; other options override the chat's once. */
 export type SendOptions<C extends Context = Context> = Partial<
   Omit<GenerateOptions<any, readonly ToolInput[], C>, 'messages' | 'system'>
 > & {
@@ -41,26 +41,26 @@ export class Chat<C extends Context = Context, Interrupt extends ToolRequestPart
   }
 
   /**
-   * The conversation so far. Save it, and begin a chat with it to go on elsewhere.
-   * Of a stored one, that of the last response: `ai.runs.get` has what is in the store.
+   * The conversation so far. Save it, and start another chat with it to continue elsewhere.
+   * For a stored chat, the messages of the last response; `ai.runs.get` reads the store.
    */
   get messages(): Message[] {
     return this.#messages;
   }
 
-  /** The questions in these messages that wait for a decision. */
+  /** The pending questions in these messages. */
   get interrupts(): readonly Interrupt[] {
     return pendingParts(this.#messages) as readonly Interrupt[];
   }
 
-  /** Says something, or decides with `resume`. Sends are done one after the other. */
+  /** Sends a message, or decisions with `resume`. Sends run one after the other. */
   send(given: Content | SendOptions<C>): Promise<GenerateResponse<any, Interrupt>> {
     const sending = this.#last.then(() => this.#send(sendOptions(given)));
     this.#last = sending.catch(() => undefined);
     return sending;
   }
 
-  /** The same, with everything that happens as a stream. */
+  /** Like `send`, with a stream of chunks. */
   sendStream(given: Content | SendOptions<C>): GenerateStream<any, Interrupt> {
     return streamed(sendOptions(given), (options) => this.send(options as SendOptions<C>));
   }
@@ -68,13 +68,13 @@ export class Chat<C extends Context = Context, Interrupt extends ToolRequestPart
   async #send(options: SendOptions): Promise<GenerateResponse<any, any>> {
     try {
       const asked = withDefaults(this.#options, options);
-      // Those of a stored conversation are in the store.
+      // A stored conversation has its messages in the store.
       const from = asked.runId === undefined && { messages: this.#messages };
       const response = await this.#generate({ ...asked, ...from });
       this.#messages = response.messages;
       return response;
     } catch (error) {
-      // What was said and done before the failure stays said and done.
+      // Keep the messages up to the failure.
       if (error instanceof CountersignError && error.messages) this.#messages = [...error.messages];
       throw error;
     }

@@ -31,7 +31,7 @@ import type { ToolDefinition } from './tool/definition.ts';
 import { asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { LeftSignal, LostSignal } from './tool/signal.ts';
 
-/** With `within`, it is a conversation inside a call of a stored run, and goes on from what is on record of it. */
+/** Generates a response. With `within`, it continues the recorded conversation of a sub-agent in a stored run. */
 export async function generate<O extends SchemaInput = any, Interrupt extends ToolRequestPart = ToolRequestPart>(
   settings: Settings,
   given: string | GenerateOptions<O>,
@@ -41,17 +41,17 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const driver = driverWithin(prepareDriver(settings, options, schema, within ? 'leave-out' : 'refuse'), within);
   const { state, spoken, storedIn } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
-  // Inside a stored run, whether a decision fits was looked at before it was recorded.
+  // Inside a stored run, decisions were checked before they were recorded.
   const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
   const resume = decisionsOf(options);
   const { matched: decisions } = await checkResume(state, resume, known);
   const says = [...spoken, ...promptOf(options)];
   const { whilePending = 'cancel' } = options;
-  // Whoever only says something withdraws what is open, so that none of it can run here.
+  // A user who only speaks cancels the open calls, so that none of them can run here.
   const goesOn = decisions.length > 0 || says.length === 0 || whilePending !== 'cancel';
   if (storedIn !== undefined && goesOn) throw goesOnInStore(storedIn);
   if (state.history.length === 0 && !state.turn && says.length === 0)
-    throw new UsageError('invalid-options', {}, 'There is nothing to generate from. Pass `prompt` or `messages`.');
+    throw new UsageError('invalid-options', {}, 'Nothing to generate from. Pass `prompt` or `messages`.');
 
   const run = within ? new StoredRun(state, within.sink, driver) : new StatelessRun(state, driver);
   run.onLate = within?.late;
@@ -72,19 +72,19 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   return new GenerateResponse(run.state, run.usage, await readOutput(run.state, schema, () => messagesOf(run.state)));
 }
 
-/** What is on record of a conversation, with the system message that it has now. */
+/** Returns the recorded conversation, with its current system message. */
 function recorded(state: State, { system }: GenerateOptions): Loaded {
   const { ended, ...rest } = state;
   const messages = state.history.toArray();
   const told = withSystem({ messages, ...(system !== undefined && { system }) });
-  // Whoever stopped it is gone, and it goes on.
+  // The abort is over, so the conversation continues.
   const goesOn = ended && ended.reason !== 'aborted' ? state : rest;
   return { state: told === messages ? goesOn : { ...goesOn, history: GrowList.of(told) }, spoken: [] };
 }
 
-/** The store knows nothing of what runs here: decided there as well, a call would run twice. */
+/** The store does not know about calls that run here: decided in both places, a call would run twice. */
 function goesOnInStore(runId: string): UsageError {
-  const message = `These messages are of the stored run ${runId}, in which calls are open. Go on with it there: with \`runs.decide(…)\`, or with \`generate({ runId: '${runId}', … })\` of its agent. Decided here as well, a call would run twice.`;
+  const message = `These messages belong to the stored run ${runId}, which has open calls. Continue it there, with \`runs.decide(…)\` or its agent's \`generate({ runId: '${runId}', … })\`. Decided here as well, a call would run twice.`;
   return new UsageError('invalid-options', { runId }, message);
 }
 
@@ -92,7 +92,7 @@ function promptOf({ prompt }: GenerateOptions): readonly Message[] {
   return prompt === undefined ? [] : [{ role: 'user', content: partsOf(prompt, 'prompt') }];
 }
 
-/** Inside a stored run it is that run's clock that counts, and whoever stops the run stops it. */
+/** Inside a stored run, the clock and the stop signal of that run apply. */
 function driverWithin(driver: Driver, within: SubAgentRecord | undefined): Driver {
   if (!within) return driver;
   const { clock, worker } = within;
@@ -106,12 +106,12 @@ function rests(state: State, limits: Limits): boolean {
 
 /** A generation with its stream. */
 export type GenerateStream<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart> = {
-  /** What happens, as it happens; for one reader. It need not be read. */
+  /** The chunks as they happen, for one reader. It may stay unread. */
   readonly stream: AsyncIterableIterator<Chunk>;
   readonly response: Promise<GenerateResponse<Output, Interrupt>>;
 };
 
-/** Any generation, with its chunks as a stream. */
+/** Runs any generation with its chunks as a stream. */
 export function streamed<
   Options extends { readonly onChunk?: (chunk: Chunk) => void },
   Output,
@@ -122,14 +122,14 @@ export function streamed<
 ): GenerateStream<Output, Interrupt> {
   const options = (typeof given === 'string' ? { prompt: given } : given) as Options;
   const stream = new ChunkStream();
-  // What is no object of options is refused where it is looked at.
+  // `readOptions` refuses options that are not an object.
   const onChunk = options?.onChunk && guarded(options.onChunk);
   const hear = (chunk: Chunk): void => {
     stream.push(chunk);
     onChunk?.(chunk);
   };
   const response = start({ ...options, onChunk: hear });
-  // The reader of the stream hears of a failure as well; whoever reads only the stream need not handle it twice.
+  // The stream fails too, so a caller that reads only the stream handles the failure once.
   response.then(
     () => stream.end(),
     (error) => stream.end({ error }),
@@ -137,7 +137,7 @@ export function streamed<
   return { stream, response };
 }
 
-/** What a person has let run waits until its tool is there again; it is neither dropped nor told as a mistake. */
+/** An approved call whose tool is missing waits for the tool; it is not dropped or reported as a mistake. */
 function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinition>): void {
   const missing = state.turn?.calls.filter((call) => call.phase.at === 'cleared' && !tools.has(call.name)) ?? [];
   if (missing.length === 0) return;
@@ -146,11 +146,11 @@ function refuseMissingTools(state: State, tools: ReadonlyMap<string, ToolDefinit
   throw new UsageError(
     'unknown-tool',
     details,
-    `A person decided that ${names} runs, but it is not among the tools of this call.`,
+    `A person approved ${names}, but it is not among the tools of this call. Add it to \`tools\`.`,
   );
 }
 
-/** What the user says while decisions are pending; it does not withdraw what is in `kept`. `by` is who the user is. */
+/** Records what the user says. Pending calls are cancelled, except those in `kept`. `by` identifies the user. */
 export function hear(
   run: Run,
   says: readonly Message[],
@@ -173,7 +173,7 @@ export function hear(
   run.record(event({ type: 'user-spoke', messages: says }));
 }
 
-/** Whatever ended the run, what was said and done before stays said and done. */
+/** Wraps the failure that ended the run; the error carries the messages up to it. */
 export function interrupted(error: unknown, run: Run): CountersignError {
   const messages = messagesOf(run.state);
   if (error instanceof CountersignError) return withMessages(error, messages);
@@ -184,7 +184,7 @@ export function interrupted(error: unknown, run: Run): CountersignError {
   });
 }
 
-/** The outer conversation keeps what the inner one had done. */
+/** Wraps the failure of a tool; the error carries the messages of the outer conversation. */
 export function callFailed({ call, error }: Run['failures'][number], run: Run): CountersignError {
   if (error instanceof CountersignError) return interrupted(error, run);
   const details = { tool: call.name, ref: call.ref, messages: messagesOf(run.state) };

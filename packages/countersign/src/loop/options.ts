@@ -24,7 +24,7 @@ import type { Context, ToolDefinition, UnknownNames } from './tool/definition.ts
 import type { Schema, SchemaInput } from './tool/schema.ts';
 import { findTools, refuseCircles, type ToolInput } from './tool/toolbox.ts';
 
-/** What somebody says: a text, a part or several. */
+/** The content of a message: a string, a part or several parts. */
 export type Content = string | Part | readonly Part[];
 
 /** The options of `generate`. */
@@ -33,9 +33,9 @@ export type GenerateOptions<
   T extends readonly ToolInput[] = readonly ToolInput[],
   C extends Context = Context,
 > = {
-  /** In place of the model of the instance. */
+  /** Replaces the model of the instance. */
   readonly model?: ModelInput;
-  /** The system message of the conversation; it takes the place of one that `messages` begins with. */
+  /** The system message; replaces one at the start of `messages`. */
   readonly system?: Content;
   /** What the user says now, after `messages`. */
   readonly prompt?: Content;
@@ -45,8 +45,8 @@ export type GenerateOptions<
   readonly tools?: T;
   readonly toolChoice?: ToolChoice;
   /**
-   * The decisions on what is pending in `messages`: `[pay.approve(a), ask.respond(b, 'x')]`, or lists by kind,
-   * `{ approve: [a], respond: [ask.respond(b, 'x')] }`. What is not decided stays pending.
+   * The decisions on the pending calls in `messages`: `[pay.approve(a), ask.respond(b, 'x')]`, or lists by kind,
+   * `{ approve: [a], respond: [ask.respond(b, 'x')] }`. Undecided calls stay pending.
    */
   readonly resume?: Resume;
   /** Answers, as `resume.respond`. */
@@ -57,27 +57,27 @@ export type GenerateOptions<
   readonly config?: ModelConfig;
   /** Who is asking: reaches tools and gates, and is never stored in messages. */
   readonly context?: C;
-  /** Replies of the model since the user last spoke, pauses included; then the run ends with `max-turns`. */
+  /** Limits the model's replies since the user last spoke, across pauses; then the run ends with `max-turns`. */
   readonly maxTurns?: number;
-  /** Stops the run: the response has `finishReason: 'aborted'` and the messages to go on from. */
+  /** Stops the run: the response has `finishReason: 'aborted'` and the messages to continue from. */
   readonly abortSignal?: AbortSignal;
-  /** The stored conversation that is meant; with it, no messages are given. Agents with a store take it. */
+  /** The id of a stored conversation, for agents with a store; its messages are in the store. */
   readonly runId?: string;
-  /** Who says or decides this, for the record of a stored run. */
+  /** The person who speaks or decides, recorded in a stored run. */
   readonly by?: string;
-  /** Hears of everything as it happens. */
+  /** Receives every chunk as it happens. */
   readonly onChunk?: (chunk: Chunk) => void;
-  /** Hears of each fact of the run as it is recorded; for those who keep a picture of it. */
+  /** Receives each event of the run as it is recorded. */
   readonly onEvent?: (event: RunEvent) => void;
-  /** Hands the model's calls out instead of running them. */
+  /** Returns the model's calls instead of running them. */
   readonly returnToolRequests?: boolean;
-  /** `tell` (the default): a tool that throws is a result for the model. `throw`: it ends the call. */
+  /** `tell` (default): the model gets a tool's error as its result. `throw`: the error ends the call. */
   readonly onToolError?: 'tell' | 'throw';
-  /** What happens to pending calls when the user speaks: withdraw them (the default), keep both, or refuse. */
+  /** What happens to pending calls when the user speaks: cancel them (default), queue the message, or refuse it. */
   readonly whilePending?: 'cancel' | 'queue' | 'refuse';
 };
 
-/** What an instance brings to each `generate`. */
+/** The settings of an instance that each `generate` uses. */
 export type Settings = {
   readonly model?: ModelInput;
   readonly providers: Providers;
@@ -123,15 +123,15 @@ export const GENERATE_OPTIONS: OptionTable<GenerateOptions> = {
   whilePending: oneOf('cancel', 'queue', 'refuse'),
 };
 
-/** A stored run has its messages in the store. Others beside it would not be read, and what they say would be lost. */
+/** Refuses messages beside a `runId`: a stored run has its own, and these would be lost. */
 export function refuseMessages({ runId, messages }: Pick<GenerateOptions, 'runId' | 'messages'>): void {
   if (runId === undefined || messages === undefined) return;
   const message =
-    '`messages`: a stored run has its own. Say what is new with `prompt`, or begin one with agent.start({ messages }, { runId }).';
+    'A stored run has its own messages. Add to it with `prompt`, or start a run with agent.start({ messages }, { runId }).';
   throw new UsageError('invalid-options', { runId, options: ['messages'] }, message);
 }
 
-/** What is undefined is as if it were not given: it takes the place of no default. */
+/** Merges options into defaults. An undefined option counts as left out. */
 export function withDefaults<Defaults extends object, Options extends object>(
   defaults: Defaults,
   options: Options,
@@ -201,7 +201,7 @@ export function partsOf(content: Content, where: string): readonly Part[] {
   throw new UsageError('invalid-options', { option: where }, `\`${where}\` must be a text, a part or a list of parts.`);
 }
 
-/** What is said goes on record, and what is on record is what the model hears. */
+/** Returns the value as JSON, as it is recorded and as the model gets it. */
 export function jsonOf<T>(said: T, where: string): T {
   const json = toJson(said);
   if (json.ok) return json.value as T;

@@ -1,10 +1,10 @@
-// Structured output: the final reply, read as JSON and held against the schema.
+// Structured output: parses the final reply as JSON and checks it against the schema.
 import { CountersignError, messageOf, ProviderError } from '../core/errors.ts';
 import { type Message, textOf } from '../core/message.ts';
 import type { State } from '../core/state.ts';
 import type { Schema } from './tool/schema.ts';
 
-/** Null while the run has no final reply. `messages` are what an error carries to go on from. */
+/** Returns null until the run has a final reply. An error carries `messages` to continue from. */
 export async function readOutput(
   state: State,
   schema: Schema | undefined,
@@ -25,7 +25,7 @@ export async function readOutput(
   );
 }
 
-/** A schema that throws, as one that looks something up may, loses nothing of what was done before. */
+/** A schema that throws, for example in a lookup, must not lose the messages. */
 async function check(schema: Schema, value: unknown): Promise<Checked> {
   try {
     return await schema.validate(value);

@@ -1,4 +1,4 @@
-// What `generate` gives back: the reply, the questions that wait, and the messages to go on from.
+// The response of `generate`: the reply, the pending questions, and the messages to continue from.
 import { pendingParts } from '../core/decide.ts';
 import type { FinishReason } from '../core/event.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/message.ts';
@@ -8,13 +8,13 @@ import type { Usage } from '../models/model.ts';
 
 /** The outcome of one `generate`. */
 export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = ToolRequestPart> {
-  /** The whole conversation. Save it as JSON, and pass it to a later `generate` to go on from here. */
+  /** The whole conversation. Save it as JSON, and pass it to a later `generate` to continue. */
   readonly messages: Message[];
   readonly finishReason: FinishReason;
   readonly finishMessage: string | undefined;
   /** The sum over the replies of this `generate`; undefined when the provider did not say. */
   readonly usage: Usage | undefined;
-  /** The final reply as the output schema gives it; null while there is none. */
+  /** The final reply, parsed by the output schema; null until there is one. */
   readonly output: Output | null;
 
   /** `storedIn`: the id of the run, if it is stored. */
@@ -42,7 +42,7 @@ export class GenerateResponse<Output = any, Interrupt extends ToolRequestPart = 
     return reasoningOf(this.message?.content ?? []);
   }
 
-  /** The questions that wait for a decision, those of sub-agents included. */
+  /** The pending questions, including those of sub-agents. Typed by the tools of the call. */
   get interrupts(): readonly Interrupt[] {
     return this.finishReason === 'interrupted' ? (pendingParts(this.messages) as readonly Interrupt[]) : [];
   }
@@ -71,6 +71,6 @@ function finishOf(state: State): { reason: FinishReason; message?: string | unde
 }
 
 const ENDED: Partial<Record<FinishReason, string>> = {
-  'max-turns': 'The turn limit was reached; generate on from the messages to go on.',
-  aborted: 'The run was aborted; generate on from the messages to go on.',
+  'max-turns': 'The turn limit was reached. Call generate with the messages to continue.',
+  aborted: 'The run was aborted. Call generate with the messages to continue.',
 };

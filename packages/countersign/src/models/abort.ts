@@ -1,4 +1,4 @@
-// Stopping at once: whoever ignores the signal is no longer waited for.
+// Stops waiting for work as soon as a signal aborts.
 
 /** Resolves with the work, or rejects with the reason as soon as the signal aborts. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -24,7 +24,7 @@ export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal
   }
 }
 
-/** Resolves with the work, or with undefined once that has taken so long: it goes on, and is no longer waited for. */
+/** Resolves with the work, or with undefined after `ms`; the work itself continues. */
 export async function forAtMost<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(late.resolve, ms, undefined);

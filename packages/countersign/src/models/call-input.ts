@@ -3,7 +3,7 @@ import { isObject, type Json, toJson } from '../core/json.ts';
 
 type CallInput = { readonly input: Json; readonly invalid?: string };
 
-/** Reads what a model sent as input. What is no safe JSON stays the text that it was, with the reason beside it. */
+/** Parses the input that a model sent. Input that is not safe JSON stays a string, with the reason beside it. */
 export function readInput(sent: unknown): CallInput {
   if (sent === undefined || (typeof sent === 'string' && sent.trim() === '')) return { input: {} };
   if (typeof sent !== 'string') return checked(sent, String(sent));

@@ -4,7 +4,7 @@ import type { Message, Part } from '../core/message.ts';
 /** A JSON Schema document. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** A tool as a model is told of it. */
+/** A tool as models get it. */
 export type ToolSpec = {
   readonly name: string;
   readonly description: string;

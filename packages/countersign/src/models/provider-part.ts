@@ -14,7 +14,7 @@ export function keptPart(kind: string, data: object, providerMetadata: ProviderD
   };
 }
 
-/** A note of a provider as it is kept on a part; what is not JSON could not be saved and is left out. */
+/** Returns a provider's note as a part keeps it, without values that are not JSON. */
 export function savable(key: string, value: unknown): Metadata {
   const json = toJson(value);
   return value !== undefined && json.ok ? { [key]: json.value } : {};

@@ -1,4 +1,4 @@
-// The reply: puts together what a model says, whole or streamed, in the order in which it began to say it.
+// Assembles a model's reply, whole or streamed, in the order of its beginnings.
 import type { Metadata, Part } from '../core/message.ts';
 import { readInput } from './call-input.ts';
 import { type Finish, finishOf } from './finish.ts';
@@ -175,7 +175,7 @@ type PartPlace = { part: Part | RequestedCall | undefined };
 
 type Place = Passage | PartPlace;
 
-/** `silent`: the provider runs it, nobody is told of its input. */
+/** `silent`: the provider runs it, and its input is not reported. */
 type StreamedCall = { readonly name: string; readonly silent: boolean; readonly place: PartPlace };
 
 /** Custom parts with which a provider opens a stream: ids and first counts, nothing that was said. */

@@ -13,7 +13,7 @@ export type Providers = { readonly [name: string]: AiSdkProvider };
 /** A model: one of an AI SDK provider, one of the port, or a name such as `'openai/gpt-5'` with `providers: { openai }`. */
 export type ModelInput = string | AiSdkModel | Model;
 
-/** The same model, named or given twice, is the same object: what it keeps beside a conversation is found again. */
+/** Returns the same object for the same model, so that its cache per conversation is found again. */
 export function resolveModel(model: ModelInput | undefined, providers: Providers): Model {
   if (model === undefined) {
     throw new UsageError('no-model', {}, 'No model was given. Pass `model` to the call or to `countersign()`.');

@@ -1,4 +1,4 @@
-// Prompts that can be called: they render themselves, generate, and resume themselves.
+// Prompts as functions: they render, generate and resume.
 import { UsageError } from '../core/errors.ts';
 import type { Message } from '../core/message.ts';
 import { anything, checkOptions, type OptionTable, without } from '../core/options.ts';
@@ -8,7 +8,7 @@ import type { GenerateResponse } from '../loop/response.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from '../loop/tool/schema.ts';
 import type { PromptDefinition, PromptTemplate } from './definition.ts';
 
-/** How `definePrompt` is told of a prompt; whatever `generate` takes may stand beside it as a default. */
+/** The options of `definePrompt`, with defaults for the options of `generate`. */
 export type PromptConfig<I extends SchemaInput = any, O extends SchemaInput = any> = Omit<
   GenerateOptions<O>,
   'prompt' | 'system' | 'messages' | 'resume' | 'toolResponses' | 'abortSignal' | 'onChunk'
@@ -22,20 +22,20 @@ export type PromptConfig<I extends SchemaInput = any, O extends SchemaInput = an
   readonly prompt?: PromptTemplate<InferOutput<I>>;
 };
 
-/** Anything that `generate` takes, for this call only. */
+/** Options of `generate`, for this call only. */
 export type PromptCallOptions = Omit<GenerateOptions, 'prompt' | 'system'>;
 
-/** A prompt. With `resume`, it goes on from `messages` and renders nothing anew. */
+/** A prompt. With `resume`, it continues from `messages` and does not render again. */
 export interface Prompt<Input = any, Output = any> {
   (input?: Input, options?: PromptCallOptions): Promise<GenerateResponse<Output>>;
-  /** The same, with everything that happens as a stream. */
+  /** Like calling it, with a stream of chunks. */
   stream(input?: Input, options?: PromptCallOptions): GenerateStream<Output>;
-  /** The options that `generate` would be called with. */
+  /** Returns the options for `generate`. */
   render(input?: Input, options?: PromptCallOptions): Promise<GenerateOptions>;
   readonly name: string;
 }
 
-/** What calling a prompt needs of the rest: rendering is loaded with its first use. */
+/** What a prompt needs from the instance. Rendering is loaded on first use. */
 export type PromptMeans = {
   readonly generate: (options: GenerateOptions) => Promise<GenerateResponse>;
   readonly stream: (options: object, start: (options: GenerateOptions) => Promise<GenerateResponse>) => GenerateStream;
@@ -59,7 +59,7 @@ export function makePrompt(name: string, load: () => Promise<PromptDefinition>, 
   return Object.defineProperty(prompt, 'name', { value: name, enumerable: true });
 }
 
-/** What a definition says about generating, without what it says about rendering. */
+/** Returns the options of a definition that are about generating, not rendering. */
 function defaultsOf(definition: PromptDefinition): GenerateOptions {
   const { model, tools, config, toolChoice, maxTurns, outputSchema, defaults } = definition;
   return {
@@ -98,7 +98,7 @@ async function renderMessages(
   return renderPrompt(definition, { input, ...(messages && { messages }), context: context ?? means.context() ?? {} });
 }
 
-/** From what `definePrompt` is given to a definition. */
+/** Makes a definition from the options of `definePrompt`. */
 export function promptDefinition(config: PromptConfig, template: PromptTemplate | undefined): PromptDefinition {
   const { name, variant, description, input, system, messages, prompt, ...defaults } = config ?? {};
   if (typeof name !== 'string' || name === '')

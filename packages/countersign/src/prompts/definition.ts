@@ -1,4 +1,4 @@
-// What a prompt is, whether it was defined in code or read from a file.
+// A prompt, defined in code or read from a file.
 import type { Message, Part } from '../core/message.ts';
 import type { ModelConfig, ToolChoice } from '../models/model.ts';
 
@@ -7,13 +7,13 @@ export type PromptContext = { readonly [key: string]: unknown };
 
 export type PromptContent = string | Part | readonly Part[] | readonly Message[];
 
-/** Makes the content anew for every call. A string that it returns is text, not a template. */
+/** Makes the content for each call. A string that it returns is text, not a template. */
 export type PromptFunction<Input = any> = (
   input: Input,
   options: { readonly context: PromptContext },
 ) => PromptContent | Promise<PromptContent>;
 
-/** A string is a Handlebars template with Dotprompt's helpers; parts and messages are taken as they are. */
+/** A string is a Handlebars template with Dotprompt's helpers; parts and messages are used unchanged. */
 export type PromptTemplate<Input = any> = PromptContent | PromptFunction<Input>;
 
 export type PromptDefinition<Input = any> = {
@@ -40,11 +40,11 @@ export type PromptDefinition<Input = any> = {
   readonly messages?: PromptTemplate<Input>;
   /** Becomes a user message, unless it says `{{role}}`. */
   readonly template?: PromptTemplate<Input>;
-  /** Whatever else is passed on when the prompt is called. */
+  /** Other options to pass on when the prompt is called. */
   readonly defaults?: object;
   /** Templates that others include as `{{> name}}`. */
   readonly partials?: ReadonlyMap<string, string>;
-  /** The file and the line on which its template begins, so that errors can point there. */
+  /** The file and first line of its template, for errors. */
   readonly source?: { readonly file: string; readonly line: number };
 };
 

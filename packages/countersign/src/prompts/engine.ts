@@ -12,7 +12,7 @@ export type Program = ReturnType<typeof Handlebars.parse>;
 
 type CompileOptions = NonNullable<Parameters<typeof Handlebars.compile>[1]>;
 
-/** No HTML escaping: a prompt is text. A helper that nobody knows is an error, not an empty string. */
+/** No HTML escaping: a prompt is text. An unknown helper is an error, not an empty string. */
 export const COMPILE_OPTIONS: CompileOptions = {
   noEscape: true,
   knownHelpersOnly: true,

@@ -1,4 +1,4 @@
-// Where the conversation so far goes among the messages of a prompt.
+// Places the conversation so far among the messages of a prompt.
 import type { Message } from '../core/message.ts';
 import type { Slot } from './slots.ts';
 

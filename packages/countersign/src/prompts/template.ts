@@ -102,7 +102,7 @@ function mediaOf(options: unknown, place: Place): { url: string; contentType?: s
   return { url: String(url), ...(contentType ? { contentType: String(contentType) } : {}) };
 }
 
-/** While a template is filled nobody knows the line. */
+/** Handlebars does not report the line of a rendering error. */
 function withoutLine({ line: _line, column: _column, ...place }: Place): Place {
   return place;
 }

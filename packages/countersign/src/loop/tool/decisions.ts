@@ -1,11 +1,11 @@
-// Decisions as data: what a person answered to one interrupt, ready to be sent, saved and passed to `resume`.
+// Decisions on interrupts as data, ready to be sent, saved and passed to `resume`.
 import { type DecisionPart, interruptIdOf, type Verb } from '../../core/decide.ts';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../../core/message.ts';
 import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
 
-/** Who decides, through which channel, and what is noted beside the decision. */
+/** The person and channel of a decision, with a note and metadata. */
 export type DecisionOptions = {
   readonly by?: string;
   readonly channel?: string;
@@ -13,7 +13,7 @@ export type DecisionOptions = {
   readonly metadata?: unknown;
 };
 
-/** Answers the interrupt with `output`, which is the result of the call. The tool does not run. */
+/** Answers the interrupt with `output` as the result of the call. The tool does not run. */
 export function respond<Output>(
   interrupt: ToolRequestPart,
   output: Output,
@@ -38,7 +38,7 @@ export function toolResponse<Output>(
   return respond(interrupt, output, options);
 }
 
-/** Runs the tool (again), giving its body `resumed`; `replaceInput` edits what it runs with. */
+/** Runs the tool (again) and passes `resumed` to its body; `replaceInput` edits the input. */
 export function restart<Input>(
   interrupt: ToolRequestPart<Input>,
   resumed: unknown = true,
@@ -48,7 +48,7 @@ export function restart<Input>(
   return rerun(interrupt, options.replaceInput, { resumed, ...signed('restart', options) });
 }
 
-/** Lets the call run as it was asked for, or with the input that the person made of it. */
+/** Lets the call run as proposed, or with an edited input. */
 export function approve<Input>(
   interrupt: ToolRequestPart<Input>,
   options: DecisionOptions & { readonly edit?: Input } = {},
@@ -57,12 +57,12 @@ export function approve<Input>(
   return rerun(interrupt, options.edit, signed('approve', options));
 }
 
-/** Refuses the call. The model is told so, with the reason. */
+/** Refuses the call and tells the model, with the reason. */
 export function reject(interrupt: ToolRequestPart, reason?: string, options: DecisionOptions = {}): ToolResponsePart {
   return refusal('reject', interrupt, reason, options);
 }
 
-/** Withdraws the question: nobody will answer. The model is told so. */
+/** Withdraws the question and tells the model. */
 export function cancel(interrupt: ToolRequestPart, reason?: string, options: DecisionOptions = {}): ToolResponsePart {
   return refusal('cancel', interrupt, reason, options);
 }
@@ -94,14 +94,14 @@ const DECISION_OPTIONS: OptionTable<DecisionOptions> = {
   metadata: anything,
 };
 
-/** Whoever meant to change the input, and has lost the change on the way, does not let it run as it was. */
+/** An edit that was lost on the way must not let the call run unedited. */
 function refuseLost(verb: 'approve' | 'restart', options: object, change: 'edit' | 'replaceInput'): void {
   checkOptions(`\`${verb}\``, options, { ...DECISION_OPTIONS, [change]: anything });
   if (change in options && (options as Record<string, unknown>)[change] === undefined)
     throw new UsageError('invalid-decision', { verb }, `\`${change}\` is undefined. Leave it out to change nothing.`);
 }
 
-/** Keys of the pause that stay on a decision: they say which question it was made on. */
+/** Metadata that a decision keeps, to say which question it was made on. */
 const ADDRESS = ['interrupt', 'interruptKind', 'callId', 'pauses', 'path'] as const;
 
 function rerun<Input>(
@@ -147,7 +147,7 @@ export function requestOf(interrupt: DecisionPart): ToolRequestPart['toolRequest
   );
 }
 
-/** What was given in place of an interrupt, and what its caller may have meant. */
+/** Describes what was passed instead of an interrupt, and what the caller may have meant. */
 function foundInstead(given: unknown): string {
   if (typeof given === 'string')
     return `the text ${JSON.stringify(given)} (a loop with "for … in" gives indexes: use "for … of")`;

@@ -1,7 +1,7 @@
-// Whether an object says anything as JSON Schema. What it does not know, JSON Schema passes over: it would take everything.
+// Checks that an object means something as JSON Schema: validators ignore unknown keywords, so it could accept everything.
 import { isObject, toJson } from '../../core/json.ts';
 
-/** Why it cannot be meant as JSON Schema; undefined if it can. */
+/** Returns why it cannot be meant as JSON Schema; undefined if it can. */
 export function silentSchema(schema: { readonly [key: string]: unknown }): string | undefined {
   const json = toJson(schema);
   if (!json.ok) return `JSON Schema is JSON, and this is not: ${json.problem}`;
@@ -10,7 +10,7 @@ export function silentSchema(schema: { readonly [key: string]: unknown }): strin
   return `there is no keyword of JSON Schema among ${keys.join(', ')}. Properties go into { type: 'object', properties }`;
 }
 
-/** Where a keyword takes no object, something else is called like it. */
+/** A plain keyword with an object as its value is a property that has the same name. */
 function isKeyword(key: string, value: unknown): boolean {
   return WITH_SCHEMAS.has(key) || (PLAIN.has(key) && !isObject(value));
 }

@@ -1,4 +1,4 @@
-// Schemas of any vendor behind one face: zod and other Standard Schemas, and plain JSON Schema.
+// One interface for schemas of any vendor: zod and other Standard Schemas, and plain JSON Schema.
 import { Validator } from '@cfworker/json-schema';
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -21,17 +21,17 @@ type StandardResult<Output> =
       readonly issues: ReadonlyArray<{ readonly message: string; readonly path?: ReadonlyArray<unknown> | undefined }>;
     };
 
-/** What may be given wherever a schema is asked for. */
+/** Any schema: a Standard Schema, such as zod's, or JSON Schema. */
 export type SchemaInput = StandardSchema | JsonSchema;
 
-/** The type of a value that a schema takes. */
+/** The type that a schema accepts. */
 export type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer Input }
     ? Input
     : any
   : any;
 
-/** The type of a value that a schema gives. */
+/** The type that a schema returns. */
 export type InferOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer Output }
     ? Output
@@ -46,16 +46,16 @@ export type Validation =
 export type Issue = { readonly path: readonly string[]; readonly message: string };
 
 export type Schema = {
-  /** As a model is told of it. */
+  /** The JSON Schema that models get. */
   readonly json: () => JsonSchema;
   /** Synchronous unless the schema itself is not, or is of zod 3. */
   readonly validate: (value: unknown) => Validation | Promise<Validation>;
 };
 
-/** Takes anything JSON. */
+/** Accepts any JSON. */
 export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: true, value }) };
 
-/** `json` is what models are told, for schemas that cannot say it themselves. */
+/** Wraps a schema. `json` is the JSON Schema for models, for schemas that cannot produce it. */
 export function asSchema(schema: SchemaInput, where: string, json?: JsonSchema): Schema {
   if (isStandard(schema)) return standardSchema(schema, where, json);
   if (!isObject(schema))
@@ -88,7 +88,7 @@ function standardSchema(schema: StandardSchema, where: string, json: JsonSchema 
     },
     validate: (value) => {
       const result = zodResult(schema, value) ?? standard.validate(value);
-      // Promises are not only those of this realm, and one that is taken for a result says that everything fits.
+      // A promise of another realm is not an instance of `Promise`; taken for a result, it would say that everything fits.
       return 'then' in result ? Promise.resolve(result).then(validation) : validation(result);
     },
   };
@@ -106,10 +106,9 @@ type ZodSchema = {
 };
 
 /**
- * What zod makes of the value; undefined where it is to be asked as any other, also for the words of what does not fit. Asked
- * so, it tries first without waiting, and drops the promises that it meets: should one of them reject, as a look-up that
- * fails, Node ends the process. Told from the start that it may wait, zod 4 still says at once what needs no waiting; zod 3
- * waits for everything.
+ * Validates with zod; undefined if `~standard` should do it, which also words the issues. zod's own `~standard` first tries
+ * synchronously and drops the promises it meets: if one of them rejects, Node ends the process. Told from the start that it
+ * may be asynchronous, zod 4 still answers synchronously where it can; zod 3 is always asynchronous.
  */
 function zodResult(
   schema: ZodSchema & StandardSchema,
@@ -197,7 +196,7 @@ function jsonSchema(schema: JsonSchema, where: string): Schema {
   };
 }
 
-/** Errors of the keywords that only gather those of others say nothing new. */
+/** Keywords that only collect the errors of others. */
 const GATHERING: ReadonlySet<string> = new Set([
   'properties',
   'items',

@@ -12,7 +12,7 @@ export type InterruptFunction = {
   /**
    * Pauses the loop: the body stops here, and a person is asked. `payload` is shown to them.
    * Given the paused response of a `generate` inside the tool, it passes that response's interrupts on; once they are
-   * decided, `resumed` holds what the inner `generate` needs to go on: `{ messages, resume }`.
+   * decided, `resumed` holds the options for the inner `generate` to continue: `{ messages, resume }`.
    */
   (payload?: unknown, options?: AskOptions): never;
   /** The same as a value: `return interrupt.ask(payload)`. */
@@ -21,10 +21,10 @@ export type InterruptFunction = {
 
 /** How long and how urgently a question waits. Durations are in milliseconds; they count in stored runs. */
 export type AskOptions = {
-  /** When nobody has decided by then, `onExpiry` is the decision: `reject` unless said otherwise. */
+  /** After this time without a decision, `onExpiry` decides: `reject` by default. */
   readonly expiresIn?: number;
   readonly onExpiry?: 'reject' | 'cancel' | 'approve';
-  /** When it still waits after that, `onReminder` of `countersign()` is called. */
+  /** After this time without a decision, `onReminder` of `countersign()` is called. */
   readonly remindAfter?: number;
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
@@ -44,7 +44,7 @@ export class InterruptSignal extends Error {
   }
 }
 
-/** Thrown inside an agent that is used as a tool: it stopped in the middle, and its conversation can go on later. */
+/** Thrown inside a sub-agent that stopped in the middle; its conversation can continue later. */
 export class HeldSignal extends Error {
   override readonly name = 'HeldSignal';
   readonly messages: readonly Message[];
@@ -55,7 +55,7 @@ export class HeldSignal extends Error {
   }
 }
 
-/** Thrown inside a tool whose run was taken over by another worker or ended, or whose call is over: it must not go on. */
+/** Thrown inside a tool that must stop: its run was taken over or ended, or its call has its result. */
 export class LostSignal extends Error {
   override readonly name = 'LostSignal';
 
@@ -64,7 +64,7 @@ export class LostSignal extends Error {
   }
 }
 
-/** Thrown inside an agent that is used as a tool: its process stops, and another goes on from what is on record. */
+/** Thrown inside a sub-agent whose process stops; another process continues from the record. */
 export class LeftSignal extends Error {
   override readonly name = 'LeftSignal';
 

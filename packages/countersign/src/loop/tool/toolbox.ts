@@ -1,9 +1,9 @@
-// The tools of one call: given as objects, agents or names, found once and told apart by name.
+// Finds the tools of a call, given as objects, agents or names.
 import { UsageError } from '../../core/errors.ts';
 import type { ToolRequestPart } from '../../core/message.ts';
 import type { ToolDefinition, UnknownNames } from './definition.ts';
 
-/** Anything that stands for a tool: what `tool()` makes, an agent, or the name of one that is defined. */
+/** A tool, an agent, or the name of a defined one. */
 export type ToolInput = string | { readonly definition: ToolDefinition };
 
 /** The interrupts of these tools; their inputs are typed where every tool is given as an object. */
@@ -21,8 +21,8 @@ export type Registry = ReadonlyMap<string, ToolDefinition>;
 const NO_TOOLS: ReadonlyMap<string, ToolDefinition> = new Map();
 
 /**
- * A run that is on record goes on with what is there: of a name that is not, only the calls wait. So unknown names are left
- * out for it. For whoever begins, they are a mistake.
+ * Finds tools by name. A stored run leaves unknown names out, and only their calls wait; elsewhere an unknown name is an
+ * error.
  */
 export function findTools(
   given: readonly ToolInput[] | undefined,
@@ -63,7 +63,7 @@ function find(input: ToolInput, index: number, registry: Registry): ToolDefiniti
   );
 }
 
-/** An agent that is, through its tools, a sub-agent of itself would call itself for ever. */
+/** Refuses an agent that is its own sub-agent: it would call itself forever. */
 export function refuseCircles(
   tools: ReadonlyMap<string, ToolDefinition>,
   trail: readonly string[],
