@@ -1,4 +1,4 @@
-// Every example runs by itself, on the built package, with nobody at the terminal.
+// Every example runs by itself, on the built package, without a terminal.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

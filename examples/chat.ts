@@ -1,4 +1,4 @@
-// A chat that remembers what was said, pauses for a question, and resumes itself. Run it with: node examples/chat.ts
+// A chat that keeps its messages, pauses for a question, and resumes itself. Run it with: node examples/chat.ts
 import { countersign, type ModelInput, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { type Terminal, terminal } from './terminal.ts';

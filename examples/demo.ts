@@ -20,7 +20,7 @@ const person = canDraw ? keyboardPerson(stdin, stdout, screen, () => stop('Stopp
 
 process.on('SIGINT', () => stop('Stopped.', 130));
 process.on('SIGTERM', () => stop('Stopped.', 143));
-// Whoever reads along may leave early, as `head` does.
+// A reader of the output may close it early, as `head` does.
 stdout.on('error', () => process.exit());
 
 const ai = countersign({ model: barbecueModel() });
@@ -91,7 +91,7 @@ function showResult(tool: string, output: any): void {
     screen.entry('Total', dollars(output.total), 'bold');
   } else if (tool === payGroceries.name) {
     // Instead of a receipt, a text that says why nothing was paid.
-    if (typeof output === 'string') screen.item('✗', `The model is told: ${output}`, 'red');
+    if (typeof output === 'string') screen.item('✗', `The model gets: ${output}`, 'red');
     else screen.item('✓', `${tool} ran: ${dollars(output.amount)} paid`, 'green');
   } else return;
   line();

@@ -1,4 +1,4 @@
-// A terminal for the tests: it gives the answers in their order, and keeps what was asked and printed.
+// A terminal for the tests: it gives the answers in order, and keeps the questions and the output.
 import type { Terminal } from './terminal.ts';
 
 export function fakeTerminal(...answers: readonly string[]) {
@@ -7,7 +7,7 @@ export function fakeTerminal(...answers: readonly string[]) {
   const terminal: Terminal = {
     async ask(question, choices) {
       const answer = answers[asked.length];
-      if (answer === undefined) throw new Error(`Nobody is there to answer: ${question}`);
+      if (answer === undefined) throw new Error(`No answer left for: ${question}`);
       asked.push({ question, choices });
       return answer;
     },

@@ -35,7 +35,7 @@ export async function decide(model: ModelInput, folder: string, verdict: string)
   const ai = countersign({ model });
   const file = join(folder, 'messages.json');
   const messages: Message[] = JSON.parse(readFileSync(file, 'utf8'));
-  // A chat that begins with saved messages knows what is pending in them.
+  // A chat that starts with saved messages knows their pending questions.
   const chat = ai.chat({ messages, tools: [payTool(folder)] });
   if (chat.interrupts.length === 0) return 'Nothing is pending.';
   const response = await chat.send({

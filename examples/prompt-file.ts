@@ -24,7 +24,7 @@ export async function planParty(model: ModelInput, partyType: string, { ask, pri
       const { question, choices } = interrupt.toolRequest.input;
       answers.push(askQuestion.respond(interrupt, await ask(question, choices)));
     }
-    // Nothing is rendered anew: the prompt goes on from these messages, with its own tools and settings.
+    // The prompt does not render again: it continues from these messages, with its own tools and settings.
     response = await partyPlanner({ partyType }, { messages: response.messages, resume: { respond: answers } });
   }
 

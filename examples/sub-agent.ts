@@ -40,7 +40,7 @@ export async function planWithTreasurer(model: ModelInput, { ask, print }: Termi
       if (answer === 'yes') approve.push(pay.approve(interrupt));
       else reject.push(pay.reject(interrupt, 'Too much.'));
     }
-    // The decisions are made at the root, and the treasurer goes on inside.
+    // The decisions are made at the root, and the treasurer continues.
     response = await planner.generate({ messages: response.messages, resume: { approve, reject } });
   }
 
@@ -49,7 +49,7 @@ export async function planWithTreasurer(model: ModelInput, { ask, print }: Termi
   return { paid, response };
 }
 
-/** The planner's and the treasurer's replies, in the order in which they are asked for. */
+/** The replies of the planner and the treasurer, in order. */
 export const treasurerScript = () =>
   scriptedModel([
     { calls: [{ name: 'treasurer', input: { prompt: 'Pay the butcher $140 and the baker $30.' } }] },

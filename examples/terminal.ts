@@ -1,4 +1,4 @@
-// How the examples talk to whoever runs them: in a terminal they ask, elsewhere they take the first choice.
+// How the examples talk to the user: in a terminal they ask, elsewhere they take the first choice.
 import { createInterface } from 'node:readline/promises';
 
 export type Terminal = {
@@ -14,7 +14,7 @@ export const terminal: Terminal = {
     console.log(`\n${question}`);
     for (const [index, choice] of choices.entries()) console.log(`  ${index + 1}. ${choice}`);
     if (process.stdin.isTTY) return pick(await readAnswer(), choices);
-    console.log(`> ${choices[0]} (the first choice, because this is no terminal)\n`);
+    console.log(`> ${choices[0]} (the first choice, because this is not a terminal)\n`);
     return choices[0] ?? '';
   },
   print: (line) => console.log(line),

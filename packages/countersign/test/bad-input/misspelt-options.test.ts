@@ -1,4 +1,4 @@
-// An option that is misspelt, or of the wrong kind, is refused where it is given: what it was to protect is not dropped.
+// A misspelt option, or one with a wrong value, is refused: it was meant to protect something.
 import { countersign, interrupt, memoryStore, tool, UsageError, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest';
 const ai = () => countersign({ model: scriptedModel(() => 'Hello.'), store: memoryStore() });
 const pay = { name: 'pay', description: 'Pays.', inputSchema: z.object({ amount: z.number() }) };
 
-/** As from JavaScript: whatever it is. */
+/** Passes any value, as JavaScript would. */
 const any = (value: unknown): any => value;
 
-/** What calling it throws, at once or later. */
+/** Returns the error of a call that throws or rejects. */
 async function refusal(call: () => unknown): Promise<UsageError> {
   const error = await (async () => call())().then(
     () => undefined,
@@ -19,7 +19,7 @@ async function refusal(call: () => unknown): Promise<UsageError> {
   return error as UsageError;
 }
 
-describe('a name that nobody reads is refused, with the nearest that is read', () => {
+describe('an unknown option is refused, with the nearest known one', () => {
   test.each([
     [{ needApproval: true }, 'The tool pay has no option needApproval (did you mean needsApproval'],
     [{ requiresApproval: true }, 'needsApproval'],
@@ -51,11 +51,11 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
     );
   });
 
-  test('what says no is no reason to refuse a question', () => {
+  test('options that are false do not make a question invalid', () => {
     expect(tool({ ...pay, needsApproval: false, idempotent: false }).name).toBe('pay');
   });
 
-  test('a time after which nobody looks', () => {
+  test('settlesWithin without verify', () => {
     expect(() => tool({ ...pay, settlesWithin: 5 }, () => 1)).toThrow(
       expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('Add verify') }),
     );
@@ -129,12 +129,12 @@ describe('a name that nobody reads is refused, with the nearest that is read', (
     });
   });
 
-  test('symbols are nobody’s spelling, and metadata is free', () => {
+  test('symbols are ignored, and metadata is free', () => {
     expect(tool({ ...pay, metadata: { anything: 1 }, ...{ [Symbol('own')]: 1 } }, () => 1).name).toBe('pay');
   });
 });
 
-describe('a value of the wrong kind is refused', () => {
+describe('a wrong value is refused', () => {
   test.each<readonly [string, () => unknown]>([
     ['needsApproval: undefined', () => tool(any({ ...pay, needsApproval: undefined }), () => 1)],
     ['verify: true', () => tool(any({ ...pay, verify: true }), () => 1)],
@@ -159,7 +159,7 @@ describe('a value of the wrong kind is refused', () => {
   });
 });
 
-describe('nothing where something must be is refused', () => {
+describe('missing options are refused', () => {
   test.each<readonly [string, () => unknown]>([
     ['countersign', () => countersign(any(null))],
     ['defineTool', () => ai().defineTool(any(undefined), () => 1)],
@@ -183,7 +183,7 @@ describe('nothing where something must be is refused', () => {
   });
 });
 
-describe('a change of the input that is lost on the way decides nothing', () => {
+describe('an edit that was lost on the way decides nothing', () => {
   async function asked() {
     const paid: number[] = [];
     const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: { amount: 184 } }] }, 'Done.']);

@@ -1,4 +1,4 @@
-// Rules 7 and 8: a tool may ask again, which is a new question; and what it asked cannot be undone by a catch.
+// Rules 7 and 8: a tool may ask again, with a new question; a catch cannot undo a question.
 import { approve, ConflictError, InterruptSignal, interrupt, respond, restart, tool } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, outputs, requests, scripted, travelled } from './support.ts';

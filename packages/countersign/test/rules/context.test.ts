@@ -1,4 +1,4 @@
-// Rule 19: who is asking is given per request and never stored; who decided is recorded.
+// Rule 19: context is passed per request and never stored; the decider is recorded.
 import { approve, interrupt, reject, respond, tool } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, payTool, requests, scripted, travelled } from './support.ts';

@@ -1,4 +1,4 @@
-// The flat form of `resume`: one list of decisions, each of which says its own kind.
+// The flat form of `resume`: one list of decisions that say their own kind.
 import {
   approve,
   ConflictError,

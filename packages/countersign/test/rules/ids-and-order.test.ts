@@ -1,4 +1,4 @@
-// Rules 1 and 2: every call is a call of its own, and results reach the model in the order of its calls.
+// Rules 1 and 2: every call is separate, and results reach the model in the order of its calls.
 import { approve, countersign, interrupt, respond, restart, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -192,7 +192,7 @@ describe('rule 1: ids', () => {
 });
 
 describe('rule 2: order', () => {
-  test('results are in the order of the calls, whoever finished first', async () => {
+  test('results are in the order of the calls, not of their ends', async () => {
     const doors = [latch(), latch(), latch()];
     const finished: number[] = [];
     const slow = tool(

@@ -166,7 +166,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true });
   });
 
-  test('a stream that nobody reads does not stop the run', async () => {
+  test('an unread stream does not stop the run', async () => {
     const { ai } = scripted(['done']);
     const { response } = ai.generateStream('go');
     expect((await response).text).toBe('done');
@@ -179,7 +179,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
     expect((await collect(stream)).map((chunk) => chunk.text).join('')).toBe('one two three');
   });
 
-  test('a failure reaches the reader after what was said, and the response with its messages', async () => {
+  test('a failure reaches the reader after the chunks, and the response with its messages', async () => {
     const { ai } = scripted([{ text: 'I was', fail: { message: '503' } }]);
     const { stream, response } = ai.generateStream('go');
     const heard: string[] = [];

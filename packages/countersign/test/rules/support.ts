@@ -44,7 +44,7 @@ export function payTool(log: string[], config: Partial<ToolConfig<typeof AMOUNT>
 
 export const AMOUNT = z.object({ amount: z.number() });
 
-/** The value as it is after it was saved and read elsewhere. */
+/** Returns the value after a trip through JSON. */
 export function travelled<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -63,7 +63,7 @@ export function only<T>(items: readonly T[]): T {
 
 export function nth<T>(items: readonly T[], index: number): T {
   const item = items[index];
-  if (item === undefined) throw new Error(`There is no item ${index} in ${JSON.stringify(items)}`);
+  if (item === undefined) throw new Error(`Item ${index} does not exist in ${JSON.stringify(items)}`);
   return item;
 }
 
@@ -99,7 +99,8 @@ export async function failureOf(work: Promise<unknown>): Promise<CountersignErro
 }
 
 export function messagesOf(error: CountersignError): readonly Message[] {
-  if (!error.messages) throw new Error(`The error carries no messages to go on from: ${error.name} ${error.message}`);
+  if (!error.messages)
+    throw new Error(`The error carries no messages to continue from: ${error.name} ${error.message}`);
   return error.messages;
 }
 

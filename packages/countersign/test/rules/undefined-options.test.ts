@@ -1,4 +1,4 @@
-// An option that is undefined is as if it were not given: it takes the place of no default.
+// An undefined option counts as left out: it replaces no default.
 import { countersign, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';

@@ -21,7 +21,7 @@ describe('ways to resume', () => {
     }
   });
 
-  test('an unknown name and a name twice are refused with the names there are', async () => {
+  test('unknown and duplicate names are refused with the known names', async () => {
     const { ai } = scripted([]);
     ai.defineInterrupt({ name: 'known', description: 'Asks.' });
     const unknown = await failureOf(ai.generate({ prompt: 'go', tools: ['unknwon'] }));
@@ -137,7 +137,7 @@ describe('ways to resume', () => {
     },
   );
 
-  test('sends of a chat that overlap are one after the other', async () => {
+  test('overlapping sends of a chat run one after the other', async () => {
     const { ai, model } = scripted(['one', 'two', 'three']);
     const chat = ai.chat();
     const replies = await Promise.all([chat.send('a'), chat.send('b'), chat.send('c')]);
@@ -145,7 +145,7 @@ describe('ways to resume', () => {
     expect(nth(model.requests, 2).messages).toHaveLength(5);
   });
 
-  test('a chat whose model fails keeps what was said and done', async () => {
+  test('a chat whose model fails keeps its messages', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([calls({ name: 'pay', input: { amount: 1 } }), { fail: {} }, 'done']);
@@ -157,7 +157,7 @@ describe('ways to resume', () => {
   });
 });
 
-describe('histories that are none', () => {
+describe('invalid histories', () => {
   const user: Message = { role: 'user', content: [{ text: 'go' }] };
   const call = (ref: string): Message => ({
     role: 'model',

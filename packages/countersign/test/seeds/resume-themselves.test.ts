@@ -1,4 +1,4 @@
-// Prompts and chats of the first seed resume themselves: nobody has to know what they are made of.
+// Prompts and chats of the first seed resume themselves: the caller need not know their options.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -57,7 +57,7 @@ describe('tool interrupts', () => {
     });
   });
 
-  test('the loop goes on until no question is left', async () => {
+  test('the loop continues until no question is left', async () => {
     const { ai } = setUp([asks('6', '12'), asks('noon', 'evening'), 'Twelve at noon.']);
     const asked: string[][] = [];
 
