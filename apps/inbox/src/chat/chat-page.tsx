@@ -45,7 +45,7 @@ export default function ChatPage({ agent, id }: ChatPageProps) {
         <span className="ml-auto flex gap-2">
           {(isAnswered || (chat.data && chat.data.messages.length > 0)) && (
             <Link href={`/runs/${encodeURIComponent(id)}`} className="button">
-              Run
+              View run
             </Link>
           )}
           <Link href={newChatPath(agent)} className="button" title="New chat">

@@ -131,7 +131,7 @@ test('the help lists the keys, and switches them off', async () => {
   await help.getByText('Reject, with a reason').waitFor();
   await page.keyboard.press('j');
   expect(page.url()).toBe(`${desk.url}/`);
-  await help.getByLabel(/Single keys/).uncheck();
+  await help.getByLabel(/keyboard shortcuts/).uncheck();
   await page.keyboard.press('Escape');
   await help.waitFor({ state: 'hidden' });
   await page.keyboard.press('j');

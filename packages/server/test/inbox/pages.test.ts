@@ -106,7 +106,7 @@ test('a run shows its picture with durations, its conversation and its record', 
       expect.stringMatching(/^Turn 2: \d/),
       expect.stringMatching(/^Waiting for approval: \d[^a-z]*m?s$/),
       expect.stringMatching(/^Runs: \d/),
-      'Run completed',
+      'Completed',
     ]),
   );
   await page.getByText('View as table').click();
