@@ -1,4 +1,4 @@
-// A user's folder: agents.ts, a store, and the command line, run in this process or in its own.
+// A user's folder: agents.ts, a store, and the command line, run in this process or in a child.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ export function createWorkplace() {
     withAgents: () => copyFileSync(join(FIXTURES, 'agents.ts'), join(folder, 'agents.ts')),
     /** Runs `countersign …` in this process. */
     countersign,
-    /** Runs `countersign …` as a process of its own. */
+    /** Runs `countersign …` in a child process. */
     spawned: (args: readonly string[], env: NodeJS.ProcessEnv = {}, input?: string) =>
       run(process.execPath, [MAIN, ...args], env, input),
     /** Returns the JSON that a command prints. */

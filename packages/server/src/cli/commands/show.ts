@@ -93,7 +93,7 @@ function printEntry(entry: Entry, { line, style, width }: Output): void {
   const offset = offsetText(entry).padStart(OFFSET_WIDTH - 2);
   const margin = ' '.repeat(OFFSET_WIDTH + ACTOR_WIDTH);
   const tone = (text: string) => (entry.tone === 'said' ? text : style(TONES[entry.tone], text));
-  // A long name gets a row of its own.
+  // A long name gets a separate row.
   const actor = widthOf(entry.who) < ACTOR_WIDTH ? padded(entry.who, ACTOR_WIDTH) : `${entry.who}\n${margin}`;
   line(`${style('dim', offset)}  ${actor}${tone(rows[0] ?? '')}`);
   for (const row of rows.slice(1)) line(`${margin}${tone(row)}`);

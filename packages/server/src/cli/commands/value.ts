@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { JsonSchema } from 'countersign';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 
-/** Reads `@file` and `-`; returns any other value as it is. */
+/** Reads `@file` and `-`; returns any other value unchanged. */
 export async function readValue(option: string, value: string): Promise<string> {
   if (value === '-') return text(process.stdin);
   if (!value.startsWith('@')) return value;
@@ -33,7 +33,7 @@ export function parseJson(option: string, value: string): unknown {
   }
 }
 
-/** Parses an answer: a string schema takes the text as it is, any other schema takes JSON. A quoted string works for both. */
+/** Parses an answer: a string schema takes plain text, any other schema takes JSON. A quoted string works for both. */
 export function parseAnswer(option: string, value: string, schema: JsonSchema | null): unknown {
   const type = schema?.type;
   const parsed = tryJson(value);

@@ -79,7 +79,7 @@ function timesOf(card: Card, now: number): readonly string[] {
   return [...requested, left <= 0 ? `Expired: ${outcome} now` : `Expires in ${durationText(left)}, then ${outcome}`];
 }
 
-/** These have lines of their own. */
+/** These are shown on separate lines. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['risk', 'labels', 'expiresIn', 'onExpiry', 'remindAfter']);
 
 function payloadOf(payload: Json): { readonly message?: string; readonly details?: Json } {

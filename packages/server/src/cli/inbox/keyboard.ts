@@ -6,7 +6,7 @@ import { PassThrough, type Readable } from 'node:stream';
 export type Keyboard = {
   /** The keys for a prompt. */
   readonly input: Readable;
-  /** Aborts when the person presses Ctrl-C, closes the window, or the process is told to end. */
+  /** Aborts when the person presses Ctrl-C or closes the window, or a signal ends the process. */
   readonly signal: AbortSignal;
   /** Passes keys on while a prompt is open; other keys are dropped. Pasted text only goes to prompts that take text. */
   during<T>(prompt: Promise<T>, options?: { readonly takesText?: boolean }): Promise<T>;
