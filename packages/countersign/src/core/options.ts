@@ -106,11 +106,11 @@ type Fault = { readonly name: string; readonly wanted: string; readonly found: s
 function findFault(options: object, table: AnyTable): Fault | undefined {
   const values = options as { readonly [name: string]: unknown };
   for (const name in table) {
-    const { is, fits, required, neverUndefined } = table[name] as OptionKind;
+    const kind = table[name] as OptionKind;
+    if (kind === anything) continue;
     const value = values[name];
-    const passes = value === undefined ? !required && !(neverUndefined && name in values) : fits(value);
-    if (passes) continue;
-    return { name, wanted: is, found: shown(value) };
+    const passes = value === undefined ? !kind.required && !(kind.neverUndefined && name in values) : kind.fits(value);
+    if (!passes) return { name, wanted: kind.is, found: shown(value) };
   }
   return undefined;
 }
