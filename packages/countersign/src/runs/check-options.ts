@@ -24,7 +24,7 @@ import type {
   WaitOptions,
 } from './run-options.ts';
 
-export function askedRuns(options: RunListOptions): RunQuery {
+export function runQuery(options: RunListOptions): RunQuery {
   checkOptions('`list`', options, LIST_OPTIONS);
   return paged(options);
 }
@@ -38,7 +38,7 @@ const LIST_OPTIONS: OptionTable<RunListOptions> = {
   cursor: anything,
 };
 
-export function askedInterrupts(options: InterruptListOptions): InterruptQuery {
+export function interruptQuery(options: InterruptListOptions): InterruptQuery {
   checkOptions('`interrupts`', options, INTERRUPT_LIST_OPTIONS);
   return paged(options);
 }
@@ -67,7 +67,7 @@ function paged<T extends RunListOptions>({ cursor, limit = 50, ...query }: T) {
   return { ...query, limit, ...(cursor !== undefined && { after: cursor }) };
 }
 
-export function askedFollow(options: FollowOptions): FollowOptions {
+export function checkFollow(options: FollowOptions): FollowOptions {
   checkOptions('following a run', options, FOLLOW_OPTIONS);
   return options;
 }
@@ -75,7 +75,7 @@ export function askedFollow(options: FollowOptions): FollowOptions {
 const FOLLOW_OPTIONS: OptionTable<FollowOptions> = { after: anything, signal: aSignal };
 
 /** Returns the number of events to skip. */
-export function askedAfter(after: number): number {
+export function checkAfter(after: number): number {
   if (Number.isSafeInteger(after) && after >= 0) return after;
   throw new UsageError(
     'invalid-options',
@@ -85,19 +85,19 @@ export function askedAfter(after: number): number {
 }
 
 /** Returns the id if it is a string; the store knows whether it exists. */
-export function askedId(field: 'runId' | 'interruptId', id: string): string {
+export function checkId(field: 'runId' | 'interruptId', id: string): string {
   checkValue(field, id, aString);
   return id;
 }
 
-export function askedWait(options: WaitOptions): WaitOptions {
+export function checkWait(options: WaitOptions): WaitOptions {
   checkOptions('`wait`', options, WAIT_OPTIONS);
   return options;
 }
 
 const WAIT_OPTIONS: OptionTable<WaitOptions> = { until: oneOf('pause', 'end'), signal: aSignal };
 
-export function askedDecide(owner: string, options: DecideOptions): void {
+export function checkDecide(owner: string, options: DecideOptions): void {
   checkOptions(owner, options, DECIDE_OPTIONS);
 }
 
@@ -112,12 +112,12 @@ const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   drive: aBoolean,
 };
 
-export function askedCancel(options: CancelOptions): void {
+export function checkCancel(options: CancelOptions): void {
   checkOptions('`cancel`', options, CANCEL_OPTIONS);
 }
 
 const CANCEL_OPTIONS: OptionTable<CancelOptions> = { by: aStringOrNull, reason: aStringOrNull };
 
-export function askedDrive(options: { readonly context?: unknown }): void {
+export function checkDrive(options: { readonly context?: unknown }): void {
   checkOptions('`drive`', options, { context: aContext });
 }

@@ -23,7 +23,7 @@ import {
   signDecisions,
   withoutEntries,
 } from './questions/decision.ts';
-import { askIfOver, expireCards, isExpired, type Settling } from './questions/expiry.ts';
+import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './questions/expiry.ts';
 import { askPolicy } from './questions/policy.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './questions/settled.ts';
 import { stateOf } from './questions/view.ts';
@@ -54,7 +54,7 @@ export async function decideOne(
   const { by = null, channel = null, note = null } = options;
   const settlement = checkDecider({ decision: decisionOf(decision), by, channel, note });
   const runId = runIdOf(interruptId);
-  await desk.drives.tellTime();
+  await desk.drives.refreshTime();
   for (let mayBegin = true; ; ) {
     const loaded = await load(desk, runId, () => unknownInterrupt(interruptId));
     const card = pendingCards(runId, loaded.state).get(interruptId);
@@ -79,7 +79,7 @@ export async function decideSeveral(
   decisions: Decisions,
   { say, ...options }: DecideOptions & { readonly say?: Say },
 ): Promise<boolean> {
-  await desk.drives.tellTime();
+  await desk.drives.refreshTime();
   const signed = signDecisions(decisions, options);
   for (let mayBegin = true; ; ) {
     const loaded = await load(desk, runId, () => unknownRun(runId));
@@ -107,7 +107,7 @@ async function load({ store }: Desk, runId: string, unknown: () => Error): Promi
 
 /** A deadline passed before the decision, by the time of the store. */
 async function isOver({ drives }: Desk, { run, state }: Loaded, decided: Resumption['decided']): Promise<boolean> {
-  await askIfOver(run.id, state, drives);
+  await fetchTimeIfExpired(run.id, state, drives);
   return isAnyExpired(decided, drives.clock());
 }
 
@@ -198,7 +198,7 @@ async function record(
   chunks?.release();
   if (begins || !journal.holds) return { at };
   if (options.drive === false) await journal.finish();
-  else await drives.goOrLeave(agent, run, journal, driving);
+  else await drives.driveOrLeave(agent, run, journal, driving);
   return { at };
 }
 

@@ -10,15 +10,15 @@ import type { AskedBy, Context } from '../loop/tool/definition.ts';
 import { unlessAborted } from '../models/abort.ts';
 import { cancelled } from './cancelling.ts';
 import {
-  askedAfter,
-  askedCancel,
-  askedDecide,
-  askedDrive,
-  askedFollow,
-  askedId,
-  askedInterrupts,
-  askedRuns,
-  askedWait,
+  checkAfter,
+  checkCancel,
+  checkDecide,
+  checkDrive,
+  checkFollow,
+  checkId,
+  checkWait,
+  interruptQuery,
+  runQuery,
 } from './check-options.ts';
 import { decideOne, decideSeveral, type Say } from './deciding.ts';
 import { changesOf } from './driving/changes.ts';
@@ -26,19 +26,19 @@ import type { AgentPort, DriveOptions, Drives } from './driving/driving.ts';
 import type { LiveChunk } from './driving/live-chunks.ts';
 import type { Stopped } from './driving/record-late-result.ts';
 import type { RemindersOptions } from './driving/reminders.ts';
-import type { Rest } from './driving/run-summary.ts';
-import { ENDED, takeLeft, untilRests } from './driving/wait.ts';
+import type { RunSummary } from './driving/run-summary.ts';
+import { ENDED, takeAbandoned, untilPaused } from './driving/wait.ts';
 import { startWorker, type Worker, type WorkerOptions } from './driving/worker.ts';
 import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { brokenChain, CANNOT_BE_READ, chainStart, tamperedRun, UNREADABLE } from './port/chain.ts';
 import type { Notes } from './port/notes.ts';
 import { checkRunId, checkStarter, runNotEnded, unknownInterrupt, unknownRun } from './port/run-id.ts';
 import { refuseLargeMessage } from './port/run-limit.ts';
-import { eachAlone } from './port/skip-invalid.ts';
+import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, RunRecord, Store, StoredEvent } from './port/store.ts';
 import { runIdOf } from './questions/card.ts';
-import { type DecisionInput, saidNow } from './questions/decision.ts';
+import { copyDecision, type DecisionInput } from './questions/decision.ts';
 import type { Decided } from './questions/settled.ts';
 import { interruptView, type RunInterrupt, type RunView, viewOf } from './questions/view.ts';
 import type {
@@ -49,7 +49,7 @@ import type {
   RunListOptions,
   WaitOptions,
 } from './run-options.ts';
-import { Turns } from './serialize-decisions.ts';
+import { RunQueue } from './serialize-decisions.ts';
 import { type SpeakOptions, speak } from './speaking.ts';
 import { startMessages } from './start-messages.ts';
 
@@ -59,7 +59,7 @@ export class Runs<C extends Context = Context> {
   readonly #drives: Drives;
   readonly #desk: { readonly store: Store; readonly drives: Drives };
   readonly #reminding: RemindersOptions | undefined;
-  readonly #turns = new Turns();
+  readonly #decisions = new RunQueue();
 
   constructor(store: Store, drives: Drives, reminding?: RemindersOptions) {
     this.#store = store;
@@ -75,9 +75,9 @@ export class Runs<C extends Context = Context> {
     options: StartOptions & DriveOptions = {},
   ): Promise<{ readonly id: string }> {
     const says = startMessages(messages);
-    await this.#drives.tellTime();
+    await this.#drives.refreshTime();
     const { runId: own = this.#drives.newRunId() } = options;
-    const runId = checkRunId(askedId('runId', own));
+    const runId = checkRunId(checkId('runId', own));
     const create = { id: runId, agent: agent.name, startedBy: checkStarter(options.by) };
     const said = event({ type: 'user-spoke', messages: says });
     refuseLargeMessage(this.#drives.runLimit, { run: { id: runId, version: 0 }, size: 0 }, [said]);
@@ -99,7 +99,7 @@ export class Runs<C extends Context = Context> {
 
   /** Lists runs without their events, newest first by default. */
   async list(options: RunListOptions = {}): Promise<Page<RunRecord>> {
-    return this.#store.listRuns(askedRuns(options));
+    return this.#store.listRuns(runQuery(options));
   }
 
   /**
@@ -107,13 +107,13 @@ export class Runs<C extends Context = Context> {
    * process warning; `interrupt` says what is wrong with it.
    */
   async interrupts(options: InterruptListOptions = {}): Promise<Page<RunInterrupt>> {
-    const page = await this.#store.listInterrupts(askedInterrupts(options));
-    return { ...page, items: eachAlone(page.items, interruptView) };
+    const page = await this.#store.listInterrupts(interruptQuery(options));
+    return { ...page, items: mapValid(page.items, interruptView) };
   }
 
   /** Reads one question, pending or settled. Throws `unknown-interrupt` if it does not exist. */
   async interrupt(interruptId: string): Promise<RunInterrupt> {
-    const record = await this.#store.interrupt(askedId('interruptId', interruptId));
+    const record = await this.#store.interrupt(checkId('interruptId', interruptId));
     if (!record) throw unknownInterrupt(interruptId);
     return interruptView(record);
   }
@@ -129,12 +129,12 @@ export class Runs<C extends Context = Context> {
     decision: DecisionInput<NoInfer<Input>, NoInfer<Output>>,
     options: DecideOptions<C> = {},
   ): Promise<Decided> {
-    askedDecide('`decide`', options);
+    checkDecide('`decide`', options);
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
-    const interruptId = askedId('interruptId', id);
-    const said = saidNow(decision);
+    const interruptId = checkId('interruptId', id);
+    const said = copyDecision(decision);
     const given = { ...(digest !== undefined && { digest }), ...options };
-    return this.#turns.take(runIdOf(interruptId), () => decideOne(this.#desk, interruptId, said, given));
+    return this.#decisions.run(runIdOf(interruptId), () => decideOne(this.#desk, interruptId, said, given));
   }
 
   /**
@@ -148,10 +148,10 @@ export class Runs<C extends Context = Context> {
     options: DecideOptions<C> & Pick<GenerateOptions, 'toolResponses'> & { readonly say?: Say } = {},
   ): Promise<boolean> {
     const { say, toolResponses, ...decides } = options;
-    askedDecide('`resume`', decides);
-    const id = askedId('runId', runId);
+    checkDecide('`resume`', decides);
+    const id = checkId('runId', runId);
     const decisions = copyOf(decisionsOf({ resume, toolResponses }));
-    return this.#turns.take(id, () => decideSeveral(this.#desk, id, decisions, { ...decides, ...(say && { say }) }));
+    return this.#decisions.run(id, () => decideSeveral(this.#desk, id, decisions, { ...decides, ...(say && { say }) }));
   }
 
   /**
@@ -164,8 +164,8 @@ export class Runs<C extends Context = Context> {
 
   /** Cancels a run that has not ended, or that failed. Running tools are aborted, pending questions withdrawn. */
   async cancel(runId: string, options: CancelOptions = {}): Promise<RunView> {
-    askedCancel(options);
-    await this.#drives.tellTime();
+    checkCancel(options);
+    await this.#drives.refreshTime();
     while (!(await cancelled(this.#drives, await this.#load(runId), options)));
     return this.get(runId);
   }
@@ -175,15 +175,15 @@ export class Runs<C extends Context = Context> {
    * reused. Throws `run-not-ended` if it has not ended, and `unknown-run` if it does not exist.
    */
   async delete(runId: string): Promise<void> {
-    if (await this.#store.delete(askedId('runId', runId))) return;
+    if (await this.#store.delete(checkId('runId', runId))) return;
     await this.#load(runId, Number.MAX_SAFE_INTEGER);
     throw runNotEnded(runId);
   }
 
   /** Drives a run that stopped with an error, or that no worker drives. */
   async drive(runId: string, options: { readonly context?: C } = {}): Promise<void> {
-    askedDrive(options);
-    if (await this.#drives.take(askedId('runId', runId), options.context)) return;
+    checkDrive(options);
+    if (await this.#drives.take(checkId('runId', runId), options.context)) return;
     const { run } = await this.#load(runId, Number.MAX_SAFE_INTEGER);
     this.#drives.agent(run.agent);
   }
@@ -217,7 +217,7 @@ export class Runs<C extends Context = Context> {
    * Resolves when this process no longer drives the run, with its status; usually without reading the store. If another
    * worker took the run over, the status is the recorded one: it may be `running`.
    */
-  async rested(runId: string): Promise<Rest> {
+  async rested(runId: string): Promise<RunSummary> {
     let isLost = false;
     for (let resting = this.#drives.rested(runId); resting !== undefined; resting = this.#drives.driven(runId)) {
       const rest = await resting;
@@ -245,7 +245,7 @@ export class Runs<C extends Context = Context> {
 
   /** Yields the events of a run as they happen, from any point, until the run has ended. */
   async *events(runId: string, options: FollowOptions = {}): AsyncGenerator<StoredEvent & { readonly seq: number }> {
-    let { after: seen = 0 } = askedFollow(options);
+    let { after: seen = 0 } = checkFollow(options);
     for await (const { run, events } of this.follow(runId, options)) {
       for (const stored of events) yield { ...stored, seq: ++seen };
       if (ENDED.has(run.status) && seen >= run.version) return;
@@ -261,9 +261,9 @@ export class Runs<C extends Context = Context> {
     options: FollowOptions = {},
     driving?: { readonly context?: Context },
   ): AsyncGenerator<LoadedRun> {
-    const { after = 0, signal } = askedFollow(options);
-    let seen = askedAfter(after);
-    const changes = changesOf(this.#store, askedId('runId', runId), signal);
+    const { after = 0, signal } = checkFollow(options);
+    let seen = checkAfter(after);
+    const changes = changesOf(this.#store, checkId('runId', runId), signal);
     try {
       while (!signal?.aborted) {
         const loaded = await unlessAborted(this.#store.read(runId, { after: seen }), signal);
@@ -275,7 +275,7 @@ export class Runs<C extends Context = Context> {
           throw tamperedRun(runId, `Of its ${version} events, ${loaded.events.length} came after the first ${seen}.`);
         seen += loaded.events.length;
         yield loaded;
-        if (driving) await takeLeft(this.#drives, loaded, driving, signal);
+        if (driving) await takeAbandoned(this.#drives, loaded, driving, signal);
         await changes.next();
       }
     } finally {
@@ -290,7 +290,7 @@ export class Runs<C extends Context = Context> {
 
   /** Reads the run and its events after `after`; undefined if it does not exist. */
   async find(runId: string, { after = 0 }: FollowOptions = {}): Promise<LoadedRun | undefined> {
-    return this.#store.read(askedId('runId', runId), { after: askedAfter(after) });
+    return this.#store.read(checkId('runId', runId), { after: checkAfter(after) });
   }
 
   /**
@@ -303,7 +303,7 @@ export class Runs<C extends Context = Context> {
 
   /** As `wait`, but returns the events. With `driving`, this process drives the run if no other worker does. */
   async waited(runId: string, options: WaitOptions = {}, driving?: { readonly context?: Context }): Promise<LoadedRun> {
-    return untilRests(this.#store, this.#drives, askedId('runId', runId), askedWait(options), driving);
+    return untilPaused(this.#store, this.#drives, checkId('runId', runId), checkWait(options), driving);
   }
 
   /** Checks the hash chain of a run: whether its events were changed after they were recorded. */
@@ -316,7 +316,7 @@ export class Runs<C extends Context = Context> {
   }
 
   async #load(runId: string, after = 0): Promise<LoadedRun> {
-    const loaded = await this.#store.read(askedId('runId', runId), { after });
+    const loaded = await this.#store.read(checkId('runId', runId), { after });
     if (!loaded) throw unknownRun(runId);
     return loaded;
   }

@@ -4,10 +4,10 @@ import { forAtMost } from '../models/abort.ts';
 /** How long a decision waits for the one before it. The store ensures that nothing is decided twice. */
 const LONGEST_MS = 1_000;
 
-export class Turns {
+export class RunQueue {
   readonly #last = new Map<string, Promise<void>>();
 
-  async take<T>(runId: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(runId: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(runId);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#last.set(runId, promise);

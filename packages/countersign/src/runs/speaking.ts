@@ -13,7 +13,7 @@ import { refuseLargeMessage } from './port/run-limit.ts';
 import type { LoadedRun, RunRecord, Store } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt } from './questions/card.ts';
-import { askIfOver, expireCards, type Settling } from './questions/expiry.ts';
+import { expireCards, fetchTimeIfExpired, type Settling } from './questions/expiry.ts';
 import { stateOf } from './questions/view.ts';
 import { withdrawing } from './questions/withdrawing.ts';
 
@@ -36,7 +36,7 @@ type Runs = { readonly store: Store; readonly drives: Drives };
  */
 export async function speak(runs: Runs, runId: string, say: Say, options: SpeakOptions): Promise<number> {
   const { store, drives } = runs;
-  await untilAborted(drives.tellTime(), options.signal);
+  await untilAborted(drives.refreshTime(), options.signal);
   const changes = changesOf(store, runId, options.signal);
   let { seen } = options;
   try {
@@ -66,7 +66,7 @@ async function says(
 ) {
   const agent = drives.agent(record.agent);
   const state = stateOf(events);
-  await untilAborted(askIfOver(record.id, state, drives), options.signal);
+  await untilAborted(fetchTimeIfExpired(record.id, state, drives), options.signal);
   const chunks = options.onChunk && bufferUntilDurable(options.onChunk);
   const { run, journal } = drives.open(record, state, agent, { onStale: 'fail', claim: 'enter', emit: chunks?.hear });
   const at = drives.clock();
@@ -82,7 +82,7 @@ async function says(
   if (refusal && !journal.hasBegun) return refusal;
   chunks?.release();
   const driving = { ...options, ...(chunks && { onChunk: chunks.hear }) };
-  if (journal.holds) await drives.goOrLeave(agent, run, journal, driving);
+  if (journal.holds) await drives.driveOrLeave(agent, run, journal, driving);
   return undefined;
 }
 

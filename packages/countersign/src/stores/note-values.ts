@@ -2,7 +2,7 @@
 import { UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { Note, PutOptions } from '../runs/port/notes.ts';
-import { eachAlone } from '../runs/port/skip-invalid.ts';
+import { mapValid } from '../runs/port/skip-invalid.ts';
 import type { Page } from '../runs/port/store.ts';
 import { jsonIn, readable } from './sql/rows.ts';
 
@@ -55,13 +55,13 @@ export function checkKey(key: string): void {
 export function inOrder(keys: readonly string[], rows: readonly NoteRow[]): readonly Note[] {
   const byKey = new Map(rows.map((row) => [row.key, row]));
   const found = [...new Set(keys)].flatMap((key) => byKey.get(key) ?? []);
-  return eachAlone(found, noteOf);
+  return mapValid(found, noteOf);
 }
 
 /** `rows` holds one more than `limit` when there is a page after this one. What cannot be read is left out. */
 export function pageOfNotes(rows: readonly NoteRow[], limit: number): Page<Note> {
   const onPage = rows.slice(0, limit);
-  return { items: eachAlone(onPage, noteOf), cursor: rows.length > limit ? (onPage.at(-1)?.key ?? null) : null };
+  return { items: mapValid(onPage, noteOf), cursor: rows.length > limit ? (onPage.at(-1)?.key ?? null) : null };
 }
 
 /** Not every database keeps a zero character, or half of a surrogate pair. */

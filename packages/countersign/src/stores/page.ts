@@ -1,6 +1,6 @@
 // Pages of a list in the order of (createdAt, seq): the cursor is the place of the last item, opaque to callers.
 import { UsageError } from '../core/errors.ts';
-import { eachAlone } from '../runs/port/skip-invalid.ts';
+import { mapValid } from '../runs/port/skip-invalid.ts';
 import type { Page } from '../runs/port/store.ts';
 
 /** Where an item stands in a list. Two of one millisecond stand in the order in which they came, which `seq` counts. */
@@ -31,7 +31,7 @@ export function makePage<Found, T extends object>(
   const onPage = found.slice(0, limit);
   const last = onPage.at(-1);
   const isLast = found.length <= limit || last === undefined;
-  return { items: eachAlone(onPage, itemOf), cursor: isLast ? null : cursorAfter(placeOf(last), order) };
+  return { items: mapValid(onPage, itemOf), cursor: isLast ? null : cursorAfter(placeOf(last), order) };
 }
 
 /**

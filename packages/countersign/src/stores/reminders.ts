@@ -1,5 +1,5 @@
 // What the stores have in common about reminders: when one is due, and how long it is left alone once it was taken.
-import { eachAlone } from '../runs/port/skip-invalid.ts';
+import { mapValid } from '../runs/port/skip-invalid.ts';
 import type { TakenReminder } from '../runs/port/store.ts';
 import { type InterruptRow, interruptOf } from './sql/rows.ts';
 
@@ -18,6 +18,6 @@ export type ReminderRow = InterruptRow & { readonly attempt: number };
 
 /** The databases give them in no order. One whose question cannot be read is left out, and given again later. */
 export function remindersOf(rows: readonly ReminderRow[]): readonly TakenReminder[] {
-  const taken = eachAlone(rows, (row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
+  const taken = mapValid(rows, (row) => ({ interrupt: interruptOf(row), attempt: row.attempt }));
   return [...taken].sort((a, b) => (a.interrupt.remindAt ?? 0) - (b.interrupt.remindAt ?? 0));
 }

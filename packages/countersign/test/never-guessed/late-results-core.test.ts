@@ -4,9 +4,9 @@ import { type Bound, type Decision, event, type Interrupt, type Result } from '.
 import { fold, type State } from '../../src/core/state.ts';
 import {
   isAwaited,
-  isForgotten,
+  isStartLost,
   type LateResult,
-  timesToldLate,
+  timesRecordedLate,
   underWay,
 } from '../../src/runs/driving/late-results.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
@@ -38,10 +38,10 @@ test('a start is forgotten also where an earlier one, of the same moment, is on 
   const start = { ...started, at: 5 };
   const once = fold(trustedState(await loaded(kept)), start);
   const twice = fold(once, start);
-  expect(isForgotten([callId], once, [start])).toBe(false);
-  expect(isForgotten([callId], twice, [start, start])).toBe(false);
-  expect(isForgotten([callId], twice, [start])).toBe(true);
-  expect(isForgotten([callId], once, [{ ...start, at: 4 }])).toBe(true);
+  expect(isStartLost([callId], once, [start])).toBe(false);
+  expect(isStartLost([callId], twice, [start, start])).toBe(false);
+  expect(isStartLost([callId], twice, [start])).toBe(true);
+  expect(isStartLost([callId], once, [{ ...start, at: 4 }])).toBe(true);
 });
 
 /** The payment is in doubt, for the second time or the first, and a person decides on that. */
@@ -92,5 +92,5 @@ test.each([
   ['another failure', { callId: 'pay', result: failed('yes') }, 0],
   ['an output', { callId: 'pay', result: { type: 'output', output: 'no' } }, 0],
 ] as const)('that it came late is on record only where it is %s', (_what, told, times) => {
-  expect(timesToldLate(late, [event({ type: 'call-ended-late', ...told })])).toBe(times);
+  expect(timesRecordedLate(late, [event({ type: 'call-ended-late', ...told })])).toBe(times);
 });

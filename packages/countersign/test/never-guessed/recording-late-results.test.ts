@@ -7,7 +7,7 @@ import { event, type RunEvent } from '../../src/core/event.ts';
 import { fold } from '../../src/core/state.ts';
 import { StoredRun } from '../../src/loop/stored-run.ts';
 import { underWay } from '../../src/runs/driving/late-results.ts';
-import { TellingLate } from '../../src/runs/driving/record-late-result.ts';
+import { LateRecorder } from '../../src/runs/driving/record-late-result.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { changedStore } from '../changed-store.ts';
 import { away } from '../conversations/flaky-store.ts';
@@ -27,7 +27,7 @@ async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => 
   run.record(started);
   await journal.finish();
   const late = await open('none');
-  const telling = new TellingLate<string>({
+  const telling = new LateRecorder<string>({
     store: changedStore(kept, changes),
     clock,
     sleep: sleeps ?? sleep,
@@ -82,7 +82,7 @@ async function unanswered(isWritten: boolean, answer?: string) {
   };
   const first = await open('none', { append, read: () => Promise.reject(away()) });
   const journals = [first, await open('none')];
-  const telling = new TellingLate<string>({
+  const telling = new LateRecorder<string>({
     store: kept,
     clock,
     sleep,
@@ -165,7 +165,7 @@ test.each([
     });
     const recorded: string[] = [];
     const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;
-    const telling = new TellingLate<string>({
+    const telling = new LateRecorder<string>({
       store,
       clock: () => 0,
       sleep,

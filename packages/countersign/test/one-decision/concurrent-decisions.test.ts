@@ -3,7 +3,7 @@ import { countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
-import { Turns } from '../../src/runs/serialize-decisions.ts';
+import { RunQueue } from '../../src/runs/serialize-decisions.ts';
 import { changedStore } from '../changed-store.ts';
 
 const MANY = 40;
@@ -48,12 +48,12 @@ test.each([true, false])(
 );
 
 test('whoever comes second on a run is next, and nobody waits for another run', async () => {
-  const turns = new Turns();
+  const queue = new RunQueue();
   const first = Promise.withResolvers<string>();
   const done: string[] = [];
-  const one = turns.take('run', () => first.promise);
-  const two = turns.take('run', async () => done.push('two'));
-  await turns.take('other', async () => done.push('other'));
+  const one = queue.run('run', () => first.promise);
+  const two = queue.run('run', async () => done.push('two'));
+  await queue.run('other', async () => done.push('other'));
   expect(done).toEqual(['other']);
   first.resolve('one');
   expect(await one).toBe('one');
@@ -62,16 +62,16 @@ test('whoever comes second on a run is next, and nobody waits for another run', 
 });
 
 test('whoever comes third waits for the second, also after the first has ended', async () => {
-  const turns = new Turns();
+  const queue = new RunQueue();
   const second = Promise.withResolvers<void>();
   const done: string[] = [];
-  const one = turns.take('run', async () => done.push('one'));
-  const two = turns.take('run', async () => {
+  const one = queue.run('run', async () => done.push('one'));
+  const two = queue.run('run', async () => {
     await second.promise;
     done.push('two');
   });
   await one;
-  const three = turns.take('run', async () => done.push('three'));
+  const three = queue.run('run', async () => done.push('three'));
   await new Promise(setImmediate);
   expect(done).toEqual(['one']);
   second.resolve();
@@ -80,9 +80,9 @@ test('whoever comes third waits for the second, also after the first has ended',
 });
 
 test('what fails ends its turn, too', async () => {
-  const turns = new Turns();
-  const one = turns.take('run', () => Promise.reject(new Error('no')));
-  const two = turns.take('run', async () => 'two');
+  const queue = new RunQueue();
+  const one = queue.run('run', () => Promise.reject(new Error('no')));
+  const two = queue.run('run', async () => 'two');
   await expect(one).rejects.toThrow('no');
   expect(await two).toBe('two');
 });
@@ -90,10 +90,10 @@ test('what fails ends its turn, too', async () => {
 test('nobody waits for long behind one that hangs', async () => {
   vi.useFakeTimers();
   try {
-    const turns = new Turns();
-    void turns.take('run', () => new Promise(() => undefined));
+    const queue = new RunQueue();
+    void queue.run('run', () => new Promise(() => undefined));
     const done: number[] = [];
-    const others = [1, 2, 3].map((n) => turns.take('run', async () => done.push(n)));
+    const others = [1, 2, 3].map((n) => queue.run('run', async () => done.push(n)));
     await vi.advanceTimersByTimeAsync(900);
     expect(done).toEqual([]);
     await vi.advanceTimersByTimeAsync(200);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import type { Json } from '../../src/core/json.ts';
 import { fold, type State } from '../../src/core/state.ts';
-import { dropAfterEnd, isOvertaken } from '../../src/runs/journal/drop-superseded.ts';
+import { dropAfterEnd, isSuperseded } from '../../src/runs/journal/drop-superseded.ts';
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { approved, loaded } from '../runs/approved.ts';
 
@@ -35,12 +35,12 @@ test('a call that has its result is not started, asked about, held, decided or s
   const decides = { ...cancels, callId } as RunEvent;
   const over = fold(state, settled);
   for (const late of [started, asked(callId), held(callId), decides, settled]) {
-    expect([late.type, isOvertaken(late, over)]).toEqual([late.type, true]);
-    expect([late.type, isOvertaken(late, state)]).toEqual([late.type, false]);
+    expect([late.type, isSuperseded(late, over)]).toEqual([late.type, true]);
+    expect([late.type, isSuperseded(late, state)]).toEqual([late.type, false]);
   }
   // What its body did is true all the same.
   for (const done of [step('one'), committed(callId)])
-    expect([done.type, isOvertaken(done, over)]).toEqual([done.type, false]);
+    expect([done.type, isSuperseded(done, over)]).toEqual([done.type, false]);
 });
 
 const replied = event({
@@ -68,11 +68,11 @@ function decidesInside(callId: string, ...refs: readonly string[]): RunEvent {
 test('of two questions inside, neither is decided by who was second on one of them', async () => {
   const { before, callId } = await begun();
   const state = agent(before, callId);
-  expect(isOvertaken(decidesInside(callId, 'one', 'two'), state)).toBe(false);
+  expect(isSuperseded(decidesInside(callId, 'one', 'two'), state)).toBe(false);
   const decided = fold(state, decidesInside(callId, 'one'));
-  expect(isOvertaken(decidesInside(callId, 'two'), decided)).toBe(false);
-  expect(isOvertaken(decidesInside(callId, 'one'), decided)).toBe(true);
-  expect(isOvertaken(decidesInside(callId, 'one', 'two'), decided)).toBe(true);
+  expect(isSuperseded(decidesInside(callId, 'two'), decided)).toBe(false);
+  expect(isSuperseded(decidesInside(callId, 'one'), decided)).toBe(true);
+  expect(isSuperseded(decidesInside(callId, 'one', 'two'), decided)).toBe(true);
 });
 
 function left(state: State, ...events: readonly RunEvent[]): readonly RunEvent[] {

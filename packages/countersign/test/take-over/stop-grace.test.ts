@@ -1,12 +1,12 @@
 // What a stop does not wait for any more, and when.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { GivingUp } from '../../src/runs/driving/stop-grace.ts';
+import { StopGrace } from '../../src/runs/driving/stop-grace.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('is given up after the time that it was given, unless it has come meanwhile', () => {
-  const givingUp = new GivingUp();
+  const givingUp = new StopGrace();
   const [waits, came] = [vi.fn(), vi.fn()];
   givingUp.listen(waits);
   const forget = givingUp.listen(came);
@@ -20,7 +20,7 @@ test('is given up after the time that it was given, unless it has come meanwhile
 });
 
 test('is not given up by a stop that has ended, which leaves no timer behind', () => {
-  const givingUp = new GivingUp();
+  const givingUp = new StopGrace();
   const waits = vi.fn();
   givingUp.listen(waits);
   givingUp.after(1_000, () => true)();

@@ -1,7 +1,7 @@
 // Taking up a run that nobody drives: its context is looked up first, and whoever stops meanwhile hands it over.
 import { countersign, memoryStore } from 'countersign';
 import { expect, test, vi } from 'vitest';
-import { leave, TakingUp } from '../../src/runs/driving/take-over.ts';
+import { leave, TakeOver } from '../../src/runs/driving/take-over.ts';
 import { Renewals } from '../../src/runs/journal/renewals.ts';
 import { approved, LEASE_MS } from '../runs/approved.ts';
 
@@ -10,12 +10,12 @@ async function takingUp(contextFor: () => Promise<object>, isStopping = false, k
   const go = vi.fn();
   const opened = await open('none');
   const told = async () => undefined;
-  const drives = { clock, isStopping, tellTime: told, askTime: told, open: () => opened, go };
+  const drives = { clock, isStopping, refreshTime: told, fetchTime: told, open: () => opened, go };
   const renewals = new Renewals(LEASE_MS);
   const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
   const agents = new Map(known.map((name) => [name, name]));
   const newId = () => 'ours';
-  const taking = new TakingUp(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
+  const taking = new TakeOver(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
   const isFree = async () => (await kept.claim('run', 'theirs', LEASE_MS)) !== undefined;
   return { taking, go, added, deleted, isFree };
 }

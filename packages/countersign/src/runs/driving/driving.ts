@@ -19,13 +19,13 @@ import type { RunLimit } from '../port/run-limit.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
 import { StoreTime } from '../port/store-time.ts';
-import { askIfOver, expireCards } from '../questions/expiry.ts';
+import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
 import { errorIn, trustedState } from '../questions/view.ts';
 import { Live, tellBoth } from './live-chunks.ts';
-import { type Stopped, TellingLate } from './record-late-result.ts';
-import { type Rest, restOf } from './run-summary.ts';
-import { GivingUp } from './stop-grace.ts';
-import { leave, type StartedRun, TakingUp } from './take-over.ts';
+import { LateRecorder, type Stopped } from './record-late-result.ts';
+import { type RunSummary, summaryOf } from './run-summary.ts';
+import { StopGrace } from './stop-grace.ts';
+import { leave, type StartedRun, TakeOver } from './take-over.ts';
 
 /** The part of an agent that drives its runs. */
 export type AgentPort = {
@@ -57,7 +57,7 @@ export type DrivesOptions = {
 };
 
 /** `isLookedUp`: the context was looked up, even if there is none. */
-type Given = DriveOptions & { readonly isLookedUp?: true };
+type DrivingOptions = DriveOptions & { readonly isLookedUp?: true };
 
 type OpenOptions = {
   readonly create?: NewRun;
@@ -68,20 +68,20 @@ type OpenOptions = {
 };
 
 /** The journal is cleared once the run pauses or ends: V8 may retain deleted map entries until a full collection. */
-type Driven = { readonly rest: Promise<Rest | undefined>; journal: Journal | undefined };
+type Driven = { readonly rest: Promise<RunSummary | undefined>; journal: Journal | undefined };
 
 export class Drives {
   readonly live = new Live();
   readonly #options: DrivesOptions;
   readonly #active = new Map<string, Driven>();
   /** Runs whose first append is not durable yet. */
-  readonly #beginning = new Set<Promise<Rest | undefined>>();
+  readonly #beginning = new Set<Promise<RunSummary | undefined>>();
   /** Runs that stopped in this turn of the event loop: the caller that began them asks next how they ended. */
-  readonly #rested = new Map<string, Promise<Rest | undefined>>();
+  readonly #rested = new Map<string, Promise<RunSummary | undefined>>();
   readonly #renewals: Renewals;
-  readonly #givingUp = new GivingUp();
-  readonly #takingUp: TakingUp<AgentPort>;
-  readonly #late: TellingLate<AgentPort>;
+  readonly #stopGrace = new StopGrace();
+  readonly #takeOver: TakeOver<AgentPort>;
+  readonly #late: LateRecorder<AgentPort>;
   readonly #time: StoreTime;
   /** The time of the store, as last known. */
   readonly clock: () => number;
@@ -99,24 +99,24 @@ export class Drives {
     this.agents = options.agents;
     this.runLimit = options.runLimit;
     this.#renewals = new Renewals(options.leaseMs);
-    this.#takingUp = new TakingUp(this, this.#renewals, options);
-    this.#late = new TellingLate({
+    this.#takeOver = new TakeOver(this, this.#renewals, options);
+    this.#late = new LateRecorder({
       ...options,
       isStopping: this.#isStopping,
       open: (run, state, agent, claim) => this.open(run, state, agent, { onStale: 'fail', ...claim }),
-      goOn: (agent, run, journal) => this.goOrLeave(agent, run, journal, {}),
+      goOn: (agent, run, journal) => this.driveOrLeave(agent, run, journal, {}),
     });
     this.#time = new StoreTime(options.store, options.clock);
     this.clock = this.#time.now;
   }
 
   /** Asks the store for its time if that was long ago: a wrong local clock must not decide what is too late. */
-  tellTime(): Promise<void> {
+  refreshTime(): Promise<void> {
     return this.#time.tell();
   }
 
   /** Asks the store for its time now, for things that must not happen too early. */
-  askTime(): Promise<void> {
+  fetchTime(): Promise<void> {
     return this.#time.ask();
   }
 
@@ -169,11 +169,11 @@ export class Drives {
    * run that `isDue` is driven only if one of its deadlines has passed, which then decides like a person.
    */
   take(runId: string, context?: Context, isDue = false): Promise<boolean> {
-    return this.#takingUp.take(runId, context, isDue);
+    return this.#takeOver.take(runId, context, isDue);
   }
 
   /** Drives the run in the background. `rested` resolves when it pauses or ends, `settled` when all runs do. */
-  go(agent: AgentPort, run: Run, journal: Journal, options: Given): void {
+  go(agent: AgentPort, run: Run, journal: Journal, options: DrivingOptions): void {
     this.#keep(journal, this.#rest(agent, run, journal, options));
   }
 
@@ -182,7 +182,7 @@ export class Drives {
    * the start of a call. No body runs before that. Resolves once they are durable; rejects if they cannot be.
    */
   async begin(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
-    if (this.isStopping) return this.goOrLeave(agent, run, journal, options);
+    if (this.isStopping) return this.driveOrLeave(agent, run, journal, options);
     const driving = this.#rest(agent, run, journal, options);
     this.#beginning.add(driving);
     try {
@@ -193,12 +193,12 @@ export class Drives {
     }
   }
 
-  async #rest(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<Rest | undefined> {
+  async #rest(agent: AgentPort, run: Run, journal: Journal, options: DrivingOptions): Promise<RunSummary | undefined> {
     const failed = await this.#drive(agent, run, journal, options);
-    return failed === undefined ? undefined : restOf(journal.runId, run.state, agent.limits, failed);
+    return failed === undefined ? undefined : summaryOf(journal.runId, run.state, agent.limits, failed);
   }
 
-  #keep(journal: Journal, driving: Promise<Rest | undefined>): void {
+  #keep(journal: Journal, driving: Promise<RunSummary | undefined>): void {
     const id = journal.runId;
     const driven: Driven = { journal, rest: driving };
     this.#active.set(id, driven);
@@ -214,7 +214,7 @@ export class Drives {
   }
 
   /** Drives the run, or hands it over if this process is stopping. */
-  async goOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
+  async driveOrLeave(agent: AgentPort, run: Run, journal: Journal, options: DriveOptions): Promise<void> {
     if (this.isStopping) await leave(run, journal);
     else this.go(agent, run, journal, options);
   }
@@ -225,12 +225,12 @@ export class Drives {
   }
 
   /** The result of driving the run here; undefined if this process does not drive it, or another worker took over. */
-  rested(runId: string): Promise<Rest | undefined> | undefined {
+  rested(runId: string): Promise<RunSummary | undefined> | undefined {
     return this.driven(runId) ?? this.#rested.get(runId);
   }
 
   /** The same, but undefined as soon as the run pauses or ends. */
-  driven(runId: string): Promise<Rest | undefined> | undefined {
+  driven(runId: string): Promise<RunSummary | undefined> | undefined {
     return this.#active.get(runId)?.rest;
   }
 
@@ -245,7 +245,7 @@ export class Drives {
   }
 
   /** True if the run failed; undefined if others wrote first, so that the result here is not recorded. */
-  async #drive(agent: AgentPort, run: Run, journal: Journal, options: Given): Promise<boolean | undefined> {
+  async #drive(agent: AgentPort, run: Run, journal: Journal, options: DrivingOptions): Promise<boolean | undefined> {
     const { context, onChunk, isLookedUp } = options;
     const renewed = this.#renewals.add(journal);
     // In a variable first: V8 would otherwise retain the run until the next full collection.
@@ -258,7 +258,7 @@ export class Drives {
       this.live.emitter(journal.runId, () => run.state.history.length),
     );
     try {
-      const looking = context || isLookedUp ? context : this.#takingUp.contextOf(journal);
+      const looking = context || isLookedUp ? context : this.#takeOver.contextOf(journal);
       // Without an await if there is no promise: events of one turn are written together.
       const given = isThenable(looking) ? await looking : looking;
       if (given === 'left') {
@@ -270,7 +270,7 @@ export class Drives {
         ...(emit && { emit }),
         signal: journal.lost,
         clock: this.clock,
-        worker: { isStopping: this.#isStopping, onGiveUp: this.#givingUp.listen, onLeft: this.#late.left },
+        worker: { isStopping: this.#isStopping, onGiveUp: this.#stopGrace.listen, onLeft: this.#late.left },
       };
       for (;;) {
         // If the time of the store is unknown, the deadlines are left to the next look.
@@ -299,7 +299,7 @@ export class Drives {
   async #knowsTime({ state }: Run, { runId }: Journal): Promise<boolean> {
     try {
       if (!this.#time.isKnown) await this.#time.tell();
-      await askIfOver(runId, state, this);
+      await fetchTimeIfExpired(runId, state, this);
       return true;
     } catch {
       // The next write reports the failure.
@@ -375,8 +375,8 @@ export class Drives {
   }
 
   async #comeToRest(): Promise<Stopped> {
-    this.#takingUp.leaveAll();
-    const forget = this.#givingUp.after(this.#options.graceMs, this.#isStopping);
+    this.#takeOver.leaveAll();
+    const forget = this.#stopGrace.after(this.#options.graceMs, this.#isStopping);
     return this.#late.ended(this.settled()).finally(forget);
   }
 
@@ -384,7 +384,7 @@ export class Drives {
   async settled(): Promise<void> {
     for (;;) {
       const driven = Array.from(this.#active.values(), ({ rest }) => rest);
-      const all = [...driven, ...this.#beginning, ...this.#takingUp.underWay, ...this.#late.underWay];
+      const all = [...driven, ...this.#beginning, ...this.#takeOver.underWay, ...this.#late.underWay];
       if (all.length === 0) return;
       // The callers get the errors.
       await Promise.allSettled(all);

@@ -46,7 +46,7 @@ export function isAwaited(result: LateResult, known: State, now: State): boolean
  * The store confirmed the start of the call and no longer has it, because a backup was restored or a replica was behind.
  * The call may run again, or has already, and only this process knows that it ran.
  */
-export function isForgotten(path: CallPath, known: State, recorded: readonly RunEvent[]): boolean {
+export function isStartLost(path: CallPath, known: State, recorded: readonly RunEvent[]): boolean {
   const [callId, ...inside] = path;
   const started = callOf(known, callId);
   if (started?.phase.at !== 'started') return false;
@@ -56,7 +56,7 @@ export function isForgotten(path: CallPath, known: State, recorded: readonly Run
   // A call that was approved again has another start time.
   if (starts.length < started.starts || !starts.some(({ at }) => at === since)) return true;
   const past = ofCall.flatMap((event) => (event.type === 'call-went-on' ? subAgentEvents(event) : []));
-  return isPath(inside) && isForgotten(inside, subAgentState(started), past);
+  return isPath(inside) && isStartLost(inside, subAgentState(started), past);
 }
 
 /** The ids of a call and the calls around it, outermost first. */
@@ -81,7 +81,7 @@ export function underWay({ turn }: State): readonly CallPath[] {
 }
 
 /** `isGone`: the store no longer has the run. It may have been deleted. */
-export function warnOfForgotten(runId: string, path: CallPath, isGone = false): void {
+export function warnOfLostStart(runId: string, path: CallPath, isGone = false): void {
   const call = path.join(', ');
   const message = isGone
     ? `The store does not know run ${runId} any more, as after a backup was restored or the run was deleted. Its call ${call} has run here, which cannot be recorded. Look at what it did.`
@@ -89,7 +89,7 @@ export function warnOfForgotten(runId: string, path: CallPath, isGone = false): 
   warn(message, 'store-failed');
 }
 
-export function warnOfUntold(runId: string, late: LateResult, error: unknown): void {
+export function warnOfUnrecorded(runId: string, late: LateResult, error: unknown): void {
   const message = `Call ${pathOf(late).join(', ')} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
   warn(message, 'store-failed');
 }
@@ -105,7 +105,7 @@ export function endedLate(late: LateResult, known: State, { run, events }: Loade
 }
 
 /** How often this result is recorded as late. */
-export function timesToldLate(late: LateResult, recorded: readonly RunEvent[]): number {
+export function timesRecordedLate(late: LateResult, recorded: readonly RunEvent[]): number {
   const { callId, path, result } = leafOf(late, []);
   const isThis = (event: RunEvent): boolean =>
     event.type === 'call-ended-late' &&

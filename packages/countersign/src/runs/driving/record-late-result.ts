@@ -11,18 +11,18 @@ import {
   type CallPath,
   endedLate,
   isAwaited,
-  isForgotten,
   isOfAgent,
+  isStartLost,
   type LateResult,
   lateResults,
   pathOf,
-  timesToldLate,
+  timesRecordedLate,
   underWay,
-  warnOfForgotten,
-  warnOfUntold,
+  warnOfLostStart,
+  warnOfUnrecorded,
 } from './late-results.ts';
 
-export type TellingLateOptions<Agent> = {
+export type LateRecorderOptions<Agent> = {
   readonly store: Store;
   readonly clock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
@@ -62,15 +62,15 @@ const MOST_TRIES = PATIENCE_MS / PAUSE_MS;
 /** While another worker runs the sub-agent. */
 const MOST_RESTS = 50;
 
-export class TellingLate<Agent> {
-  readonly #options: TellingLateOptions<Agent>;
+export class LateRecorder<Agent> {
+  readonly #options: LateRecorderOptions<Agent>;
   readonly #underWay = new Set<Promise<void>>();
   readonly #left = new Set<Promise<void>>();
   /** One list for each stop in progress. */
   readonly #unrecorded = new Set<UnrecordedCall[]>();
   readonly #warned = new WeakMap<State, Set<string>>();
 
-  constructor(options: TellingLateOptions<Agent>) {
+  constructor(options: LateRecorderOptions<Agent>) {
     this.#options = options;
   }
 
@@ -121,7 +121,7 @@ export class TellingLate<Agent> {
       try {
         const loaded = await store.read(runId);
         for (const path of paths)
-          if (!loaded || isForgotten(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
+          if (!loaded || isStartLost(path, known, loaded.events)) this.#warn(runId, known, path, !loaded);
         return;
       } catch (error) {
         // A body that finishes reports its own result.
@@ -136,14 +136,14 @@ export class TellingLate<Agent> {
     const warned = this.#warned.get(known) ?? new Set<string>();
     this.#warned.set(known, warned);
     const call = path.join('.');
-    if (!warned.has(call)) warnOfForgotten(runId, path, isGone);
+    if (!warned.has(call)) warnOfLostStart(runId, path, isGone);
     warned.add(call);
   }
 
   async #tellAll(agent: Agent, runId: string, known: State, events: readonly RunEvent[]): Promise<void> {
     for (const result of lateResults(events).filter((result) => !isOfAgent(result, known)))
       await this.#tellOne({ agent, runId, known, result }).catch((error) => {
-        warnOfUntold(runId, result, error);
+        warnOfUnrecorded(runId, result, error);
         for (const unrecorded of this.#unrecorded) unrecorded.push({ runId, path: pathOf(result) });
       });
   }
@@ -172,12 +172,12 @@ export class TellingLate<Agent> {
     const { store, clock, isStopping, open, goOn } = this.#options;
     const { agent, runId, known, result } = late;
     const loaded = await store.read(runId);
-    if (!loaded || isForgotten(pathOf(result), known, loaded.events)) {
+    if (!loaded || isStartLost(pathOf(result), known, loaded.events)) {
       this.#warn(runId, known, pathOf(result), !loaded);
       return 'told';
     }
     const state = trustedState(loaded);
-    const times = timesToldLate(result, loaded.events);
+    const times = timesRecordedLate(result, loaded.events);
     if (late.before !== undefined && times > late.before) return 'told';
     const awaited = !state.ended && isAwaited(result, known, state);
     if (awaited === 'soon' && !isLast && !isStopping()) return 'soon';

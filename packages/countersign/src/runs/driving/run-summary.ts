@@ -7,7 +7,7 @@ import { pendingCards } from '../questions/card.ts';
 import { statusOf } from '../questions/projection.ts';
 
 /** The status of a run when this process stops driving it. */
-export type Rest = {
+export type RunSummary = {
   readonly id: string;
   readonly status: RunStatus;
   readonly text: string;
@@ -15,7 +15,7 @@ export type Rest = {
   readonly pending: readonly string[];
 };
 
-export function restOf(id: string, state: State, limits: Limits, failed: boolean): Rest {
+export function summaryOf(id: string, state: State, limits: Limits, failed: boolean): RunSummary {
   const said = state.turn?.content ?? state.history.last?.content ?? [];
   const status = failed ? 'failed' : statusOf(state, limits);
   return { id, status, text: textOf(said), pending: [...pendingCards(id, state).keys()] };

@@ -1,6 +1,6 @@
 // Limits how long a stop waits for a model. The next worker asks the model again, and nothing is lost.
 
-export class GivingUp {
+export class StopGrace {
   readonly #waiting = new Set<() => void>();
 
   /** Calls `giveUp` once a stop no longer waits for models. Returns how to unsubscribe. */

@@ -9,7 +9,7 @@ import { goOn } from '../journal/outcome.ts';
 import type { Renewals } from '../journal/renewals.ts';
 import type { RunRecord, Store } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
-import { askIfOver, expireCards } from '../questions/expiry.ts';
+import { expireCards, fetchTimeIfExpired } from '../questions/expiry.ts';
 import { trustedState } from '../questions/view.ts';
 
 /** The fields of a run that its context is looked up by. */
@@ -29,8 +29,8 @@ type Opened = { readonly run: Run; readonly journal: Journal };
 type Driving<Agent> = {
   readonly clock: () => number;
   readonly isStopping: boolean;
-  tellTime(): Promise<void>;
-  askTime(): Promise<void>;
+  refreshTime(): Promise<void>;
+  fetchTime(): Promise<void>;
   open(record: RunRecord, state: State, agent: Agent, how: { readonly claim: { readonly held: string } }): Opened;
   go(
     agent: Agent,
@@ -40,7 +40,7 @@ type Driving<Agent> = {
   ): void;
 };
 
-export class TakingUp<Agent> {
+export class TakeOver<Agent> {
   readonly #drives: Driving<Agent>;
   readonly #renewals: Renewals;
   readonly #options: Options<Agent>;
@@ -70,7 +70,7 @@ export class TakingUp<Agent> {
 
   async #take(runId: string, context: Context | undefined, isDue: boolean): Promise<boolean> {
     const { store, newId, leaseMs, agents } = this.#options;
-    await this.#drives.tellTime();
+    await this.#drives.refreshTime();
     const token = newId();
     const loaded = await store.claim(runId, token, leaseMs);
     if (!loaded) return false;
@@ -84,7 +84,7 @@ export class TakingUp<Agent> {
     let given: Context | undefined | 'left' = context;
     try {
       opened = this.#drives.open(loaded.run, trustedState(loaded), agent, { claim: { held: token } });
-      if (isDue && status === 'failed') await askIfOver(runId, opened.run.state, this.#drives);
+      if (isDue && status === 'failed') await fetchTimeIfExpired(runId, opened.run.state, this.#drives);
       // Before driving: a context that is not available now may be later.
       given ??= await this.#lookUp(opened.journal);
     } catch (error) {

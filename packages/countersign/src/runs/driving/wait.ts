@@ -10,7 +10,7 @@ import type { DriveOptions, Drives } from './driving.ts';
 export const ENDED: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled']);
 
 /** With `driving`, this process drives a run that no worker drives, for example after a crash. */
-export async function untilRests(
+export async function untilPaused(
   store: Store,
   drives: Drives,
   runId: string,
@@ -29,7 +29,7 @@ export async function untilRests(
       const rests = !drivenOn && (ENDED.has(status) || (until === 'pause' && status === 'waiting'));
       if (rests && after === 0) return loaded;
       signal?.throwIfAborted();
-      if (driving) await takeLeft(drives, loaded, driving, signal);
+      if (driving) await takeAbandoned(drives, loaded, driving, signal);
       if (!rests) await untilAborted<unknown>(drivenOn ?? changes.next(), signal);
       after = rests ? 0 : version;
     }
@@ -42,7 +42,7 @@ export async function untilRests(
  * Drives a running run that no worker drives. Only if nothing happened since the last look: a worker that drives it writes,
  * or renews its claim.
  */
-export async function takeLeft(
+export async function takeAbandoned(
   drives: Drives,
   { run: { id, status }, events }: LoadedRun,
   { context }: Pick<DriveOptions, 'context'>,

@@ -5,7 +5,7 @@ import type { State } from '../../core/state.ts';
 import { decidedRefs, decisionRefs, subAgentState } from '../../core/sub-agents.ts';
 
 /** The event would start, ask about or settle a settled call, or decide a decided question of a sub-agent. */
-export function isOvertaken(event: RunEvent, state: State): boolean {
+export function isSuperseded(event: RunEvent, state: State): boolean {
   if (!('callId' in event)) return false;
   const call = callOf(state, event.callId);
   if (!call) return false;

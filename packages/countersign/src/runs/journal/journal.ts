@@ -14,7 +14,7 @@ import type { Append, RunRecord, StoredEvent } from '../port/store.ts';
 import { changedQuestion, claimLapsed, isAway, isSecond, isStale, runGone, wentBack } from '../port/store-errors.ts';
 import { project, statusOf } from '../questions/projection.ts';
 import { type Claim, claimAfter, claimIn, hasLapsed, type Moment, momentBy } from './claim.ts';
-import { dropAfterEnd, isOvertaken } from './drop-superseded.ts';
+import { dropAfterEnd, isSuperseded } from './drop-superseded.ts';
 import type { JournalOptions } from './journal-options.ts';
 import { atMost, MOST_RENEWALS } from './renewals.ts';
 
@@ -303,7 +303,7 @@ export class Journal implements Sink {
   #stateAfter(events: readonly StoredEvent[]): State {
     const { state } = this.#recorded;
     try {
-      if (events.some((event) => isOvertaken(event, state))) throw new Error('Someone else was first.');
+      if (events.some((event) => isSuperseded(event, state))) throw new Error('Someone else was first.');
       return events.reduce(fold, state);
     } catch (error) {
       const { id } = this.#options.run;

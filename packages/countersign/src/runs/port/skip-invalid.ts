@@ -3,7 +3,7 @@ import { CountersignError, messageOf } from '../../core/errors.ts';
 import { warn } from './warning.ts';
 
 /** Maps each item. An item that throws is skipped, with a process warning. */
-export function eachAlone<From, To extends object>(all: readonly From[], make: (one: From) => To): readonly To[] {
+export function mapValid<From, To extends object>(all: readonly From[], make: (one: From) => To): readonly To[] {
   return all.flatMap((one) => {
     try {
       return [make(one)];

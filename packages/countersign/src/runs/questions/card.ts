@@ -10,17 +10,20 @@ import { isSubAgentActive, isUnaskedDoubt, waitingInSubAgent } from '../../core/
 import { shortHash } from '../port/chain.ts';
 import type { NewInterrupt } from '../port/store.ts';
 
-/** A question as a person sees it. A decision is made on its `part`. */
-export type Card = {
+/**
+ * A pending question. Its other shapes are views of it: the row in the store (`cardRecord`), the stored question that callers
+ * see (`interruptView`) and the card in a browser (`cardOf` of the UI).
+ */
+export type PendingCard = {
+  readonly id: string;
+  /** The request as in the messages. A decision is made on it, and the digest covers it. */
   readonly part: ToolRequestPart;
+  readonly interrupt: Interrupt;
   readonly tool: string;
   readonly kind: Interrupt['kind'];
-  readonly input: Json;
   /** What the tool wants the person to see. */
   readonly payload: Json;
 };
-
-export type PendingCard = Card & { readonly id: string; readonly interrupt: Interrupt };
 
 /** The public id of a question. It begins with the id of the run, so that a decision finds its run. */
 export const interruptKey = (runId: string, id: string): string => `${runId}:${id}`;
@@ -71,15 +74,19 @@ function cardsOf(call: Call): readonly PendingCard[] {
 }
 
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {
-  const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
-  const kind = kindOn(part);
-  const wait = waitOf((part.metadata ?? {}) as Partial<Interrupt>);
-  return cardOf(id, part, { id, kind, payload: part.metadata?.interrupt as Json, ...wait });
+  return cardOn(interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`, part);
+}
+
+/** The question that a request part asks: inside a sub-agent, or on a stored card. */
+export function cardOn(id: string, part: ToolRequestPart): PendingCard {
+  const { metadata = {} } = part;
+  const wait = waitOf(metadata as Partial<Interrupt>);
+  return cardOf(id, part, { id, kind: kindOn(part), payload: metadata.interrupt as Json, ...wait });
 }
 
 function cardOf(id: string, part: ToolRequestPart, interrupt: Interrupt): PendingCard {
-  const { name, input } = part.toolRequest;
-  return { id, part, tool: name, kind: interrupt.kind, input: input as Json, payload: interrupt.payload, interrupt };
+  const { kind, payload } = interrupt;
+  return { id, part, interrupt, tool: part.toolRequest.name, kind, payload };
 }
 
 /** The input for the body: as requested, or as the tool's schema reads it. */

@@ -84,7 +84,7 @@ export function decisionPart(part: ToolRequestPart, input: DecisionInput, option
  * Copies the decision, so that later changes by the caller have no effect. Inherited fields count, because they would run
  * without being recorded. Missing and unknown fields are found when the decision is read.
  */
-export function saidNow(decision: DecisionInput): DecisionInput {
+export function copyDecision(decision: DecisionInput): DecisionInput {
   if (!isObject(decision)) return decision;
   const said: Record<string, unknown> = decision;
   const inherited = Object.values(FIELDS)
@@ -112,12 +112,12 @@ function checkedDecision(input: DecisionInput): Exclude<DecisionInput, string> {
   const message = `A decision of the type ${verb} has no ${odd.join(', ')}: only ${FIELDS[verb].join(', ')}.`;
   if (odd.length > 0) throw new UsageError('invalid-decision', { decision: verb, fields: odd }, message);
   const lost = verb === 'respond' ? 'output' : verb === 'restart' ? 'replaceInput' : 'edit';
-  if (decision[lost] === undefined && (verb === 'respond' || lost in decision)) throw lostIn(verb, lost);
+  if (decision[lost] === undefined && (verb === 'respond' || lost in decision)) throw undefinedValue(verb, lost);
   return decision as Exclude<DecisionInput, string>;
 }
 
 /** An undefined value was probably lost on the way, so nothing is decided. */
-function lostIn(verb: Verb, field: string): UsageError {
+function undefinedValue(verb: Verb, field: string): UsageError {
   const instead = verb === 'respond' ? 'To answer with nothing, say null' : 'Leave it out to change nothing';
   const message = `The ${field} of a decision of the type ${verb} is undefined. ${instead}.`;
   return new UsageError('invalid-decision', { decision: verb, fields: [field] }, message);
@@ -136,12 +136,12 @@ export function decisionOf(input: DecisionInput): Json {
   const { type, ...rest } = checkedDecision(input);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const json = toJson({ type, ...given });
-  if (json.ok) return saidFully(json.value);
+  if (json.ok) return withDecisionDefaults(json.value);
   throw new UsageError('not-json', { type }, `The decision is not JSON: ${json.problem}.`);
 }
 
 /** Fills in the defaults, so that a decision with and without them is the same. */
-export function saidFully(decision: Json): Json {
+export function withDecisionDefaults(decision: Json): Json {
   if (!isObject(decision)) return decision;
   const said = decision as JsonObject;
   if (said.type === 'restart' && said.resumed === undefined) return { ...said, resumed: true };
@@ -186,7 +186,7 @@ export function resumptionOf(runId: string, state: State, decisions: Decisions):
     const entry = entries.get(where);
     if (!entry) return [];
     const key = interruptKey(runId, interruptIdOf(entry.part) ?? idByRef(entry.part, state));
-    return [{ where, key, decision: saidOf(entry, isEdit(entry.part)) as DecisionInput }];
+    return [{ where, key, decision: decisionIn(entry, isEdit(entry.part)) as DecisionInput }];
   });
   return { decided: new Map(decided), late };
 }
@@ -209,7 +209,7 @@ export function signDecisions(decisions: Decisions, { by, channel, note }: Decis
     const { part, verb } = entry;
     // `matchDecisions` reports what is not a decision.
     if (!isObject(part)) return entry;
-    const said = saidIn(part);
+    const said = metadataIn(part);
     const made = said.made ?? ('toolResponse' in part ? 'respond' : verb);
     return { ...entry, part: { ...part, metadata: { ...part.metadata, decision: { ...said, made, ...signature } } } };
   };
@@ -223,10 +223,10 @@ export function withoutEntries(decisions: Decisions, left: ReadonlySet<string>):
 }
 
 function settlementOf(entry: DecisionEntry, edited: boolean): Signed {
-  const said = saidIn(entry.part);
+  const said = metadataIn(entry.part);
   const text = (own: unknown) => (typeof own === 'string' ? own : null);
   const [by, channel, note] = [text(said.by), text(said.channel), text(said.note)];
-  return checkDecider({ decision: saidOf(entry, edited), by, channel, note });
+  return checkDecider({ decision: decisionIn(entry, edited), by, channel, note });
 }
 
 /** A person named like the deadline must pass a channel, so that the two cannot be confused. */
@@ -237,7 +237,7 @@ export function checkDecider(signed: Signed): Signed {
 }
 
 /** The metadata of this decision. An interrupt passed as a decision may carry that of an earlier one. */
-function saidIn(part: DecisionPart): Record<string, unknown> {
+function metadataIn(part: DecisionPart): Record<string, unknown> {
   const decision = isObject(part) ? part.metadata?.decision : undefined;
   return isObject(decision) && typeof decision.made === 'string' ? decision : {};
 }
@@ -247,8 +247,8 @@ function isEdit({ metadata = {} }: DecisionPart): boolean {
   return 'replacedInput' in metadata && !('resolvedInterrupt' in metadata);
 }
 
-function saidOf({ verb, part }: DecisionEntry, edited: boolean): Json {
-  const said = saidIn(part);
+function decisionIn({ verb, part }: DecisionEntry, edited: boolean): Json {
+  const said = metadataIn(part);
   const changed = 'toolRequest' in part && edited ? { input: part.toolRequest.input ?? null } : undefined;
   switch (verb) {
     case 'respond':

@@ -13,16 +13,17 @@ export type Withdrawn = Required<Pick<Withdrawal, 'withdrawn' | 'by' | 'at'>> & 
 export type Settling = { readonly runId: string; settle(key: string, settlement: Settlement | Withdrawn): void };
 
 /** The time of the store. */
-type Time = { readonly clock: () => number; askTime(): Promise<void> };
+type Time = { readonly clock: () => number; fetchTime(): Promise<void> };
 
 /**
  * Asks the store for its time if a deadline, or the settling time of a call in doubt, may have passed. The store may have
  * failed over to a server with another clock since it was last asked.
  */
-export async function askIfOver(runId: string, state: State, time: Time): Promise<void> {
+export async function fetchTimeIfExpired(runId: string, state: State, time: Time): Promise<void> {
   const now = time.clock();
   const isStarted = state.turn?.calls.some(({ phase }) => phase.at === 'started');
-  if (isStarted || [...pendingCards(runId, state).values()].some((card) => isExpired(card, now))) await time.askTime();
+  if (isStarted || [...pendingCards(runId, state).values()].some((card) => isExpired(card, now)))
+    await time.fetchTime();
 }
 
 /** The deadline of the question has passed. */

@@ -1,5 +1,5 @@
 // A search along the list of interrupts, each of them looked at: where there is no index of the words.
-import { eachAlone } from '../../runs/port/skip-invalid.ts';
+import { mapValid } from '../../runs/port/skip-invalid.ts';
 import type { InterruptQuery, InterruptRecord, Page } from '../../runs/port/store.ts';
 import { cursorAfter, readPageRequest } from '../page.ts';
 import { hasAll, wordsOf } from '../words.ts';
@@ -39,6 +39,6 @@ export async function walkSearch(
 
 /** Those that have all the words, and can be read. */
 export function rowsWith(words: readonly string[], rows: readonly InterruptRow[]): readonly InterruptRow[] {
-  const readable = eachAlone(rows, (row) => ({ row, words: wordsOf(interruptOf(row)) }));
+  const readable = mapValid(rows, (row) => ({ row, words: wordsOf(interruptOf(row)) }));
   return readable.flatMap((one) => (hasAll(one.words, words) ? [one.row] : []));
 }

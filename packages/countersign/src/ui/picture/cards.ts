@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../core/json.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { digestOf, type PendingCard, willRun } from '../../runs/questions/card.ts';
+import { cardOn, digestOf, type PendingCard, willRun } from '../../runs/questions/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
 import type { RunInterrupt } from '../../runs/questions/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
@@ -47,26 +47,8 @@ export function cardOf(key: string, pending: PendingCard, at: number | undefined
  * accept any JSON. `mayDecide` says whether the reader may decide it.
  */
 export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined, mayDecide: boolean): InterruptCard {
-  const { part, risk, labels, expiresAt, onExpiry } = { ...interrupt, onExpiry: interrupt.part.metadata?.onExpiry };
-  const pending: PendingCard = {
-    id: interrupt.id,
-    part,
-    tool: interrupt.tool,
-    kind: interrupt.kind as PendingCard['kind'],
-    input: interrupt.input,
-    payload: interrupt.payload,
-    interrupt: {
-      id: interrupt.id,
-      kind: interrupt.kind as PendingCard['kind'],
-      payload: interrupt.payload,
-      labels,
-      ...(risk !== null && { risk }),
-      ...(expiresAt !== null && { expiresAt }),
-      ...(isExpiry(onExpiry) && { onExpiry }),
-    },
-  };
   const tools = agent?.definition.innerTools?.() ?? new Map();
-  const card = cardOf(interrupt.id, pending, interrupt.createdAt, tools);
+  const card = cardOf(interrupt.id, cardOn(interrupt.id, interrupt.part), interrupt.createdAt, tools);
   if (interrupt.settledAt === null) return { ...card, mayDecide };
   return { ...card, status: 'decided', decision: settledDecision(interrupt) };
 }
@@ -91,10 +73,6 @@ type TypedDecision = {
   readonly edit?: unknown;
   readonly replaceInput?: unknown;
 };
-
-function isExpiry(value: unknown): value is 'reject' | 'cancel' | 'approve' {
-  return value === 'reject' || value === 'cancel' || value === 'approve';
-}
 
 function settledDecision({ settlement, settledAt }: RunInterrupt): CardDecision {
   const { decision, by, channel, note } = (settlement ?? {}) as Partial<Settlement>;
