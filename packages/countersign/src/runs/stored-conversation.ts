@@ -35,7 +35,7 @@ export async function startRun(
   const before = withSystem({ ...options, messages: given.messages ?? [] });
   const messages = Array.isArray(before) ? [...before, ...says] : before;
   if (messages.length === 0)
-    throw new UsageError('invalid-options', {}, 'There is nothing to start from. Pass a prompt.');
+    throw new UsageError('invalid-options', {}, 'A run needs a prompt or messages to start from. Pass a prompt.');
   return runs.start(agent, messages, start);
 }
 
@@ -131,6 +131,6 @@ async function refuseForeign(runs: Runs, runId: string, agent: string): Promise<
   if (!loaded) throw unknownRun(runId);
   checkChain(loaded);
   const { agent: owner } = loaded.run;
-  const message = `Run ${runId} is one of the agent ${owner}, not of ${agent}. Go on with it through ${owner}.`;
+  const message = `Run ${runId} belongs to the agent ${owner}, not to ${agent}. Continue it with ${owner}.`;
   throw new UsageError('invalid-options', { runId, agent: owner }, message);
 }

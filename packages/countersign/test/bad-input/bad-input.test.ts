@@ -110,10 +110,10 @@ describe('what the caller gets wrong is an error that says what to do', () => {
     for (const wrong of [id, 'p1'])
       expect(await failure(ai.runs.decide(wrong, 'approve'))).toMatchObject({
         code: 'unknown-interrupt',
-        message: expect.stringContaining('begins with that of its run'),
+        message: expect.stringContaining('begins with the id of its run'),
       });
     expect((await failure(ai.runs.decide(`${id}:p2`, 'approve'))).message).toBe(
-      `There is no interrupt ${id}:p2 in the store.`,
+      `Interrupt ${id}:p2 not found in the store.`,
     );
   });
 

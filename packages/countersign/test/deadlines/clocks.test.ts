@@ -132,7 +132,7 @@ test.each(['reject', 'approve'] as const)(
     expect(await drive()).toBe('done');
     expect(paid).toEqual(onExpiry === 'approve' ? ['paid'] : []);
     const made = (await runs.recorded('run')).find(({ type }) => type === 'decision-made');
-    expect(made).toMatchObject({ decision: { by: 'deadline', note: 'Nobody decided in time.' } });
+    expect(made).toMatchObject({ decision: { by: 'deadline', note: 'No one decided in time.' } });
   },
 );
 

@@ -113,14 +113,14 @@ test('a store that stays away is not waited for without end, and the process war
   const { telling, known, settled } = await lost({ read }, false, sleep);
   await telling.tell('clerk', 'run', known, [settled]);
   expect(read).toHaveBeenCalledTimes(150);
-  expect(warned()).toEqual([expect.stringMatching(/has ended, which could not be recorded/)]);
+  expect(warned()).toEqual([expect.stringMatching(/has ended, but its result could not be recorded/)]);
 });
 
 test.each([0, 2])('a body of a run that is gone is told of once, the store being away for %d times', async (times) => {
   const { telling, told, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
   telling.lost('run', known);
   await told();
-  expect(warned()).toEqual([expect.stringMatching(/does not know run run any more/)]);
+  expect(warned()).toEqual([expect.stringMatching(/no longer has run run/)]);
   // It comes to its end all the same.
   await telling.tell('clerk', 'run', known, [settled]);
   expect(warned()).toHaveLength(1);

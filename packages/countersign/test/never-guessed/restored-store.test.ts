@@ -65,7 +65,7 @@ test('a call that has run, whose start the store has forgotten, is told of', asy
   await eventually(() => expect(warnings).toHaveBeenCalled());
   expect(warnings.mock.calls).toEqual([
     [
-      expect.stringMatching(/forgotten that call .* of run run was started.*before it is approved again/),
+      expect.stringMatching(/lost the start of call .* of run run.*before you approve it again/),
       { type: 'CountersignWarning', code: 'store-failed' },
     ],
   ]);
@@ -119,7 +119,7 @@ test.each([
   await eventually(() => expect(warnings).toHaveBeenCalled());
   await ai.runs.settled();
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
-    expect.stringMatching(/forgotten that call .* of run run was started/),
+    expect.stringMatching(/lost the start of call .* of run run/),
   ]);
   warnings.mockRestore();
 });
@@ -140,7 +140,7 @@ test('a call of a run that the store has forgotten altogether is told of', async
   setBack();
   bodies[0]?.resolve();
   await ai.runs.settled();
-  expect(warnings.mock.calls.map(([text]) => text)).toEqual([expect.stringMatching(/run run .*call/)]);
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([expect.stringMatching(/run run.*call/)]);
   warnings.mockRestore();
 });
 
@@ -158,7 +158,7 @@ test('what is approved again after a store was set back is not settled by the bo
   bodies[0]?.resolve();
   await eventually(() => expect(warnings).toHaveBeenCalled());
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
-    expect.stringMatching(/forgotten that call .* of run run/),
+    expect.stringMatching(/lost the start of call .* of run run/),
   ]);
   expect(await ai.runs.get('run')).toMatchObject({ status: 'running' });
   bodies[1]?.resolve();
@@ -205,14 +205,14 @@ test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, 
   body.resolve();
   await ai.runs.settled();
   expect(warnings.mock.calls.map(([text]) => text)).toEqual([
-    expect.stringMatching(/forgotten that call .* of run run/),
+    expect.stringMatching(/lost the start of call .* of run run/),
   ]);
   expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([card?.id]);
   warnings.mockRestore();
 });
 
 test.each([
-  ['is gone from the store', async () => undefined, /does not know run run any more/],
+  ['is gone from the store', async () => undefined, /no longer has run run/],
   ['cannot be read', () => Promise.reject(new Error('It is on fire.')), /could not be recorded: It is on fire/],
 ])('a call three sub-agents deep of a run that %s is told of once', async (_how, read, says) => {
   const times = twoTimes();
@@ -253,7 +253,7 @@ test.each([
     await ai.runs.settled();
     expect((await store.read('run'))?.events.map(({ type }) => type)).toContain('call-started');
     expect(warnings.mock.calls.map(([text]) => text)).toEqual([
-      expect.stringMatching(/forgotten that call .*, .* of run run was started/),
+      expect.stringMatching(/lost the start of call .*, .* of run run/),
     ]);
     warnings.mockRestore();
   },

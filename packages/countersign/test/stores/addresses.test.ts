@@ -57,7 +57,7 @@ test.each([
   ['an uncalled function', sqliteStore, 'Call it, as in store: sqliteStore('],
   ['an address', 'sqlite:runs.db', 'Write store: sqliteStore(path)'],
   ['a promise of a store', Promise.resolve(memoryStore()), 'Await it first'],
-  ['an object', {}, 'of the type object'],
+  ['an object', {}, 'of type object'],
   ['null', null, 'null'],
 ])('%s is no store', (_what, store, says) => {
   const message = expect.stringContaining(says);

@@ -117,7 +117,7 @@ describe.each([
   ])[])('is no bug of ours: to %s is refused, and says what to do', async (_what, act) => {
     const given = await waiting();
     given.file.exec(sql);
-    const message = expect.stringMatching(new RegExp(`the question ${given.id} waits.*Put the row back`));
+    const message = expect.stringMatching(new RegExp(`the question ${given.id} is pending.*Restore the row`));
     await expect(act(given)).rejects.toMatchObject({ name: 'ConflictError', code: 'tampered-run', message });
     await given.ai.runs.settled();
     expect(given.paid).toEqual([]);

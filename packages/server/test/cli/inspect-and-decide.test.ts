@@ -173,7 +173,7 @@ describe('show', { timeout: 120_000 }, () => {
   test('an unknown run is not found', async () => {
     const { code, stderr } = await countersign(['show', 'run_none']);
     expect(code).toBe(3);
-    expect(stderr).toContain('There is no run run_none');
+    expect(stderr).toContain('Run run_none not found');
     expect(await countersign(['show'])).toMatchObject({ code: 2 });
   });
 });

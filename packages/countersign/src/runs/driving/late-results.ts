@@ -84,13 +84,13 @@ export function underWay({ turn }: State): readonly CallPath[] {
 export function warnOfLostStart(runId: string, path: CallPath, isGone = false): void {
   const call = path.join(', ');
   const message = isGone
-    ? `The store does not know run ${runId} any more, as after a backup was restored or the run was deleted. Its call ${call} has run here, which cannot be recorded. Look at what it did.`
-    : `The store has forgotten that call ${call} of run ${runId} was started, as after a backup was restored. It has run here, which cannot be recorded. Look at what it did before it is approved again, or whether it has acted twice.`;
+    ? `The store no longer has run ${runId}: a backup was restored, or the run was deleted. Its call ${call} ran in this process, and its result cannot be recorded. Check what the call did.`
+    : `The store has lost the start of call ${call} of run ${runId}, for example because a backup was restored. The call ran in this process, and its result cannot be recorded. Check what it did before you approve it again, and whether it acted twice.`;
   warn(message, 'store-failed');
 }
 
 export function warnOfUnrecorded(runId: string, late: LateResult, error: unknown): void {
-  const message = `Call ${pathOf(late).join(', ')} of run ${runId} has ended, which could not be recorded: ${messageOf(error)} Look at what it did before anybody says that it did not happen.`;
+  const message = `Call ${pathOf(late).join(', ')} of run ${runId} has ended, but its result could not be recorded: ${messageOf(error)} Check what it did before you say that it did not happen.`;
   warn(message, 'store-failed');
 }
 

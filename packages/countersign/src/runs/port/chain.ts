@@ -70,7 +70,7 @@ export const CANNOT_BE_READ =
   'Its events or its outcome cannot be read, or the rows of its events do not follow upon each other.';
 
 export function tamperedRun(runId: string, problem: string): ConflictError {
-  return new ConflictError('tampered-run', { runId }, `Run ${runId} is not what was recorded. ${problem}`);
+  return new ConflictError('tampered-run', { runId }, `The record of run ${runId} does not verify. ${problem}`);
 }
 
 /** The start of the chain: covers the fields beside the events that decide how the run continues. */

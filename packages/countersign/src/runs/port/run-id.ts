@@ -15,24 +15,24 @@ export function checkRunId(runId: string): string {
 /** Checks the name of the person who starts a run. */
 export function checkStarter(by: string | null = null): string | null {
   if (by === null || by.length <= LONGEST_NAME) return by;
-  const message = `\`by\` has at most ${LONGEST_NAME} characters, not ${by.length}: who starts a run is looked up by it.`;
+  const message = `\`by\` can have at most ${LONGEST_NAME} characters, not ${by.length}, because runs are looked up by it.`;
   throw new UsageError('invalid-options', { field: 'by' }, message);
 }
 
 export const unknownRun = (runId: string): UsageError =>
-  new UsageError('unknown-run', { runId }, `There is no run ${runId} in the store.`);
+  new UsageError('unknown-run', { runId }, `Run ${runId} not found in the store. Check the id.`);
 
 export const runNotEnded = (runId: string): ConflictError =>
   new ConflictError(
     'run-not-ended',
     { runId },
-    `Run ${runId} was not deleted: it has not ended, or somebody works on it. Cancel it, or wait until it rests.`,
+    `Run ${runId} was not deleted: it has not ended, or a worker drives it. Cancel it, or wait until it ends.`,
   );
 
 export const unknownInterrupt = (interruptId: string): UsageError =>
   new UsageError(
     'unknown-interrupt',
     { interruptId },
-    // Whoever names the run, or the call in the messages, has a part of it only.
-    `There is no interrupt ${interruptId} in the store.${interruptId.includes(':') ? '' : ' The id of one begins with that of its run, as in run_1:call_1.'}`,
+    // The id of the run, or of the call in the messages, is only a part of it.
+    `Interrupt ${interruptId} not found in the store.${interruptId.includes(':') ? '' : ' Its id begins with the id of its run, as in run_1:call_1.'}`,
   );

@@ -13,8 +13,8 @@ export type StatsQuery = {
 };
 
 /**
- * What became of questions. A restart counts as approved, an answer as answered. Cancelled are also those that nobody
- * decided because the run went on or ended without them.
+ * Settled questions by outcome. A restart counts as approved, an answer as answered. Questions that were withdrawn because
+ * the run continued or ended without them count as cancelled.
  */
 export type SettledCounts = {
   readonly approved: number;
@@ -32,7 +32,7 @@ export type ToolStats = SettledCounts & {
   readonly medianMs: number | null;
 };
 
-/** What was settled on one day, which begins and ends in UTC. */
+/** The settled questions of one day in UTC. */
 export type DayStats = SettledCounts & { readonly day: string };
 
 /** How deciding goes. Times to decide are of what was decided, not of what was withdrawn. */

@@ -15,7 +15,7 @@ export function claimLapsed(runId: string): ConflictError {
   return new ConflictError(
     'claim-lost',
     { runId },
-    `The claim on run ${runId} has lapsed; another worker may have it. Nothing more is done here.`,
+    `The claim on run ${runId} has lapsed, and another worker may have taken it over. This process stops driving it.`,
   );
 }
 
@@ -32,7 +32,7 @@ export async function refusalOf(writing: Promise<void>): Promise<'stale-version'
 }
 
 export function runGone(runId: string): ConflictError {
-  return new ConflictError('stale-version', { runId }, `The run ${runId} is gone from the store.`);
+  return new ConflictError('stale-version', { runId }, `Run ${runId} is no longer in the store.`);
 }
 
 /** Not retryable: events that the store confirmed are missing. */
@@ -50,6 +50,6 @@ export function changedQuestion({ runId, settled }: Append, error: unknown): Con
   if (!settled.some((question) => question.id === id)) return undefined;
   return tamperedRun(
     runId,
-    `By its events the question ${id} waits, but its row in the store was deleted, settled or changed by somebody. Nothing was written. Put the row back as it was, from a backup: until then it cannot be decided, and the run not cancelled.`,
+    `By its events the question ${id} is pending, but its row in the store was deleted, settled or changed by hand. Nothing was written. Restore the row from a backup: until then the question cannot be decided, and the run cannot be cancelled.`,
   );
 }

@@ -188,7 +188,7 @@ export type InterruptQuery = {
  * creates another run than its own or one that has a version, or that opens questions of another run; a read with a `limit`
  * below 1, or a page of no items; a page behind a cursor that no page of such a list came with; a `search` of more than 500
  * characters; statistics since a time that has not come; collections and keys of notes that are empty, too long or no names.
- * A watcher that throws harms nobody.
+ * A watcher that throws has no effect on others.
  */
 export interface Store {
   /** Resolves once everything is durable. Never retries. */

@@ -37,7 +37,7 @@ export function expireCards(run: Run, settling: Settling, now: number): void {
     if (!isExpired(card, now)) continue;
     const { onExpiry = 'reject' } = card.interrupt;
     const type = onExpiry === 'approve' && card.kind === 'question' ? 'cancel' : onExpiry;
-    const note = 'Nobody decided in time.';
+    const note = 'No one decided in time.';
     const part = decisionPart(card.part, type === 'approve' ? type : { type, reason: note }, {
       by: DEADLINE,
       note,

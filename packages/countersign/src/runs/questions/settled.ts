@@ -40,7 +40,7 @@ function withdrawnAs(recorded: Settlement | Withdrawal | null, when: string): st
 }
 
 export function endedRun(runId: string): ConflictError {
-  return new ConflictError('already-decided', { runId }, `Run ${runId} was ended; nothing waits in it any more.`);
+  return new ConflictError('already-decided', { runId }, `Run ${runId} has ended, so there is nothing left to decide.`);
 }
 
 /** Throws if the decision was made on another card than the recorded one. */
