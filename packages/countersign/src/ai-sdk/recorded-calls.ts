@@ -183,15 +183,12 @@ function openingIn(events: readonly StoredEvent[]): Opening | undefined {
 
 /** False if the run still runs after this time. */
 async function restsWithin(runs: Runs, runId: string, ms: number): Promise<boolean> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), ms);
+  const signal = AbortSignal.timeout(ms);
   try {
-    await runs.wait(runId, { signal: late.signal });
+    await runs.wait(runId, { signal });
     return true;
   } catch (error) {
-    if (late.signal.aborted) return false;
+    if (signal.aborted) return false;
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -416,7 +416,7 @@ test.each([
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`);
     const [answer] = (await once(socket, 'data')) as [Buffer];
-    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 .*application\/problem\+json.*cannot be read/s);
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 .*application\/problem\+json.*host is invalid/s);
     socket.destroy();
   }
 });

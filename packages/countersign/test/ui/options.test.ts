@@ -81,7 +81,7 @@ test('what fails here is in the log of the process, where nobody is named to hea
   const away = new Error('The database is away.');
   const { POST } = chatRoute(agent, { authorize: () => Promise.reject(away) });
   expect((await POST(posted(said))).status).toBe(500);
-  expect(logged.mock.calls).toEqual([['A POST request of the chat could not be served:', away]]);
+  expect(logged.mock.calls).toEqual([['A POST request to the chat failed:', away]]);
   logged.mockRestore();
 });
 
