@@ -380,7 +380,7 @@ test.each(EVERYWHERE)(
     const said = warnings.mock.calls.map(([message]) => String(message));
     warnings.mockRestore();
     expect(said).toEqual([
-      expect.stringMatching(/^Call .* of run .* could not be recorded: It has no rights\. Look at/),
+      expect.stringMatching(/^Call .* of run .* could not be recorded: It has no rights\. Check what/),
     ]);
   },
 );
