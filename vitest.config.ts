@@ -5,6 +5,18 @@ import { defineConfig } from 'vitest/config';
 const source = (path: string): string => fileURLToPath(new URL(`packages/countersign/src/${path}`, import.meta.url));
 const server = (path: string): string => fileURLToPath(new URL(`packages/server/src/${path}`, import.meta.url));
 
+/**
+ * Tests that keep their state in memory share one worker process and its loaded modules, which halves their time. Files that
+ * mock modules, load two releases of one package or measure their own process get a process each.
+ */
+const SHARED = [
+  'packages/{countersign,react}/src/**/*.test.ts',
+  'apps/**/src/**/*.test.ts',
+  'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,models,never-guessed}/**/*.test.ts',
+  'packages/countersign/test/{one-decision,rules,seeds,sub-agents,take-over,tampering,ui}/**/*.test.ts',
+  'packages/server/test/attacks/*.test.ts',
+];
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -21,12 +33,16 @@ export default defineConfig({
     ],
   },
   test: {
-    include: [
-      'apps/**/src/**/*.test.ts',
-      'packages/**/src/**/*.test.ts',
-      'packages/**/test/**/*.test.ts',
-      'scripts/**/*.test.ts',
-      'examples/**/*.test.ts',
+    projects: [
+      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'isolated',
+          include: ['{packages,apps,scripts,examples}/**/*.test.ts'],
+          exclude: [...SHARED, '**/node_modules/**', '**/dist/**'],
+        },
+      },
     ],
     globalSetup: ['scripts/test-servers.mjs'],
     maxWorkers: 2,

@@ -6,15 +6,16 @@ import { chromiumPath } from './chromium.mjs';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { startPostgres } from './postgres.mjs';
 
-export default async function setup(project) {
-  if (process.env.COUNTERSIGN_SHARED_SERVERS !== '1') return undefined;
+export default async function setup() {
+  // Vitest calls this once for each project; the workers of all projects inherit the environment.
+  if (process.env.COUNTERSIGN_SHARED_SERVERS !== '1' || process.env.COUNTERSIGN_TEST_POSTGRES) return undefined;
   const postgres = await startPostgres({ settings: { fsync: 'off', max_connections: 200 } });
   const browser = await chromium.launchServer({
     executablePath: chromiumPath(),
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
-  project.provide('postgresPort', postgres.port);
-  project.provide('browserEndpoint', browser.wsEndpoint());
+  process.env.COUNTERSIGN_TEST_POSTGRES = String(postgres.port);
+  process.env.COUNTERSIGN_TEST_BROWSER = browser.wsEndpoint();
   return async () => {
     await browser.close();
     await postgres.stop();

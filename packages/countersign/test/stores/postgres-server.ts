@@ -1,11 +1,9 @@
 // PostgreSQL for the tests of one file, with a fresh, empty schema for each test that asks.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, inject } from 'vitest';
+import { afterAll } from 'vitest';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.mjs';
-// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
-import type {} from '../../../../scripts/test-browser.mjs';
 
 export type TestServer = {
   readonly server: PostgresServer;
@@ -19,7 +17,7 @@ export type TestServer = {
  * printed reason.
  */
 export async function testServer({ own = false } = {}): Promise<TestServer | undefined> {
-  const port = own ? undefined : inject('postgresPort');
+  const port = own ? undefined : process.env.COUNTERSIGN_TEST_POSTGRES;
   try {
     return port === undefined ? await ownServer() : await sharedServer(port);
   } catch (error) {
@@ -35,14 +33,14 @@ async function ownServer(): Promise<TestServer> {
   return { server, freshDatabase: freshSchemas(server.url()) };
 }
 
-async function sharedServer(port: number): Promise<TestServer> {
+async function sharedServer(port: string): Promise<TestServer> {
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   const mine = `file_${randomBytes(6).toString('hex')}`;
   await onServer(url('postgres'), `CREATE DATABASE ${mine}`);
   const refuse = (): Promise<never> =>
     Promise.reject(new Error('This server is shared. Use testServer({ own: true }).'));
   const server: PostgresServer = {
-    port,
+    port: Number(port),
     url: (database = mine) => url(database),
     crash: refuse,
     start: refuse,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Decision, unsendable } from './decision.ts';
 
 const LOST = expect.stringContaining('is undefined');
-const ONLY = expect.stringContaining('approved or rejected only');
+const ONLY = expect.stringContaining('can only be approved or rejected');
 
 test.each<readonly [Decision, unknown, unknown]>([
   [{ type: 'approve' }, undefined, undefined],
