@@ -8,7 +8,7 @@ import type { InterruptQuery, Store } from '../../src/runs/port/store.ts';
 import { interruptsSql } from '../../src/stores/sql/list-query.ts';
 import { SQLITE_DIALECT } from '../../src/stores/sqlite/dialect.ts';
 import { sqliteSearchSql } from '../../src/stores/sqlite/search.ts';
-import { searchWords } from '../../src/stores/words.ts';
+import { searchWords } from '../../src/stores/rules/search-text.ts';
 import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
 import { temporaryFolder } from './folder.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';

@@ -19,10 +19,10 @@ import type {
   StoredEvent,
   TakenReminder,
 } from '../../runs/port/store.ts';
-import { monotoneClock } from '../clock.ts';
-import { dueAfter } from '../due.ts';
-import { hasOutcome } from '../outcomes.ts';
-import { makePage, type Order, type Place, readLimit, readPageRequest } from '../page.ts';
+import { monotoneClock } from '../rules/clock.ts';
+import { dueAfter } from '../rules/due.ts';
+import { hasOutcome } from '../rules/outcomes.ts';
+import { makePage, type Order, type Place, readLimit, readPageRequest } from '../rules/page.ts';
 import {
   checkAppend,
   claimLost,
@@ -32,11 +32,11 @@ import {
   runDeleted,
   runExists,
   staleVersion,
-} from '../refusals.ts';
-import { MOST_DOUBLINGS } from '../reminders.ts';
+} from '../rules/refusals.ts';
+import { hasAll, searchWords, wordsOf } from '../rules/search-text.ts';
+import { createWatchers, type Watchers } from '../rules/watchers.ts';
+import { MOST_DOUBLINGS } from '../sql/reminders.ts';
 import { readStatsQuery, statsOf } from '../sql/stats-query.ts';
-import { createWatchers, type Watchers } from '../watchers.ts';
-import { hasAll, searchWords, wordsOf } from '../words.ts';
 import { MemoryNotes } from './notes.ts';
 import { SortedList } from './sorted-list.ts';
 import { memoryStats } from './stats.ts';

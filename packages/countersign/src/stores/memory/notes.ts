@@ -11,8 +11,8 @@ import {
   noteOf,
   pageOfNotes,
   SWEEP_EVERY_MS,
-} from '../note-values.ts';
-import { readLimit } from '../page.ts';
+} from '../rules/notes.ts';
+import { readLimit } from '../rules/page.ts';
 
 export class MemoryNotes implements Notes {
   readonly #now: () => number;

@@ -1,5 +1,5 @@
 // A list that stays in the order of (createdAt, seq), so that a page of it costs the same however long it is.
-import type { Order, Place } from '../page.ts';
+import type { Order, Place } from '../rules/page.ts';
 
 export class SortedList<T extends Place> {
   readonly #items: T[] = [];

@@ -1,6 +1,6 @@
 // The statistics of what is in memory, as the rows that the SQL stores get.
 import type { InterruptRecord } from '../../runs/port/store.ts';
-import { decisionType } from '../outcomes.ts';
+import { decisionType } from '../rules/outcomes.ts';
 import { DAY_MS, type StatsRequest, type StatsRow } from '../sql/stats-query.ts';
 
 /** `interrupts` are all there are. */

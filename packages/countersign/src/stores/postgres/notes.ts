@@ -11,8 +11,8 @@ import {
   pageOfNotes,
   SWEEP_EVERY_MS,
   SWEEP_MOST,
-} from '../note-values.ts';
-import { readLimit } from '../page.ts';
+} from '../rules/notes.ts';
+import { readLimit } from '../rules/page.ts';
 import { NOW } from './conditions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';

@@ -19,10 +19,12 @@ import type {
   Store,
   TakenReminder,
 } from '../../runs/port/store.ts';
-import { readLimit } from '../page.ts';
-import { canBeKept, checkAppend, openedTwice } from '../refusals.ts';
-import { type ReminderRow, remindersOf } from '../reminders.ts';
+import { readLimit } from '../rules/page.ts';
+import { canBeKept, checkAppend, openedTwice } from '../rules/refusals.ts';
+import { searchWords } from '../rules/search-text.ts';
+import { createWatchers, type Watchers } from '../rules/watchers.ts';
 import { interruptsSql, type Sql } from '../sql/list-query.ts';
+import { type ReminderRow, remindersOf } from '../sql/reminders.ts';
 import {
   type CountRow,
   countsOf,
@@ -38,8 +40,6 @@ import {
 import { searchList } from '../sql/search-list.ts';
 import { mayBeIndexed, walkSearch } from '../sql/search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from '../sql/stats-query.ts';
-import { createWatchers, type Watchers } from '../watchers.ts';
-import { searchWords } from '../words.ts';
 import { type AppendedRow, appendStatements, type Prepared } from './append.ts';
 import { createTogether, type Together } from './batches.ts';
 import { connectTo, type OwnPool } from './connect.ts';

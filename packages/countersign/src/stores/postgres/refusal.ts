@@ -1,6 +1,6 @@
 // Why PostgreSQL wrote nothing of an append, by what there is now.
 import type { Append } from '../../runs/port/store.ts';
-import { claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from '../refusals.ts';
+import { claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from '../rules/refusals.ts';
 import { DELETED } from '../sql/rows.ts';
 
 /** `waiting`: those of the questions to be settled that do wait in this run. */

@@ -1,9 +1,9 @@
 // Searching on PostgreSQL by the index of `postgres-search-schema.ts`, once it is there.
 import { createHash } from 'node:crypto';
 import type { InterruptQuery } from '../../runs/port/store.ts';
-import { readPageRequest } from '../page.ts';
+import { readPageRequest } from '../rules/page.ts';
+import { namedWords, tagsOf } from '../rules/search-text.ts';
 import { type Dialect, filtersOf, outcomesOf, placesOf, type Sql } from '../sql/list-query.ts';
-import { namedWords, tagsOf } from '../words.ts';
 import type { Tables } from './schema.ts';
 import { wordsOf } from './search-schema.ts';
 

@@ -1,8 +1,8 @@
 // The statements of the Postgres store, but for `append`. Numbers come out as float8, which `pg` reads as numbers.
 import type { RunQuery } from '../../runs/port/store.ts';
-import { readPageRequest } from '../page.ts';
-import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from '../reminders.ts';
+import { readPageRequest } from '../rules/page.ts';
 import type { Dialect, Sql } from '../sql/list-query.ts';
+import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS } from '../sql/reminders.ts';
 import { BATCH, INTERRUPT_COLUMNS, IS_THERE, RUN_COLUMNS } from '../sql/rows.ts';
 import { asOneRow, IS_FREE, isListOfIds, isOf, mayTake, NOW, waitsIn } from './conditions.ts';
 import { type Statement, statement } from './pool.ts';

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { untilAborted } from '../../models/abort.ts';
 import { shortHash } from '../../runs/port/chain.ts';
-import type { StopListening } from '../watchers.ts';
+import type { StopListening } from '../rules/watchers.ts';
 import { NOW } from './conditions.ts';
 import { ask, type PostgresClient, type PostgresPool } from './pool.ts';
 import { quoted, type Tables } from './schema.ts';

@@ -1,7 +1,7 @@
 // The list of interrupts as SQL that both SQL stores understand: keyset pages, walked along one index.
 import type { InterruptQuery } from '../../runs/port/store.ts';
-import { outcomeSql, type SettlementSql } from '../outcomes.ts';
-import { readPageRequest } from '../page.ts';
+import { outcomeSql, type SettlementSql } from '../rules/outcomes.ts';
+import { readPageRequest } from '../rules/page.ts';
 
 export type Sql = { readonly text: string; readonly values: readonly (string | number)[] };
 

@@ -15,7 +15,7 @@ import type {
   RunStatus,
   StoredEvent,
 } from '../../runs/port/store.ts';
-import { makePage, type Place } from '../page.ts';
+import { makePage, type Place } from '../rules/page.ts';
 
 export type RunRow = {
   readonly seq: number;

@@ -1,7 +1,7 @@
 // A search along the first part of the list, as SQL that both SQL stores understand: it soon has a page of words that
 // many questions have. An index of words, which finds few soon, would have to go through all of them.
 import type { InterruptQuery } from '../../runs/port/store.ts';
-import { readPageRequest } from '../page.ts';
+import { readPageRequest } from '../rules/page.ts';
 import { type Dialect, filtersOf, outcomesOf, placesOf, type Sql } from './list-query.ts';
 import type { InterruptRow } from './rows.ts';
 import { rowsWith } from './search-walk.ts';

@@ -1,8 +1,8 @@
 // A search along the list of interrupts, each of them looked at: where there is no index of the words.
 import { mapValid } from '../../runs/port/skip-invalid.ts';
 import type { InterruptQuery, InterruptRecord, Page } from '../../runs/port/store.ts';
-import { cursorAfter, readPageRequest } from '../page.ts';
-import { hasAll, wordsOf } from '../words.ts';
+import { cursorAfter, readPageRequest } from '../rules/page.ts';
+import { hasAll, wordsOf } from '../rules/search-text.ts';
 import { type InterruptRow, interruptOf, pageOfInterrupts, placeOf } from './rows.ts';
 
 /** The index has the questions that wait. Those of one run are sooner looked at than found in it. */

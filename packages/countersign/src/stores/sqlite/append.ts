@@ -1,8 +1,8 @@
 // One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
 import { eventsText } from '../../runs/port/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../../runs/port/store.ts';
-import { dueAfter } from '../due.ts';
-import { claimLost, isLost, notWaiting, openedTwice, runDeleted, runExists, staleVersion } from '../refusals.ts';
+import { dueAfter } from '../rules/due.ts';
+import { claimLost, isLost, notWaiting, openedTwice, runDeleted, runExists, staleVersion } from '../rules/refusals.ts';
 import { DELETED, labelsIn } from '../sql/rows.ts';
 import { type Job, type Prepare, valuesOf } from './connection.ts';
 import { inReach } from './dialect.ts';

@@ -12,8 +12,8 @@ import {
   pageOfNotes,
   SWEEP_EVERY_MS,
   SWEEP_MOST,
-} from '../note-values.ts';
-import { readLimit } from '../page.ts';
+} from '../rules/notes.ts';
+import { readLimit } from '../rules/page.ts';
 import type { SqliteConnection } from './connection.ts';
 
 export class SqliteNotes implements Notes {

@@ -1,5 +1,5 @@
 // Reminders in a SQLite file.
-import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow } from '../reminders.ts';
+import { MOST_ATTEMPTS, MOST_DOUBLINGS, REMINDER_DUE_AT, REMINDER_WAITS, type ReminderRow } from '../sql/reminders.ts';
 import type { Job } from './connection.ts';
 import { interruptFields } from './dialect.ts';
 

@@ -1,8 +1,8 @@
 // Searching on SQLite: an index of the words of the questions that wait, kept up by triggers once it is prepared.
 import type { InterruptQuery } from '../../runs/port/store.ts';
-import { readPageRequest } from '../page.ts';
+import { readPageRequest } from '../rules/page.ts';
+import { namedWords, tagsOf } from '../rules/search-text.ts';
 import { type Dialect, filtersOf, outcomesOf, type Sql } from '../sql/list-query.ts';
-import { namedWords, tagsOf } from '../words.ts';
 import type { Job } from './connection.ts';
 
 /** Whether the index is there: any process may have made it. One that an earlier version made may lack what is asked. */

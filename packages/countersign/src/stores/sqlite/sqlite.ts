@@ -18,11 +18,13 @@ import type {
   Store,
   TakenReminder,
 } from '../../runs/port/store.ts';
-import { monotoneClock } from '../clock.ts';
-import { readLimit, readPageRequest } from '../page.ts';
-import { canBeKept, checkAppend } from '../refusals.ts';
-import { remindersOf } from '../reminders.ts';
+import { monotoneClock } from '../rules/clock.ts';
+import { readLimit, readPageRequest } from '../rules/page.ts';
+import { canBeKept, checkAppend } from '../rules/refusals.ts';
+import { searchWords } from '../rules/search-text.ts';
+import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import { interruptsSql, type Sql } from '../sql/list-query.ts';
+import { remindersOf } from '../sql/reminders.ts';
 import {
   BATCH,
   type InterruptRow,
@@ -40,8 +42,6 @@ import {
 import { searchList } from '../sql/search-list.ts';
 import { mayBeIndexed, walkSearch } from '../sql/search-walk.ts';
 import { readStatsQuery, type StatsRow, statsOf, statsSql } from '../sql/stats-query.ts';
-import { createWatchers, type StopListening, type Watchers } from '../watchers.ts';
-import { searchWords } from '../words.ts';
 import { sqliteAppend } from './append.ts';
 import { type Job, SqliteConnection } from './connection.ts';
 import { countSqliteRuns, prepareSqliteCounts } from './counts.ts';

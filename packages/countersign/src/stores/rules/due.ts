@@ -1,5 +1,5 @@
 // When a run has to be driven although nobody holds it: what `due` looks at.
-import type { Append, RunStatus } from '../runs/port/store.ts';
+import type { Append, RunStatus } from '../../runs/port/store.ts';
 
 /**
  * Since when, or from when on, a run is due after this append; null if nobody has to drive it.

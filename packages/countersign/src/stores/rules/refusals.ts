@@ -1,6 +1,6 @@
 // What stores answer when they refuse an append, and the mistakes in an append that every store finds before it writes.
-import { ConflictError, InvariantError, UsageError } from '../core/errors.ts';
-import type { Append } from '../runs/port/store.ts';
+import { ConflictError, InvariantError, UsageError } from '../../core/errors.ts';
+import type { Append } from '../../runs/port/store.ts';
 
 export function runExists(runId: string): ConflictError {
   return new ConflictError('run-exists', { runId }, `Run ${runId} was started before; get it by its id.`);

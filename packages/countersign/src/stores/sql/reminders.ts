@@ -1,7 +1,7 @@
 // What the stores have in common about reminders: when one is due, and how long it is left alone once it was taken.
-import { mapValid } from '../runs/port/skip-invalid.ts';
-import type { TakenReminder } from '../runs/port/store.ts';
-import { type InterruptRow, interruptOf } from './sql/rows.ts';
+import { mapValid } from '../../runs/port/skip-invalid.ts';
+import type { TakenReminder } from '../../runs/port/store.ts';
+import { type InterruptRow, interruptOf } from './rows.ts';
 
 /** A lease is twice as long with each attempt, but no more often than this. */
 export const MOST_DOUBLINGS = 6;

@@ -1,8 +1,8 @@
 // What became of a question, read from its settlement: by the memory store, and as SQL that both SQL stores understand.
 
-import { DEADLINE } from '../core/event.ts';
-import { isObject, type Json } from '../core/json.ts';
-import type { InterruptOutcome } from '../runs/port/store.ts';
+import { DEADLINE } from '../../core/event.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { InterruptOutcome } from '../../runs/port/store.ts';
 
 /** How a statement looks into the settlement of an interrupt `i`. */
 export type SettlementSql = {

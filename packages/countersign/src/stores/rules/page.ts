@@ -1,7 +1,7 @@
 // Pages of a list in the order of (createdAt, seq): the cursor is the place of the last item, opaque to callers.
-import { UsageError } from '../core/errors.ts';
-import { mapValid } from '../runs/port/skip-invalid.ts';
-import type { Page } from '../runs/port/store.ts';
+import { UsageError } from '../../core/errors.ts';
+import { mapValid } from '../../runs/port/skip-invalid.ts';
+import type { Page } from '../../runs/port/store.ts';
 
 /** Where an item stands in a list. Two of one millisecond stand in the order in which they came, which `seq` counts. */
 export type Place = { readonly createdAt: number; readonly seq: number };

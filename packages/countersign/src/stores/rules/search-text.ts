@@ -1,7 +1,7 @@
 // The words of questions, and of what somebody searches for: what one store finds the others find.
-import { UsageError } from '../core/errors.ts';
-import { isObject, type Json } from '../core/json.ts';
-import type { InterruptQuery, InterruptRecord } from '../runs/port/store.ts';
+import { UsageError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json.ts';
+import type { InterruptQuery, InterruptRecord } from '../../runs/port/store.ts';
 
 /** What words are looked for in. */
 export type Searched = Pick<InterruptRecord, 'agent' | 'tool' | 'labels' | 'card'>;

@@ -1,10 +1,10 @@
 // What all stores check of a note before they touch it, and how it is kept: the value as JSON text.
-import { UsageError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import type { Note, PutOptions } from '../runs/port/notes.ts';
-import { mapValid } from '../runs/port/skip-invalid.ts';
-import type { Page } from '../runs/port/store.ts';
-import { jsonIn, readable } from './sql/rows.ts';
+import { UsageError } from '../../core/errors.ts';
+import type { Json } from '../../core/json.ts';
+import type { Note, PutOptions } from '../../runs/port/notes.ts';
+import { mapValid } from '../../runs/port/skip-invalid.ts';
+import type { Page } from '../../runs/port/store.ts';
+import { jsonIn, readable } from '../sql/rows.ts';
 
 /** A note as SQL stores keep it. */
 export type NoteRow = {
