@@ -10,7 +10,6 @@ import { isLoopback } from './http/host-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
-import { prepareSearch } from './prepare-search.ts';
 import { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';
 import { unrecordedText } from './unrecorded.ts';
 
@@ -103,9 +102,6 @@ async function start(
 ): Promise<RunningServer> {
   const { port = 3000, hostname, dev } = options;
   const isLocal = isLoopback(hostname);
-  const ending = new AbortController();
-  cleanups.push(() => ending.abort());
-  await prepareSearch(ai.runs.store, app.log, ending.signal);
   const loginPath = dev ? await app.loginPath({ id: 'dev', name: 'Developer', reach: 'all' }) : null;
   const server = createServer(
     {
@@ -138,7 +134,6 @@ async function start(
 
   let closing: Promise<Stopped> | undefined;
   const close = () => {
-    ending.abort();
     closing ??= stop(ai, app, { server, connections, worker, graceMs: options.graceMs ?? 10_000 })
       .finally(() => tracing?.stop())
       .finally(() => removeHandlers());

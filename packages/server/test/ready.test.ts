@@ -35,22 +35,3 @@ test('a server whose store takes no writes is not ready until it does', async ()
   expect(await readiness(url)).toEqual([503, { status: 'store-failed' }]);
   expect(await readiness(url)).toEqual([200, { status: 'ok' }]);
 });
-
-test('a server starts before its search indexes are ready', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const store = memoryStore();
-  const asked = Promise.withResolvers<void>();
-  vi.spyOn(store, 'prepareSearch').mockImplementation(() => {
-    asked.resolve();
-    return new Promise(() => undefined);
-  });
-  const logged: string[] = [];
-  const starting = startServer({ store, worker: false, log: ({ event }) => void logged.push(event) });
-  await asked.promise;
-  vi.advanceTimersByTime(5_000);
-  const { url } = await starting;
-  vi.useRealTimers();
-  expect(await readiness(url)).toEqual([200, { status: 'ok' }]);
-  expect(logged).toContain('search-not-prepared');
-});

@@ -103,7 +103,6 @@ function recording(store: Store, appends: Omit<Append, 'claim'>[]): Store {
     interrupt: (id) => store.interrupt(id),
     countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),
-    prepareSearch: () => store.prepareSearch(),
     notes: store.notes,
     now: () => store.now(),
     watch: (changed) => store.watch(changed),

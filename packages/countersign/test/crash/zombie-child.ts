@@ -78,7 +78,6 @@ const store: Store = {
   interrupt: (id) => send(() => real.interrupt(id)),
   countRuns: () => send(() => real.countRuns()),
   stats: (query) => send(() => real.stats(query)),
-  prepareSearch: () => real.prepareSearch(),
   notes: real.notes,
   now: () => send(() => real.now()),
   watch: (changed) => real.watch(changed),

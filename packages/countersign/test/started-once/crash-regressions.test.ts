@@ -538,7 +538,6 @@ function bound(store: Store): Store {
     interrupt: (id) => store.interrupt(id),
     countRuns: () => store.countRuns(),
     stats: (query) => store.stats(query),
-    prepareSearch: () => store.prepareSearch(),
     notes: store.notes,
     now: () => store.now(),
     watch: (changed) => store.watch(changed),

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
 import { postgresFailure } from '../../src/stores/postgres/failure.ts';
+import { MIGRATIONS, migratePostgres, tablesIn } from '../../src/stores/postgres/schema.ts';
 import { addition, creation, interrupt, stepDone } from '../../src/testing/store-contract/check.ts';
 import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
 
@@ -103,7 +104,7 @@ describe.runIf(postgres)('a connection', () => {
     await lock.connect();
     await lock.query("BEGIN; SELECT FROM countersign_run WHERE id = 'run' FOR UPDATE");
     const append = store.append(addition('run', 1)).catch((error: unknown) => error);
-    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH written%'";
+    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH given%'";
     await until(async () => (await onServer(server.url(), waiting)).length === 1);
     await onServer(server.url(), `SELECT pg_terminate_backend(pid) FROM (${waiting}) w`);
     expect(await append).toMatchObject({ code: 'store-failed', retryable: true });
@@ -189,7 +190,7 @@ test.each([
 ])('%s is nothing to try again', (what, error) => {
   const failure = postgresFailure(error);
   expect(failure).toMatchObject({ code: 'store-failed', retryable: false });
-  expect(failure.message).toMatch(what.includes('password') ? /Correct the user or the password/ : /Look at the cause/);
+  expect(failure.message).toMatch(what.includes('password') ? /Correct the user or the password/ : /See the cause/);
 });
 
 test.each([
@@ -204,8 +205,8 @@ test.each([
 });
 
 test.each([
-  ['57014', 'canceling statement due to statement timeout', /raise that/],
-  ['3F000', 'no schema has been selected to create in', /Give a `schema`/],
+  ['57014', 'canceling statement due to statement timeout', /raise the timeout/],
+  ['3F000', 'no schema has been selected to create in', /Set `schema`/],
 ])('a failure with the code %s says what to do', (code, said, advice) => {
   expect(postgresFailure(Object.assign(new Error(said), { code })).message).toMatch(advice);
 });
@@ -220,7 +221,7 @@ test('a password with signs that an address cannot have is told how to be writte
 
 test('an address with several hosts is told to have one', async () => {
   const migrating = postgresStore('postgres://ann@127.0.0.1:1,127.0.0.1:2/runs').migrate();
-  await expect(migrating).rejects.toThrow(/Correct the address: it has one host/);
+  await expect(migrating).rejects.toThrow(/Correct the address: it must have one host/);
 });
 
 test('a server that takes no writes may be a standby, which is told', () => {
@@ -380,7 +381,6 @@ describe.runIf(postgres)('a schema', () => {
     const url = await freshDatabase();
     const [watching, writing] = [postgresStore({ url, schema }), postgresStore({ url, schema })];
     await watching.migrate();
-    await watching.prepareSearch();
     const heard = new Set<string>();
     const stop = watching.watch((runId) => heard.add(runId));
     // By then it has looked back for the last time: what it hears now was announced.
@@ -393,46 +393,43 @@ describe.runIf(postgres)('a schema', () => {
 });
 
 describe.runIf(postgres)('a migration that waits for a table', () => {
-  test('lets those who come after it go first, and is done when it can be', { timeout: 60_000 }, async () => {
+  const later = [...MIGRATIONS, () => 'ALTER TABLE countersign_interrupt ADD COLUMN added text;'];
+
+  async function migrateDuringBackup() {
     const url = await freshDatabase();
     const working = postgresStore(url);
     await working.append(creation('run'));
-    await onServer(
-      url,
-      `DROP INDEX countersign_run_due_at; ALTER TABLE countersign_interrupt DROP COLUMN reminder_due_at CASCADE,
-        DROP COLUMN reminder_attempts, DROP COLUMN reminded_at CASCADE;
-      DELETE FROM countersign_migration WHERE version > 2`,
-    );
     const backup = new pg.Client(url);
     await backup.connect();
     await backup.query('BEGIN; SELECT FROM countersign_interrupt');
-    const updated = postgresStore(url);
-    const migrated = updated.migrate();
+    const pool = poolOn(url, 2);
+    const stop = new AbortController();
+    const migrated = migratePostgres(pool, tablesIn(undefined), stop.signal, later);
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DO %'";
     await until(async () => (await onServer(url, waiting)).length === 1);
+    const end = async (): Promise<void> => {
+      await working.close();
+      await pool.end();
+    };
+    return { url, working, backup, stop, migrated, end };
+  }
+
+  test('lets later queries go first, and finishes when it can', { timeout: 60_000 }, async () => {
+    const { url, working, backup, migrated, end } = await migrateDuringBackup();
     await working.append(addition('run', 1, { opened: [interrupt('question', 'run')] }));
     await backup.end();
     await migrated;
-    expect((await updated.listInterrupts({ limit: 9 })).items).toHaveLength(1);
-    await Promise.all([working.close(), updated.close()]);
+    expect(await onServer(url, 'SELECT added FROM countersign_interrupt')).toEqual([{ added: null }]);
+    await end();
   });
 
   test('is given up when its store is closed', { timeout: 60_000 }, async () => {
-    const url = await freshDatabase();
-    await postgresStore(url).migrate();
-    await onServer(
-      url,
-      `ALTER TABLE countersign_interrupt DROP COLUMN reminded_at CASCADE;
-      DELETE FROM countersign_migration WHERE version > 2`,
-    );
-    const backup = new pg.Client(url);
-    await backup.connect();
-    await backup.query('BEGIN; SELECT FROM countersign_interrupt');
-    const updated = postgresStore(url);
-    const migrated = updated.migrate().catch((error: unknown) => error);
-    await updated.close();
-    expect(await migrated).toMatchObject({ code: 'store-failed', message: expect.stringMatching(/was closed/) });
+    const { backup, stop, migrated, end } = await migrateDuringBackup();
+    const failed = migrated.catch((error: unknown) => error);
+    stop.abort(new Error('The store was closed.'));
+    expect(await failed).toMatchObject({ message: expect.stringMatching(/was closed/) });
     await backup.end();
+    await end();
   });
 });
 
@@ -554,7 +551,6 @@ describe.runIf(postgres)('a connection of a pool that others use, too', () => {
 describe.runIf(postgres)('names', () => {
   test('as long as the runs take them fit into the indexes', async () => {
     const store = postgresStore(await freshDatabase());
-    await store.prepareSearch();
     // Nothing that could be made shorter, and three bytes each.
     const name = Array.from({ length: 512 }, () => String.fromCharCode(0x4e00 + Math.random() * 20_000)).join('');
     const create = { id: 'run', agent: 'clerk', startedBy: name };
@@ -571,7 +567,7 @@ describe.runIf(postgres)('tables', () => {
     const old = postgresStore(url);
     await old.append(creation('run'));
     await onServer(url, 'INSERT INTO countersign_migration (version) VALUES (99)');
-    const says = /of version 99; this version of Countersign knows them up to \d+.*Update Countersign/;
+    const says = /have version 99, but this version of Countersign knows only version \d+.*Update Countersign/;
     const store = postgresStore(url);
     for (const call of [() => store.migrate(), () => store.append(creation('new'))]) {
       const failure = await call().catch((error: unknown) => error);
@@ -590,23 +586,17 @@ describe.runIf(postgres)('tables', () => {
     await onServer(url, text);
     const store = postgresStore(url);
     const failure = await store.append(creation('run')).catch((error: unknown) => error);
-    const says = /The tables are not those of Countersign, or not all of them are there.*give a `schema` of its own/;
+    const says = /The tables are not those of Countersign, or some are missing.*use another `schema`/;
     expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(says) });
     const count = 'SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = current_schema()';
     expect(await onServer(url, count)).toEqual([{ tables: 1 }]);
     await store.close();
   });
 
-  test('that are older are brought up to date by their owner only, who is told to another', async () => {
+  test('cannot be created by a user without rights, who is told to migrate as the owner', async () => {
     const url = await freshDatabase();
-    await postgresStore(url).migrate();
     const schema = /search_path%3D(\w+)/.exec(url)?.[1];
-    await onServer(
-      url,
-      `DROP INDEX countersign_run_due_at; DELETE FROM countersign_migration WHERE version > 3;
-      DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT ALL ON SCHEMA ${schema} TO guest;
-      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO guest`,
-    );
+    await onServer(url, `DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN; GRANT USAGE ON SCHEMA ${schema} TO guest`);
     const guest = postgresStore(url.replace('postgres@', 'guest@'));
     const failure = await guest.migrate().catch((error: unknown) => error);
     expect(failure).toMatchObject({
@@ -632,7 +622,7 @@ describe.runIf(postgres)('tables', () => {
     );
     const store = postgresStore(url);
     const failure = await store.append(creation('three')).catch((error: unknown) => error as Error);
-    const says = /have numbers up to 2, and their sequence is at 0.*Nothing was written/;
+    const says = /have numbers up to 2, but their sequence is at 0.*Nothing was written/;
     expect(failure).toMatchObject({ code: 'store-failed', retryable: false, message: expect.stringMatching(says) });
     await onServer(url, /SELECT setval.*/.exec((failure as Error).message)?.[0] ?? '');
     await store.append(creation('three'));
@@ -704,7 +694,7 @@ describe.runIf(postgres)('a commit that waits for a synchronous standby', () => 
       await new Promise(setImmediate);
     }
     await cancelling;
-    expect(told).toEqual([expect.stringContaining('let it catch up before you fail over')]);
+    expect(told).toEqual([expect.stringContaining('let the standby catch up before you fail over')]);
   });
 
   async function waitFor(standby: string): Promise<void> {

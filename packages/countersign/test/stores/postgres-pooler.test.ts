@@ -2,9 +2,9 @@
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../src/runs/port/store.ts';
-import { addition, creation, interrupt } from '../../src/testing/store-contract/check.ts';
+import { addition, creation } from '../../src/testing/store-contract/check.ts';
 import { startPooler } from './pooler.ts';
-import { onServer, poolOn, type TestServer, testServer } from './postgres-server.ts';
+import { poolOn, type TestServer, testServer } from './postgres-server.ts';
 
 const postgres = await testServer({ own: true });
 const { freshDatabase } = postgres ?? ({} as TestServer);
@@ -34,18 +34,6 @@ describe.runIf(postgres)('a pooler that shares connections between statements', 
     expect(connected).toBeLessThanOrEqual(1);
     await Promise.all([first.close(), second.close()]);
     await Promise.all(pools.map((pool) => pool.end()));
-    pooler.close();
-  });
-
-  test('lets several prepare the search at once, and leaves no lock behind', async () => {
-    const url = await freshDatabase();
-    const pooler = await startPooler(url, 5);
-    const stores = Array.from({ length: 4 }, () => postgresStore({ url: pooler.url, poolMax: 2 }));
-    await stores[0]?.append(creation('run', { opened: [interrupt('question', 'run')] }));
-    await Promise.all(stores.map((store) => store.prepareSearch()));
-    expect(await onServer(url, "SELECT FROM pg_locks WHERE locktype = 'advisory'")).toEqual([]);
-    expect((await stores[1]?.listInterrupts({ search: 'tool', limit: 9 }))?.items).toHaveLength(1);
-    await Promise.all(stores.map((store) => store.close()));
     pooler.close();
   });
 

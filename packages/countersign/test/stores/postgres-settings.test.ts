@@ -1,8 +1,9 @@
 // PostgreSQL as others have set it up: users with few rights, schemas, encodings, and settings that differ from the defaults.
 import { postgresStore } from 'countersign/postgres';
 import { describe, expect, test } from 'vitest';
+import { MIGRATIONS, migratePostgres, tablesIn } from '../../src/stores/postgres/schema.ts';
 import { addition, countDone, creation, interrupt } from '../../src/testing/store-contract/check.ts';
-import { onServer, type TestServer, testServer, withSetting } from './postgres-server.ts';
+import { onServer, poolOn, type TestServer, testServer, withSetting } from './postgres-server.ts';
 
 const postgres = await testServer({ own: true });
 const { server, freshDatabase } = postgres ?? ({} as TestServer);
@@ -38,17 +39,13 @@ describe.runIf(postgres)('tables', () => {
     const on = (path: string) => `${server.url()}?options=${encodeURIComponent(`-c search_path=${path}`)}`;
     const old = postgresStore(on('"Old\\ One"'));
     await old.append(creation('run'));
-    await onServer(
-      on('"Old\\ One"'),
-      `DROP TABLE countersign_note; DROP INDEX countersign_run_due_at, countersign_interrupt_reminder;
-      ALTER TABLE countersign_interrupt DROP started_by, DROP reminder_due_at, DROP reminder_attempts, DROP reminded_at;
-      DELETE FROM countersign_migration WHERE version > 1`,
-    );
-    const both = postgresStore(on('before,"Old\\ One"'));
-    expect(await both.due(5)).toEqual(['run']);
-    const tables = "SELECT schemaname AS schema FROM pg_tables WHERE tablename = 'countersign_note' AND schemaname IN";
+    const pool = poolOn(on('before,"Old\\ One"'));
+    const later = [...MIGRATIONS, () => 'CREATE TABLE countersign_added (id integer);'];
+    await migratePostgres(pool, tablesIn(undefined), new AbortController().signal, later);
+    const tables = "SELECT schemaname AS schema FROM pg_tables WHERE tablename = 'countersign_added' AND schemaname IN";
     expect(await onServer(server.url(), `${tables} ('before', 'Old One')`)).toEqual([{ schema: 'Old One' }]);
-    await Promise.all([old.close(), both.close()]);
+    await old.close();
+    await pool.end();
   });
 });
 

@@ -15,18 +15,15 @@ describe.runIf(postgres)('postgresStore', () => {
     );
   });
 
-  describe('on a pool, in a schema, prepared for searching', () => {
-    const make = onFreshDatabase((url) => {
-      const pool = poolOn(url);
-      const schema = `Odd "schema" ${++schemas}`;
-      return { open: () => postgresStore({ pool, schema }), close: () => pool.end() };
-    });
-    const prepared = async (): Promise<StoreUnderTest> => {
-      const subject = await make();
-      await subject.store.prepareSearch();
-      return subject;
-    };
-    storeContract(prepared, { describe, test: patientTest });
+  describe('on a pool, in a schema', () => {
+    storeContract(
+      onFreshDatabase((url) => {
+        const pool = poolOn(url);
+        const schema = `Odd "schema" ${++schemas}`;
+        return { open: () => postgresStore({ pool, schema }), close: () => pool.end() };
+      }),
+      { describe, test: patientTest },
+    );
   });
 
   describe('on something with a query', () => {

@@ -50,7 +50,7 @@ test('a file that is no database is left alone', async () => {
   const path = `${folder.path}/notes.txt`;
   writeFileSync(path, 'These are my notes. '.repeat(500));
   const before = readFileSync(path);
-  await expectFailure(sqliteStore(path).read('run'), { retryable: false, says: /is no SQLite database/ });
+  await expectFailure(sqliteStore(path).read('run'), { retryable: false, says: /is not a SQLite database/ });
   expect(readFileSync(path)).toEqual(before);
 });
 
@@ -65,7 +65,7 @@ test('a damaged file is reported, and a backup in its place is used', async () =
   const store = sqliteStore(path);
   await expectFailure(store.read('run-7'), {
     retryable: false,
-    says: /is damaged; stop all processes.*put a backup in its place/,
+    says: /is damaged; stop all processes.*restore a backup/,
   });
   await expectFailure(store.append(addition('run-7', 1)), { retryable: false, says: /is damaged/ });
   writeFileSync(path, backup);
@@ -82,7 +82,7 @@ test('a damaged file that was taken away is made anew, with its tables', async (
   other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   other.close();
   writeFileSync(path, Buffer.alloc(readFileSync(path).length, 0xab));
-  await expectFailure(store.append(creation('new')), { retryable: false, says: /is (damaged|no SQLite database)/ });
+  await expectFailure(store.append(creation('new')), { retryable: false, says: /is (damaged|not a SQLite database)/ });
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
   await store.append(creation('new'));
   expect((await store.listRuns({ limit: 9 })).items.map(({ id }) => id)).toEqual(['new']);
@@ -115,7 +115,7 @@ test('a database of a newer version is not touched', async () => {
   );
   const dump = () => database.prepare('SELECT sql FROM sqlite_schema').all();
   const before = dump();
-  const says = /of version 99; this version of Countersign knows them up to \d+.*Update Countersign/;
+  const says = /have version 99, but this version of Countersign knows only version \d+.*Update Countersign/;
   await expectFailure(sqliteStore(path).migrate(), { retryable: false, says });
   await expectFailure(sqliteStore(path).append(creation('new')), { retryable: false, says });
   expect(dump()).toEqual(before);
@@ -140,7 +140,7 @@ test.each([
 test('a process that stopped in the middle of a write is no fault of the file: it is tried again', () => {
   const failure = sqliteFailure(Object.assign(new Error('locking protocol'), { errcode: 15 }), 'runs.db');
   expect(failure).toMatchObject({ code: 'store-failed', retryable: true });
-  expect(failure.message).toMatch(/runs\.db is held by somebody else.*try again/);
+  expect(failure.message).toMatch(/runs\.db is locked by a process that stopped.*try again/);
 });
 
 describe('a disk that is full', () => {
@@ -380,8 +380,8 @@ function asNobody(path: string, lines: readonly string[]): string {
   const program = `
     import { chmodSync } from 'node:fs';
     import { dirname } from 'node:path';
-    import { sqliteStore } from '${source}stores/sqlite.ts';
-    import { addition } from '${source}testing/store-contract-check.ts';
+    import { sqliteStore } from '${source}stores/sqlite/sqlite.ts';
+    import { addition } from '${source}testing/store-contract/check.ts';
     const path = ${JSON.stringify(path)};
     const folder = dirname(path);
     const isRoot = process.getuid() === 0;

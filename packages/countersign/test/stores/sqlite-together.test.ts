@@ -14,7 +14,7 @@ beforeEach(async () => {
   folder = temporaryFolder();
   path = `${folder.path}/runs.db`;
   store = sqliteStore(path);
-  await store.prepareSearch();
+  await store.migrate();
 });
 afterEach(async () => {
   await store.close();
@@ -209,8 +209,6 @@ function dump(runs = ''): unknown {
     events: all(`SELECT run_seq, version, events FROM countersign_event
       WHERE run_seq IN (SELECT seq FROM countersign_run ${runs}) ORDER BY run_seq, version`),
     interrupts: all('SELECT * FROM countersign_interrupt'),
-    labels: all('SELECT * FROM countersign_label'),
-    words: all('SELECT rowid, * FROM countersign_search'),
   };
   database.close();
   return tables;

@@ -35,12 +35,11 @@ describe('sqliteStore on a file', () => {
   );
 });
 
-describe('sqliteStore in memory, prepared for searching', () => {
+describe('sqliteStore in memory', () => {
   storeContract(
     async () => {
       let time = 1_800_000_000_000;
       const store = sqliteStore({ path: ':memory:', now: () => time });
-      await store.prepareSearch();
       const advance = (ms: number): void => {
         time += ms;
       };
@@ -74,51 +73,10 @@ describe('sqliteStore on a Node that makes no arrays of rows', () => {
   );
 });
 
-test('an index of words that an earlier version made is made anew', async () => {
+test('a vacuumed file has no trace of a deleted run but its id', async () => {
   const folder = temporaryFolder();
   const path = `${folder.path}/runs.db`;
   const store = sqliteStore(path);
-  await store.prepareSearch();
-  const file = new DatabaseSync(path);
-  const { sql = '' } = file.prepare("SELECT sql FROM sqlite_schema WHERE name = 'countersign_search'").get() ?? {};
-  file.exec(`DROP TABLE countersign_search; ${String(sql).replace(/,\s*tokenize = '[^']*'/, '')}`);
-  file.close();
-  const ask = (id: string, tool: string) => store.append(creation(id, { opened: [interrupt(`${id}?`, id, { tool })] }));
-  await ask('nina', 'nina');
-  await ask('nino', 'niño');
-  await store.prepareSearch();
-  await ask('later', 'niñera');
-  const found = async (search: string) =>
-    (await store.listInterrupts({ search, limit: 9 })).items.map(({ runId }) => runId);
-  expect(await found('niñ')).toEqual(['nino', 'later']);
-  expect(await found('nin')).toEqual(['nina']);
-  await store.close();
-  folder.remove();
-});
-
-test('an index of words of another shape is not asked until it is made anew', async () => {
-  const folder = temporaryFolder();
-  const path = `${folder.path}/runs.db`;
-  const store = sqliteStore(path);
-  await store.prepareSearch();
-  const file = new DatabaseSync(path);
-  file.exec(`DROP TRIGGER countersign_search_open; DROP TRIGGER countersign_search_settle; DROP TABLE countersign_search;
-    CREATE VIRTUAL TABLE countersign_search USING fts5 (words, starter, seq UNINDEXED, columnsize = 0)`);
-  file.close();
-  await store.append(creation('run', { opened: [interrupt('a', 'run', { tool: 'pay', risk: 'high' })] }));
-  const found = async () => (await store.listInterrupts({ search: 'pay', risk: 'high', limit: 9 })).items.length;
-  expect(await found()).toBe(1);
-  await store.prepareSearch();
-  expect(await found()).toBe(1);
-  await store.close();
-  folder.remove();
-});
-
-test('no word of a deleted run is left in a file whose index was put together before it was vacuumed', async () => {
-  const folder = temporaryFolder();
-  const path = `${folder.path}/runs.db`;
-  const store = sqliteStore(path);
-  await store.prepareSearch();
   for (const id of ['other', 'one', 'last'])
     await store.append(
       creation(id, { opened: [interrupt(`${id}?`, id, { tool: id === 'one' ? 'xylophone' : 'pay' })] }),
@@ -127,7 +85,7 @@ test('no word of a deleted run is left in a file whose index was put together be
   expect(await store.delete('one')).toBe(true);
   await store.close();
   const file = new DatabaseSync(path);
-  file.exec("INSERT INTO countersign_search (countersign_search) VALUES ('optimize'); VACUUM");
+  file.exec('VACUUM');
   file.close();
   expect(readFileSync(path, 'latin1')).not.toContain('ylophon');
   folder.remove();

@@ -129,8 +129,8 @@ export type Append = {
   readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
 };
 
-/** A settled question. `labelled: false` says that it has no labels, which saves the store a lookup. */
-export type SettledInterrupt = { readonly id: string; readonly settlement: Json; readonly labelled?: boolean };
+/** An interrupt that is settled by an append. */
+export type SettledInterrupt = { readonly id: string; readonly settlement: Json };
 
 /** What an append does with the claim: see `Append`. */
 export type ClaimHow = 'hold' | 'release' | 'take' | 'enter' | 'pass';
@@ -164,8 +164,8 @@ export type InterruptQuery = {
   /** Selects the runs that this person started. */
   readonly startedBy?: string;
   /**
-   * Words. Each of them must begin a word of the question, whatever the case of its letters: in the names of the tool and
-   * the agent, the labels, the input, or what the asker wants shown. A word is letters, marks and digits in a row.
+   * Words separated by spaces. Each must occur somewhere in the tool, the agent, the labels, the input or the payload shown
+   * to the approver, in upper or lower case. Every request that passes the other filters is looked at until the page is full.
    */
   readonly search?: string;
   readonly createdBefore?: number;
@@ -230,12 +230,6 @@ export interface Store {
   countRuns(): Promise<RunCounts>;
   /** Counts pending and decided questions, with how long the decisions took. */
   stats(query: StatsQuery): Promise<Stats>;
-  /**
-   * Makes what lists with `search` or `startedBy`, `stats` and `countRuns` need to be fast among many, once and for all.
-   * They work without it as well, but every question is looked at. Afterwards each question costs some more to write, so
-   * this is for those who show lists to people. Safe to be called again, and by several at once.
-   */
-  prepareSearch(): Promise<void>;
   /** Small records beside the runs. */
   readonly notes: Notes;
   /** The store's time in whole milliseconds, the one clock for deadlines and claims. */

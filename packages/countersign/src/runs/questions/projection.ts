@@ -29,10 +29,9 @@ export function project(input: ProjectionInput): Pick<Append, 'status' | 'wakeAt
       .map(([key, card]) => cardRecord(key, card, run.id, run.agent, now)),
     settled: [...before]
       .filter(([key]) => !cards.has(key))
-      .map(([id, { interrupt }]) => ({
+      .map(([id]) => ({
         id,
         settlement: input.settlements.get(id) ?? { withdrawn: true, at: now },
-        labelled: (interrupt.labels ?? []).length > 0,
       })),
   };
 }

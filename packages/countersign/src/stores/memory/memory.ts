@@ -1,4 +1,4 @@
-// The store in the memory of this process: for tests, trials and runs that need not outlive it.
+// The store in the memory of this process, for tests and for runs that need not outlive it.
 import type { Json } from '../../core/json.ts';
 import { anything, checkOptions } from '../../core/options.ts';
 import type { Notes } from '../../runs/port/notes.ts';
@@ -20,23 +20,23 @@ import type {
   TakenReminder,
 } from '../../runs/port/store.ts';
 import { monotoneClock } from '../rules/clock.ts';
-import { dueAfter } from '../rules/due.ts';
-import { hasOutcome } from '../rules/outcomes.ts';
+import { dueAfter, MOST_DOUBLINGS } from '../rules/due.ts';
+import { createNotes } from '../rules/notes.ts';
+import { hasOutcome, outcomeOf } from '../rules/outcomes.ts';
 import { makePage, type Order, type Place, readLimit, readPageRequest } from '../rules/page.ts';
 import {
   checkAppend,
   claimLost,
   isLost,
-  notWaiting,
+  notPending,
   openedTwice,
   runDeleted,
   runExists,
   staleVersion,
 } from '../rules/refusals.ts';
-import { hasAll, searchWords, wordsOf } from '../rules/search-text.ts';
+import { searchTextOf, searchWords } from '../rules/search-text.ts';
+import { readStatsQuery, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
-import { MOST_DOUBLINGS } from '../sql/reminders.ts';
-import { readStatsQuery, statsOf } from '../sql/stats-query.ts';
 import { MemoryNotes } from './notes.ts';
 import { SortedList } from './sorted-list.ts';
 import { memoryStats } from './stats.ts';
@@ -49,19 +49,19 @@ export function memoryStore(options: { readonly now?: () => number } = {}): Stor
 
 type Claim = { readonly token: string; readonly until: number };
 
-/** A run as it is kept: its record, each of its events as JSON text, and what the claims and `due` need. */
+/** A run in memory, with its events as JSON texts. */
 type KeptRun = Place & {
   readonly id: string;
   record: RunRecord;
   readonly events: string[];
   claim: Claim | undefined;
-  /** Since when, or from when on, somebody has to drive it. */
+  /** Since when, or from when on, the run is due. */
   dueAt: number | null;
 };
 
-type KeptInterrupt = Place & { readonly record: InterruptRecord };
+type KeptInterrupt = Place & { readonly record: InterruptRecord; readonly searchText: string };
 
-/** When a reminder is given next, and how often it was. */
+/** When a reminder is due next, and how often it was taken. */
 type KeptReminder = { readonly dueAt: number; readonly attempts: number };
 
 class MemoryStore implements Store {
@@ -72,18 +72,16 @@ class MemoryStore implements Store {
   readonly #interrupts = new Map<string, KeptInterrupt>();
   readonly #waiting = new SortedList<KeptInterrupt>();
   readonly #settled = new SortedList<KeptInterrupt>();
-  /** Of the questions that wait and of which nobody was reminded yet. */
+  /** Of pending interrupts whose reminder was not confirmed. */
   readonly #reminders = new Map<string, KeptReminder>();
-  /** How many runs and questions were made: what is deleted leaves its number to nobody. */
+  /** How many runs and interrupts were created. Numbers are never used again. */
   #made = 0;
-  /** Of those that were searched before. */
-  readonly #words = new WeakMap<InterruptRecord, string>();
   readonly #watchers: Watchers = createWatchers();
   readonly notes: Notes;
 
   constructor(now: () => number) {
     this.#now = now;
-    this.notes = new MemoryNotes(now);
+    this.notes = createNotes(new MemoryNotes(now));
   }
 
   async append(append: Append): Promise<Appended> {
@@ -91,7 +89,7 @@ class MemoryStore implements Store {
     const { runId, claim } = append;
     const before = this.#runs.get(runId);
     this.#refuse(append, before);
-    // Everything that can fail is behind us once the JSON is copied; from here on nothing is left out.
+    // Once the JSON is copied, nothing can fail.
     const now = this.#now();
     const { startedBy = null } = before?.record ?? append.create ?? {};
     const events = append.events.map((event) => JSON.stringify(event));
@@ -195,9 +193,9 @@ class MemoryStore implements Store {
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
     const list = query.settled === true ? this.#settled : this.#waiting;
-    const asked = searchWords(query.search);
-    const isFound = ({ record }: KeptInterrupt): boolean =>
-      isAskedInterrupt(record, query) && (asked.length === 0 || hasAll(this.#wordsOf(record), asked));
+    const words = searchWords(query.search);
+    const isFound = ({ record, searchText }: KeptInterrupt): boolean =>
+      isAskedInterrupt(record, query) && words.every((word) => searchText.includes(word));
     const found = collect(list, query.order ?? 'oldest', query, isFound);
     return makePage(found, query, recordOf, placeOf);
   }
@@ -223,8 +221,6 @@ class MemoryStore implements Store {
       request,
     );
   }
-
-  async prepareSearch(): Promise<void> {}
 
   async now(): Promise<number> {
     return this.#now();
@@ -259,19 +255,13 @@ class MemoryStore implements Store {
     for (const { id } of append.settled) {
       const interrupt = this.#interrupts.get(id)?.record;
       const waits = interrupt?.runId === runId && interrupt.settledAt === null && !settled.has(id);
-      if (!waits) throw notWaiting(runId, id);
+      if (!waits) throw notPending(runId, id);
       settled.add(id);
     }
   }
 
-  #wordsOf(record: InterruptRecord): string {
-    const words = this.#words.get(record) ?? wordsOf(record);
-    this.#words.set(record, words);
-    return words;
-  }
-
   #open(record: InterruptRecord): void {
-    const interrupt = { createdAt: record.createdAt, seq: ++this.#made, record };
+    const interrupt = { createdAt: record.createdAt, seq: ++this.#made, record, searchText: searchTextOf(record) };
     this.#interrupts.set(record.id, interrupt);
     this.#waiting.add(interrupt);
     if (record.remindAt !== null) this.#reminders.set(record.id, { dueAt: record.remindAt, attempts: 0 });
@@ -316,7 +306,7 @@ function load({ record, events }: KeptRun, after: number, limit = events.length)
   return { run: copy(record), events: asked.map((text): StoredEvent => JSON.parse(text)) };
 }
 
-/** One more than a page holds, so that it is known whether another page follows. */
+/** One item more than the page holds, to know whether another page follows. */
 function collect<T extends Place>(
   list: SortedList<T>,
   order: Order,
@@ -345,7 +335,7 @@ function isAskedInterrupt(interrupt: InterruptRecord, query: InterruptQuery): bo
     fits(interrupt.kind, query.kind) &&
     fits(interrupt.risk, query.risk) &&
     fits(interrupt.startedBy, query.startedBy) &&
-    (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(interrupt.settlement, outcome))) &&
+    (outcome === undefined || (interrupt.settledAt !== null && hasOutcome(outcomeOf(interrupt.settlement), outcome))) &&
     (label === undefined || interrupt.labels.includes(label)) &&
     interrupt.createdAt < createdBefore &&
     interrupt.createdAt > createdAfter
@@ -364,7 +354,7 @@ function fits<T>(value: T, asked: T | undefined): boolean {
   return asked === undefined || value === asked;
 }
 
-/** Through JSON text, as in every store: what comes out is nobody's but the caller's. */
+/** Copies through JSON text, as every store does, so that callers share nothing with the store. */
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }

@@ -1,20 +1,7 @@
-// Notes in the memory of this process.
-import type { Json } from '../../core/json.ts';
-import type { Note, Notes, PutOptions } from '../../runs/port/notes.ts';
-import type { Page } from '../../runs/port/store.ts';
-import {
-  checkCollection,
-  checkKey,
-  encodeNote,
-  inOrder,
-  type NoteRow,
-  noteOf,
-  pageOfNotes,
-  SWEEP_EVERY_MS,
-} from '../rules/notes.ts';
-import { readLimit } from '../rules/page.ts';
+// The rows of notes in the memory of this process.
+import { type NewNote, type NoteRow, type NoteRows, SWEEP_EVERY_MS } from '../rules/notes.ts';
 
-export class MemoryNotes implements Notes {
+export class MemoryNotes implements NoteRows {
   readonly #now: () => number;
   readonly #collections = new Map<string, Map<string, NoteRow>>();
   #lastVersion = 0;
@@ -24,19 +11,16 @@ export class MemoryNotes implements Notes {
     this.#now = now;
   }
 
-  async get(collection: string, key: string): Promise<Note | undefined> {
-    const row = this.#find(collection, key);
-    return row === undefined ? undefined : noteOf(row);
+  async get(collection: string, keys: readonly string[]): Promise<readonly NoteRow[]> {
+    return keys.flatMap((key) => this.#find(collection, key) ?? []);
   }
 
-  async put(collection: string, key: string, value: Json, options?: PutOptions): Promise<boolean> {
-    const note = encodeNote(value, options);
-    const before = this.#find(collection, key);
-    if (note.version !== null && note.version !== (before?.version ?? 0)) return false;
-    const kept = this.#collections.get(collection) ?? new Map<string, NoteRow>();
-    this.#collections.set(collection, kept);
+  async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
+    if (version !== null && version !== (this.#find(collection, key)?.version ?? 0)) return false;
+    const rows = this.#collections.get(collection) ?? new Map<string, NoteRow>();
+    this.#collections.set(collection, rows);
     this.#lastVersion += 1;
-    kept.set(key, { key, value: note.value, version: this.#lastVersion, expires_at: note.expiresAt });
+    rows.set(key, { key, value, version: this.#lastVersion, expires_at: expiresAt });
     this.#sweep();
     return true;
   }
@@ -46,31 +30,15 @@ export class MemoryNotes implements Notes {
     return this.#collections.get(collection)?.delete(key) ?? false;
   }
 
-  async getMany(collection: string, keys: readonly string[]): Promise<readonly Note[]> {
-    return inOrder(
-      keys,
-      keys.flatMap((key) => this.#find(collection, key) ?? []),
-    );
-  }
-
-  async list(
-    collection: string,
-    { after, limit }: { readonly after?: string; readonly limit: number },
-  ): Promise<Page<Note>> {
-    readLimit(limit);
-    checkCollection(collection);
+  async list(collection: string, after: string, limit: number): Promise<readonly NoteRow[]> {
     const now = this.#now();
     const rows = [...(this.#collections.get(collection)?.values() ?? [])].filter(
-      (row) => isLive(row, now) && (after === undefined || byBytes(row.key, after) > 0),
+      (row) => isLive(row, now) && byBytes(row.key, after) > 0,
     );
-    rows.sort((a, b) => byBytes(a.key, b.key));
-    return pageOfNotes(rows, limit);
+    return rows.sort((a, b) => byBytes(a.key, b.key)).slice(0, limit);
   }
 
-  /** Undefined if it has expired. */
   #find(collection: string, key: string): NoteRow | undefined {
-    checkCollection(collection);
-    checkKey(key);
     const row = this.#collections.get(collection)?.get(key);
     return row !== undefined && isLive(row, this.#now()) ? row : undefined;
   }

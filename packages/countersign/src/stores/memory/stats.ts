@@ -1,9 +1,8 @@
-// The statistics of what is in memory, as the rows that the SQL stores get.
+// The statistics of the memory store, as the rows that the SQL stores get from their databases.
 import type { InterruptRecord } from '../../runs/port/store.ts';
-import { decisionType } from '../rules/outcomes.ts';
-import { DAY_MS, type StatsRequest, type StatsRow } from '../sql/stats-query.ts';
+import { outcomeOf } from '../rules/outcomes.ts';
+import { DAY_MS, type StatsRequest, type StatsRow } from '../rules/stats.ts';
 
-/** `interrupts` are all there are. */
 export function memoryStats(interrupts: Iterable<InterruptRecord>, request: StatsRequest): readonly StatsRow[] {
   const groups = new Map<string, Pick<StatsRow, 'part' | 'tool' | 'day'> & { readonly of: InterruptRecord[] }>();
   const add = (of: InterruptRecord, part: StatsRow['part'], tool: string | null, day: number | null): void => {
@@ -28,18 +27,20 @@ export function memoryStats(interrupts: Iterable<InterruptRecord>, request: Stat
 
 function summaryOf(part: StatsRow['part'], of: readonly InterruptRecord[]): Omit<StatsRow, 'part' | 'tool' | 'day'> {
   const waits = part === 'waiting';
-  const types = waits ? [] : of.map(({ settlement }) => decisionType(settlement));
-  const count = (...wanted: readonly string[]): number => types.filter((type) => wanted.includes(type ?? '')).length;
-  const [approved, rejected, answered] = [count('approve', 'restart'), count('reject'), count('respond')];
+  const outcomes = waits ? [] : of.map(({ settlement }) => outcomeOf(settlement).outcome);
+  const count = (wanted: string): number => outcomes.filter((outcome) => outcome === wanted).length;
   const took = of
-    .filter(({ settlement }) => decisionType(settlement) !== undefined)
+    .filter(({ settlement }) => outcomeOf(settlement).outcome !== 'withdrawn')
     .map(({ settledAt, createdAt }) => Math.max(0, (settledAt ?? 0) - createdAt))
     .sort((a, b) => a - b);
   const timed = part === 'tool' || part === 'all';
   return {
     waiting: waits ? of.length : 0,
     oldest_at: waits ? of.reduce((oldest, { createdAt }) => Math.min(oldest, createdAt), Infinity) : null,
-    ...{ approved, rejected, answered, cancelled: types.length - approved - rejected - answered },
+    approved: count('approved'),
+    rejected: count('rejected'),
+    answered: count('answered'),
+    cancelled: count('cancelled') + count('withdrawn'),
     decided: waits ? 0 : took.length,
     median_ms: timed ? (took[Math.ceil(took.length / 2) - 1] ?? null) : null,
     p95_ms: timed ? (took[Math.ceil(took.length * 0.95) - 1] ?? null) : null,

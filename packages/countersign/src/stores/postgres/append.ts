@@ -1,272 +1,266 @@
-// Appends on PostgreSQL, one or several, as one statement: it compares the versions, and needs no BEGIN.
-import { asOneRow, mayTake, NOW, waitsIn, watchedBy } from './conditions.ts';
-import {
-  type EncodedAppend,
-  FIELD_TYPES,
-  type Field,
-  type Fields,
-  type FieldType,
-  fieldsOf,
-  OPENED_TYPES,
-  SETTLED_TYPES,
-  type Shape,
-  shapeOfAll,
-} from './encoded.ts';
+// Appends on PostgreSQL: any number of them to different runs is one statement, which compares the versions itself.
+import { eventsText } from '../../runs/port/chain.ts';
+import type { Append } from '../../runs/port/store.ts';
+import { outcomeOf } from '../rules/outcomes.ts';
+import { searchTextOf } from '../rules/search-text.ts';
+import { asOneRow, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
 
-/** `watched`: another process wants to hear of it; null if that was not asked. */
+/** `watched`: whether another process watches; null if the statement did not ask. */
 export type AppendedRow = { readonly id: string; readonly claimed: boolean; readonly watched: boolean | null };
 
 export type Prepared = { readonly statement: Statement; readonly values: unknown[] };
 
+/** An append as rows of values. Later changes of the caller's objects do not reach it. */
+export type EncodedAppend = {
+  readonly runId: string;
+  readonly run: Values<typeof RUN>;
+  readonly opened: readonly Values<typeof OPENED>[];
+  readonly settled: readonly Values<typeof SETTLED>[];
+};
+
+type Values<Columns> = { readonly [name in keyof Columns]: string | number | null };
+
 /**
- * Makes a statement for appends to different runs. Each shape has its own, so that nobody pays for what most appends do
- * not have. It answers with one row for each append that happened. One without a row was refused, and has changed
- * nothing, while the rest happens; if one fails, none has happened. With `asksWatched`, it also looks whether another
- * process than `watcherId` watches.
+ * The columns of the lists that travel to the database. A `line` is text without line ends: a list of them travels as
+ * lines, because an array would escape every quotation mark of the JSON.
+ */
+type ColumnType = 'text' | 'int' | 'bigint' | 'line';
+
+const RUN = {
+  run_id: 'text',
+  expected: 'int',
+  added: 'int',
+  settles: 'int',
+  events: 'line',
+  hash: 'text',
+  status: 'text',
+  wake_at: 'bigint',
+  outcome: 'line',
+  how: 'text',
+  token: 'text',
+  lease_ms: 'bigint',
+  agent: 'text',
+  started_by: 'text',
+} as const;
+
+const OPENED = {
+  run_id: 'text',
+  id: 'text',
+  agent: 'text',
+  tool: 'text',
+  kind: 'text',
+  risk: 'text',
+  digest: 'text',
+  created_at: 'bigint',
+  expires_at: 'bigint',
+  remind_at: 'bigint',
+  labels: 'line',
+  search_text: 'line',
+  card: 'line',
+} as const;
+
+const SETTLED = {
+  run_id: 'text',
+  id: 'text',
+  settlement: 'line',
+  outcome: 'text',
+  edited: 'int',
+  expired: 'int',
+} as const;
+
+export function encodeAppend(append: Append): EncodedAppend {
+  const { runId, create, claim, events, opened, settled } = append;
+  return {
+    runId,
+    run: {
+      run_id: runId,
+      expected: append.expectedVersion,
+      added: events.length,
+      settles: settled.length,
+      events: eventsText(events),
+      hash: append.hash,
+      status: append.status,
+      wake_at: append.wakeAt,
+      outcome: JSON.stringify(append.outcome),
+      how: claim?.how ?? null,
+      token: claim?.token ?? null,
+      lease_ms: claim === undefined ? null : Math.ceil(claim.leaseMs),
+      agent: create?.agent ?? null,
+      started_by: create?.startedBy ?? null,
+    },
+    opened: opened.map((interrupt) => ({
+      run_id: runId,
+      id: interrupt.id,
+      agent: interrupt.agent,
+      tool: interrupt.tool,
+      kind: interrupt.kind,
+      risk: interrupt.risk,
+      digest: interrupt.digest,
+      created_at: interrupt.createdAt,
+      expires_at: interrupt.expiresAt,
+      remind_at: interrupt.remindAt,
+      labels: interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels),
+      search_text: searchTextOf(interrupt),
+      card: JSON.stringify(interrupt.card),
+    })),
+    settled: settled.map(({ id, settlement }) => {
+      const { outcome, edited, expired } = outcomeOf(settlement);
+      const flags = { edited: Number(edited), expired: Number(expired) };
+      return { run_id: runId, id, settlement: JSON.stringify(settlement), outcome, ...flags };
+    }),
+  };
+}
+
+/** What the appends of a statement do: a statement has no parts that none of its appends needs. */
+type Parts = {
+  readonly creates: boolean;
+  readonly changes: boolean;
+  readonly opens: boolean;
+  readonly settles: boolean;
+  readonly asksWatched: boolean;
+};
+
+/**
+ * Makes the statement for appends to different runs. It answers with one row for each append that happened. An append
+ * without a row was refused and has changed nothing, while the others happened. If the statement fails, none happened.
  */
 export type PrepareAppend = (appends: readonly EncodedAppend[], asksWatched: boolean) => Prepared;
 
 export function appendStatements(tables: Tables, watcherId: number): PrepareAppend {
-  const known = new Map<string, Composed>();
+  const known = new Map<string, Statement>();
   return (appends, asksWatched) => {
-    const shape = shapeOfAll(appends.map((append) => append.shape));
-    const { takes, writes, opens, labels, settles, unlabels, claims } = shape;
-    const key = `${takes} ${writes} ${opens} ${labels} ${settles} ${unlabels} ${claims} ${asksWatched}`;
-    const composed = known.get(key) ?? compose(tables, shape, asksWatched ? watcherId : undefined);
-    known.set(key, composed);
-    const sent: Sent = {
-      append: appends.map(({ fields }) => fields),
-      opened: appends.flatMap(({ opened }) => opened),
-      settled: appends.flatMap(({ settled }) => settled),
+    const runs = appends.map(({ run }) => run);
+    const opened = appends.flatMap((append) => append.opened);
+    const settled = appends.flatMap((append) => append.settled);
+    const parts: Parts = {
+      creates: runs.some(({ agent }) => agent !== null),
+      changes: runs.some(({ agent }) => agent === null),
+      opens: opened.length > 0,
+      settles: settled.length > 0,
+      asksWatched,
     };
-    return { statement: composed.statement, values: composed.values.map((value) => value(sent)) };
+    const key = Object.values(parts).join();
+    const made = known.get(key) ?? statement(appendText(tables, parts));
+    known.set(key, made);
+    const values = [
+      ...valuesOf(RUN, runs),
+      ...(parts.opens ? valuesOf(OPENED, opened) : []),
+      ...(parts.settles ? valuesOf(SETTLED, settled) : []),
+      ...(asksWatched ? [watcherId] : []),
+    ];
+    return { statement: made, values };
   };
 }
 
-/** What all the appends of a statement consist of. */
-type Sent = { readonly append: readonly Fields<typeof FIELD_TYPES>[] } & Pick<EncodedAppend, 'opened' | 'settled'>;
+type Columns = { readonly [name: string]: ColumnType };
 
-type Value = (sent: Sent) => unknown;
-type Composed = { readonly statement: Statement; readonly values: readonly Value[] };
-
-/** Numbers the values in the order in which the text asks for them, each once. */
-function compose(tables: Tables, shape: Shape, watcherId: number | undefined): Composed {
-  const values: Value[] = [];
-  const numbers = new Map<string, number>();
-  const value = (name: string, type: string, given: Value): string => {
-    const number = numbers.get(name) ?? values.push(given);
-    numbers.set(name, number);
-    return `$${number}::${type}`;
-  };
-  /** Values of what the appends have of one kind: of the only one, or of all as a list. */
-  const valuesOf = <Name extends string>(
-    kind: keyof Sent,
-    types: Readonly<Record<Name, FieldType>>,
-  ): ListedValues<Name> => {
-    const sentOf = (sent: Sent) => sent[kind] as readonly Readonly<Record<Name, string | number | null>>[];
-    return {
-      one: (name) => value(`${kind} ${name}`, columnType(types[name]), (sent) => sentOf(sent)[0]?.[name]),
-      all: (name) => {
-        const each = (sent: Sent) => sentOf(sent).map((fields) => fields[name]);
-        if (types[name] !== 'json') return value(`all ${kind} ${name}`, `${types[name]}[]`, each);
-        // What is not there is an empty line, which no JSON is.
-        return `string_to_array(${value(`all ${kind} ${name}`, 'text', (sent) => each(sent).join('\n'))}, E'\\n', '')`;
-      },
-    };
-  };
-  const fields = valuesOf('append', FIELD_TYPES);
-  const text = appendText(tables, shape, {
-    of: (field) => {
-      // As a constant, so that the planner leaves out what it rules out.
-      if (field === 'how' && shape.claims !== 'various')
-        return shape.claims === 'nothing' ? NOTHING : `'${shape.claims}'`;
-      return shape.takes === 'several' ? `g.${field}` : fields.one(field);
-    },
-    all: fields.all,
-    opened: valuesOf('opened', OPENED_TYPES),
-    settled: valuesOf('settled', SETTLED_TYPES),
-    ...(watcherId !== undefined && { watcher: value('watcher', 'bigint', () => watcherId) }),
+/** One value for each column: the list of what all rows have there. */
+function valuesOf<C extends Columns>(columns: C, rows: readonly Values<C>[]): unknown[] {
+  return Object.entries(columns).map(([name, type]) => {
+    const list = rows.map((row) => row[name as keyof C]);
+    return type === 'line' ? list.map((line) => line ?? '').join('\n') : list;
   });
-  return { statement: statement(text), values };
 }
 
-function columnType(type: FieldType): string {
-  return type === 'json' ? 'text' : type;
+/** The rows of such values, from the parameter number `first` on, numbered in the order of the list. */
+function rowsSql(columns: Columns, first: number): string {
+  const lists = Object.values(columns).map((type, index) =>
+    // An empty line is null: no JSON is empty.
+    type === 'line' ? `string_to_array($${first + index}::text, E'\\n', '')` : `$${first + index}::${type}[]`,
+  );
+  return `SELECT * FROM unnest(${lists.join(', ')}) WITH ORDINALITY AS list (${Object.keys(columns).join(', ')}, place)
+    WHERE ${asOneRow('place')}`;
 }
 
-const NOTHING = 'NULL::text';
-
-/** How values are written into the text: that of the only one, or those of all, as an array. */
-type ListedValues<Name> = { readonly one: (name: Name) => string; readonly all: (name: Name) => string };
-
-type Given = {
-  /** Of the append at hand. */
-  readonly of: (field: Field) => string;
-  /** Of all appends, as an array. */
-  readonly all: (field: Field) => string;
-  readonly opened: ListedValues<keyof typeof OPENED_TYPES>;
-  readonly settled: ListedValues<keyof typeof SETTLED_TYPES>;
-  /** Present if it is asked whether others watch. */
-  readonly watcher?: string;
-};
-
-function appendText(tables: Tables, shape: Shape, given: Given): string {
-  const parts = writing(tables, shape, given);
-  const openedIds = shape.opens === 'none' ? 'NULL' : given.of('opened_ids');
-  parts.push(`batch AS (
-    INSERT INTO ${tables.event} (run_seq, version, events, opened)
-    SELECT g.seq, g.version, ${given.of('events')}, ${openedIds} FROM written g
-  )`);
-  if (shape.opens !== 'none') parts.push(opening(tables, shape, given));
-  if (shape.labels) parts.push(labelling(tables));
-  if (shape.settles !== 'none') parts.push(settling(tables, shape, given));
-  if (shape.unlabels) parts.push(unlabelling(tables));
-  return `WITH ${parts.join(', ')}
-    SELECT g.id, coalesce(g.claim_token = ${given.of('token')}, false) AS claimed, ${watched(tables, given)} AS watched
-    FROM written g`;
-}
-
-function watched(tables: Tables, { watcher }: Given): string {
-  if (watcher === undefined) return 'NULL::bool';
-  return watchedBy(tables.watcher, watcher);
-}
-
-/**
- * The rows of the runs, as `written`. They are looked up and locked in the order in which the appends are given, so
- * that no two statements wait for each other in a circle.
- */
-function writing(tables: Tables, shape: Shape, given: Given): string[] {
-  if (shape.takes === 'one') {
-    return [`written AS (${shape.writes === 'new' ? creating(tables, shape, given) : changing(tables, shape, given)})`];
-  }
-  const fields = fieldsOf(shape);
-  const created = withGiven(shape, given);
-  return [
-    `given AS MATERIALIZED (
-      SELECT * FROM unnest(${fields.map(given.all).join(', ')}) g (${fields.join(', ')})
-      WHERE ${asOneRow('g.expected')}
-    )`,
-    ...(shape.writes === 'new' ? [] : [`changed AS (${changing(tables, shape, given)})`]),
-    ...(shape.writes === 'old' ? [] : [`created AS (${creating(tables, shape, given)})`]),
-    `written AS (${{ old: 'TABLE changed', new: created, both: `TABLE changed UNION ALL ${created}` }[shape.writes]})`,
+function appendText(tables: Tables, parts: Parts): string {
+  const { creates, changes, opens, settles, asksWatched } = parts;
+  const size = (columns: Columns): number => Object.keys(columns).length;
+  const openedFrom = 1 + size(RUN);
+  const settledFrom = openedFrom + (opens ? size(OPENED) : 0);
+  const watcher = `$${settledFrom + (settles ? size(SETTLED) : 0)}::bigint`;
+  const steps = [
+    `given AS MATERIALIZED (${rowsSql(RUN, 1)})`,
+    opens && `opening AS MATERIALIZED (${rowsSql(OPENED, openedFrom)})`,
+    settles && `settling AS MATERIALIZED (${rowsSql(SETTLED, settledFrom)})`,
+    settles && `pending AS MATERIALIZED (${countingPending(tables)})`,
+    changes && `changed AS (${changing(tables, settles)})`,
+    creates && `created AS (${creating(tables)})`,
+    `written AS (${[changes && 'SELECT * FROM changed', creates && 'SELECT * FROM created'].filter(Boolean).join(' UNION ALL ')})`,
+    `batch AS (${adding(tables, opens)})`,
+    opens && `opened AS (${opening(tables)})`,
+    settles && `settled AS (${settling(tables)})`,
   ];
+  return `WITH ${steps.filter(Boolean).join(', ')}
+    SELECT w.id, coalesce(w.claim_token = g.token, false) AS claimed,
+      ${asksWatched ? isWatchedByOthers(tables.watcher, watcher) : 'NULL::bool'} AS watched
+    FROM written w JOIN given g ON g.run_id = w.id`;
 }
 
-const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.started_by AS starter';
+const WRITTEN = 'r.id, r.seq, r.version, r.claim_token, r.started_by';
 
-/** What else of the append is asked for once its run is written. */
-function carried(shape: Shape): readonly Field[] {
-  const later: ReadonlySet<Field> = new Set(['token', 'events', 'opened_ids', 'settled_id', 'settlement']);
-  return fieldsOf(shape).filter((field) => later.has(field));
-}
+const KEEPS_WAKE_AT = `g.status IN ('waiting', 'failed')`;
 
-/** An INSERT cannot return what it does not write. The planner is not told that the list is short, and makes a hash of it. */
-function withGiven(shape: Shape, { all }: Given): string {
-  const fields: readonly Field[] = ['run_id', ...carried(shape)];
-  return `SELECT w.*, ${carried(shape)
-    .map((field) => `s.${field}`)
-    .join(', ')}
-    FROM created w JOIN unnest(${fields.map(all).join(', ')}) s (${fields.join(', ')}) ON s.run_id = w.id`;
-}
-
-function creating({ run }: Tables, { takes, writes }: Shape, { of }: Given): string {
+function creating({ run }: Tables): string {
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
       claim_until, claim_token, status, hash, outcome)
-    SELECT ${NOW}, ${of('run_id')}, ${of('agent')}, ${of('started_by')}, ${of('expected')} + ${of('added')}, ${NOW},
-      ${of('wake_at')}, CASE WHEN ${of('status')} = 'running' THEN ${NOW} WHEN ${keepsDeadlines(of('status'))} THEN ${of('wake_at')} END,
-      CASE WHEN ${of('how')} <> 'pass' THEN ${NOW} + ${of('lease_ms')} END,
-      CASE WHEN ${of('how')} <> 'pass' THEN ${of('token')} END, ${of('status')}, ${of('hash')}, ${of('outcome')}
-    ${takes === 'one' ? '' : 'FROM given g'} ${writes === 'both' ? 'WHERE g.agent IS NOT NULL' : ''}
+    SELECT ${NOW}, g.run_id, g.agent, g.started_by, g.expected + g.added, ${NOW}, g.wake_at,
+      CASE WHEN g.status = 'running' THEN ${NOW} WHEN ${KEEPS_WAKE_AT} THEN g.wake_at END,
+      CASE WHEN g.how <> 'pass' THEN ${NOW} + g.lease_ms END, CASE WHEN g.how <> 'pass' THEN g.token END,
+      g.status, g.hash, g.outcome
+    FROM given g WHERE g.agent IS NOT NULL
     RETURNING ${WRITTEN}`;
 }
 
-/** Questions wait also in a run that failed beside them. */
-function keepsDeadlines(status: string): string {
-  return `${status} IN ('waiting', 'failed')`;
+/**
+ * Locks the rows of the runs in the order of the appends, so that no two statements deadlock. A run that was running
+ * before stays due since then: an append does not move it to the end of the queue.
+ */
+function changing({ run }: Tables, settles: boolean): string {
+  const holds = `(g.how IN ('hold', 'enter') OR g.how = 'take' AND ${mayTake('g.token')})`;
+  const releases = `g.how IN ('release', 'pass')`;
+  const allPending = 'g.settles = coalesce((SELECT p.count FROM pending p WHERE p.run_id = g.run_id), 0)';
+  return `UPDATE ${run} r SET
+      version = r.version + g.added, hash = g.hash, status = g.status, updated_at = ${NOW},
+      wake_at = g.wake_at, outcome = g.outcome,
+      due_at = CASE WHEN g.status = 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
+        WHEN ${KEEPS_WAKE_AT} THEN g.wake_at END,
+      claim_token = CASE WHEN ${holds} THEN g.token WHEN ${releases} THEN NULL ELSE r.claim_token END,
+      claim_until = CASE WHEN ${holds} THEN ${NOW} + g.lease_ms WHEN ${releases} THEN NULL ELSE r.claim_until END
+    FROM given g
+    WHERE g.agent IS NULL AND r.id = g.run_id AND r.version = g.expected
+      AND (g.how IS NULL OR g.how = 'take' OR r.claim_token = g.token
+        OR g.how IN ('enter', 'pass') AND ${mayTake('g.token')})
+      ${settles ? `AND ${allPending}` : ''}
+    RETURNING ${WRITTEN}`;
 }
 
-/** A run that was running before has been due since then: an append does not send it to the end of the queue. */
-function changing(tables: Tables, shape: Shape, given: Given): string {
-  const { of } = given;
-  const holds = `(${of('how')} IN ('hold', 'enter') OR ${of('how')} = 'take' AND ${mayTake(of('token'))})`;
-  const leaves = `${of('how')} IN ('release', 'pass')`;
-  return `UPDATE ${tables.run} r SET
-      version = r.version + ${of('added')}, hash = ${of('hash')}, status = ${of('status')}, updated_at = ${NOW},
-      wake_at = ${of('wake_at')}, outcome = ${of('outcome')},
-      due_at = CASE WHEN ${of('status')} = 'running' THEN CASE r.status WHEN 'running' THEN r.due_at ELSE ${NOW} END
-        WHEN ${keepsDeadlines(of('status'))} THEN ${of('wake_at')} END,
-      claim_token = CASE WHEN ${holds} THEN ${of('token')}
-        WHEN ${leaves} THEN NULL ELSE r.claim_token END,
-      claim_until = CASE WHEN ${holds} THEN ${NOW} + ${of('lease_ms')}
-        WHEN ${leaves} THEN NULL ELSE r.claim_until END
-    ${shape.takes === 'one' ? '' : 'FROM given g'} WHERE ${shape.writes === 'both' ? 'g.agent IS NULL AND' : ''}
-      r.id = ${of('run_id')} AND r.version = ${of('expected')}
-      AND (${of('how')} IS NULL OR ${of('how')} = 'take' OR r.claim_token = ${of('token')}
-        OR ${of('how')} IN ('enter', 'pass') AND ${mayTake(of('token'))})
-      ${shape.settles === 'none' ? '' : `AND ${allWait(tables, shape, given)}`}
-    RETURNING ${[WRITTEN, ...(shape.takes === 'one' ? [] : carried(shape).map((field) => `g.${field}`))].join(', ')}`;
+/** Settling one of them in the meantime would also have changed the version of the run. */
+function countingPending({ interrupt }: Tables): string {
+  return `SELECT s.run_id, count(DISTINCT i.id) AS count FROM settling s JOIN ${interrupt} i ON i.id = s.id
+    WHERE ${isPendingIn('s.run_id')} GROUP BY s.run_id`;
 }
 
-/** Whoever settled one of them in the meantime has also changed the version. */
-function allWait({ interrupt }: Tables, { takes, settles }: Shape, { of, settled: { all } }: Given): string {
-  const waiting = waitsIn('r.id');
-  if (settles === 'one') {
-    const waits = `EXISTS (SELECT FROM ${interrupt} i WHERE i.id = ${of('settled_id')} AND ${waiting})`;
-    return takes === 'one' ? waits : `(${of('settled_id')} IS NULL OR ${waits})`;
-  }
-  return `(SELECT count(DISTINCT i.id) FROM unnest(${all('id')}, ${all('run_id')}) s (id, run_id)
-      JOIN ${interrupt} i ON i.id = s.id WHERE s.run_id = r.id AND ${waiting})
-    = (SELECT count(*) FROM unnest(${all('run_id')}) s (run_id) WHERE s.run_id = r.id)`;
+function adding({ event }: Tables, opens: boolean): string {
+  const ids = 'NULLIF(ARRAY(SELECT o.id FROM opening o WHERE o.run_id = w.id ORDER BY o.place), ARRAY[]::text[])';
+  return `INSERT INTO ${event} (run_seq, version, events, opened)
+    SELECT w.seq, w.version, g.events, ${opens ? ids : 'NULL'} FROM written w JOIN given g ON g.run_id = w.id`;
 }
 
-function opening({ interrupt }: Tables, { opens, labels }: Shape, { opened }: Given): string {
-  const names = Object.keys(OPENED_TYPES) as readonly (keyof typeof OPENED_TYPES)[];
-  // Without labels there is nothing to make an array of.
-  const columns = names.filter((name) => name !== 'run_id' && (labels || name !== 'labels'));
-  const column = (name: (typeof names)[number]): string => {
-    const value = opens === 'one' ? opened.one(name) : `o.${name}`;
-    return name === 'labels' ? `ARRAY(SELECT json_array_elements_text(${value}::json))` : value;
-  };
-  const from =
-    opens === 'one'
-      ? ''
-      : `JOIN unnest(${names.map(opened.all).join(', ')}) WITH ORDINALITY o (${names.join(', ')}, place)
-          ON o.run_id = g.id ORDER BY o.place`;
-  return `opened AS (
-    INSERT INTO ${interrupt} AS i (run_id, started_by, ${columns.join(', ')})
-    SELECT g.id, g.starter, ${columns.map(column).join(', ')} FROM written g ${from}
-    RETURNING i.id, i.seq, i.created_at, i.labels
-  )`;
+function opening({ interrupt }: Tables): string {
+  const columns = Object.keys(OPENED);
+  const values = columns.map((name) =>
+    name === 'labels'
+      ? 'CASE WHEN o.labels IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(o.labels::json)) END'
+      : `o.${name}`,
+  );
+  return `INSERT INTO ${interrupt} (started_by, ${columns.join(', ')})
+    SELECT w.started_by, ${values.join(', ')} FROM written w JOIN opening o ON o.run_id = w.id ORDER BY o.place`;
 }
 
-function labelling({ label }: Tables): string {
-  return `labelled AS (
-    INSERT INTO ${label} (label, waiting, created_at, seq, interrupt_id)
-    SELECT DISTINCT name, true, o.created_at, o.seq, o.id FROM opened o, unnest(o.labels) AS name
-  )`;
-}
-
-function settling({ interrupt }: Tables, { settles }: Shape, { of, settled: { all } }: Given): string {
-  const [settlement, from, matches] =
-    settles === 'one'
-      ? [of('settlement'), 'written g', `i.id = ${of('settled_id')}`]
-      : [
-          's.settlement',
-          `written g JOIN unnest(${all('id')}, ${all('run_id')}, ${all('settlement')})
-            s (id, run_id, settlement) ON s.run_id = g.id`,
-          'i.id = s.id',
-        ];
-  return `settled AS (
-    UPDATE ${interrupt} i SET settled_at = ${NOW}, settlement = ${settlement} FROM ${from} WHERE ${matches}
-    RETURNING i.seq, i.created_at, i.labels
-  )`;
-}
-
-function unlabelling({ label }: Tables): string {
-  return `unlabelled AS (
-    UPDATE ${label} l SET waiting = false FROM settled s, unnest(s.labels) AS name
-    WHERE l.label = name AND l.waiting AND l.created_at = s.created_at AND l.seq = s.seq AND ${asOneRow('length(name)')}
-  )`;
+function settling({ interrupt }: Tables): string {
+  return `UPDATE ${interrupt} i SET settled_at = ${NOW}, settlement = s.settlement, outcome = s.outcome,
+      edited = s.edited, expired = s.expired
+    FROM written w JOIN settling s ON s.run_id = w.id WHERE i.id = s.id`;
 }

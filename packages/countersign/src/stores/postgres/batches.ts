@@ -1,14 +1,14 @@
-// Sends jobs to a database: at once while little is under way, together while much is. That costs the database and this
-// process far less than one by one, and what is written together becomes durable together.
+// Sends jobs to a database: one by one while there is little to do, in batches under load. A batch costs the database and
+// this process far less, and becomes durable at once.
 
-export type Together<Job, Result> = (job: Job) => Promise<Result | undefined>;
+export type Batches<Job, Result> = (job: Job) => Promise<Result | undefined>;
 
-export type TogetherOptions<Job, Result> = {
-  /** One job, or several. A result for each, undefined for those that have none. */
+export type BatchOptions<Job, Result> = {
+  /** Sends one or several jobs. Returns a result for each; undefined for those that have none. */
   readonly send: (jobs: readonly Job[]) => Promise<readonly (Result | undefined)[]>;
-  /** Two of the same key never go together. Those that do are in the order of their keys. */
+  /** Jobs with the same key never share a batch. A batch is sorted by key. */
   readonly keyOf: (job: Job) => string;
-  /** After this error of several it is certain that none has happened, so that each can be sent alone. */
+  /** After this error it is certain that no job of the batch happened, so each can be sent alone. */
   readonly canBeSentAlone: (error: unknown) => boolean;
 };
 
@@ -18,29 +18,25 @@ type Waiting<Job, Result> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** How often something is under way at once: while one waits for the disk, the next is at work. */
-const UNDER_WAY = 2;
-/** How many jobs go together at most. */
-const MOST = 32;
-/**
- * While nothing is under way, no more than these: if all went at once, all would come back at once, and this process and
- * the database would wait for each other in turn.
- */
-const MOST_AT_FIRST = 16;
+/** How many batches are sent at the same time: while one waits for the disk, the next is processed. */
+const CONCURRENT = 2;
+const LARGEST = 32;
+/** The first batch is smaller: if all jobs went at once, this process and the database would wait for each other in turn. */
+const LARGEST_FIRST = 16;
 
-export function createTogether<Job, Result>(options: TogetherOptions<Job, Result>): Together<Job, Result> {
+export function createBatches<Job, Result>(options: BatchOptions<Job, Result>): Batches<Job, Result> {
   const { send, keyOf, canBeSentAlone } = options;
   let waiting: Waiting<Job, Result>[] = [];
-  let underWay = 0;
+  let sending = 0;
   let comeAlone = true;
 
   function sendWaiting(): void {
-    while (underWay < UNDER_WAY && waiting.length > 0) {
-      const taken = takeWaiting(underWay === 0 ? MOST_AT_FIRST : MOST);
-      underWay += 1;
+    while (sending < CONCURRENT && waiting.length > 0) {
+      const taken = takeWaiting(sending === 0 ? LARGEST_FIRST : LARGEST);
+      sending += 1;
       comeAlone = taken.length === 1;
       void sendAll(taken).finally(() => {
-        underWay -= 1;
+        sending -= 1;
         sendWaiting();
       });
     }
@@ -75,9 +71,8 @@ export function createTogether<Job, Result>(options: TogetherOptions<Job, Result
     new Promise((resolve, reject) => {
       waiting.push({ job, resolve, reject });
       if (waiting.length > 1) return;
-      // Others that are about to ask go along: while few ask, those that are ready now, otherwise those of this turn of
-      // the event loop.
-      if (comeAlone && underWay === 0) process.nextTick(sendWaiting);
+      // Waits for jobs that are about to come: a tick while jobs come alone, otherwise a turn of the event loop.
+      if (comeAlone && sending === 0) process.nextTick(sendWaiting);
       else setImmediate(sendWaiting);
     });
 }

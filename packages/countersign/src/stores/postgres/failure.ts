@@ -1,7 +1,7 @@
-// What goes wrong with PostgreSQL, as an error that says what to do and whether trying again may help.
+// Failures of PostgreSQL as errors that say what to do and whether a retry may help.
 import { CountersignError, ProviderError } from '../../core/errors.ts';
 
-/** Errors that are ours already are left as they are. */
+/** Our own errors pass unchanged. */
 export function postgresFailure(error: unknown): CountersignError {
   if (error instanceof CountersignError) return error;
   const code = errorCode(error);
@@ -20,31 +20,28 @@ export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string') return code;
-  // When a name has several addresses, each attempt to connect has its own error.
+  // A host with several addresses has one error for each attempt to connect.
   return error instanceof AggregateError ? errorCode(error.errors[0]) : undefined;
 }
 
-/** The server itself refused the statement, and so has done nothing. Otherwise nobody knows. */
+/** The server refused the statement, so it has done nothing. Otherwise that is unknown. */
 export function hasAnswered(error: unknown): boolean {
   const code = errorCode(error);
   return isSqlState(code) && !/^(08|25P|57P|58)/.test(code);
 }
 
-/** The connection does not have, cannot use any more, or has already what was to be prepared on it. Nothing was done. */
+/** The prepared statement is missing, outdated or a duplicate on this connection. Nothing was done. */
 export function isOfPrepared(error: unknown): boolean {
   const code = errorCode(error);
   return code === '26000' || code === '0A000' || code === '42P05';
 }
 
-/**
- * The connection is not used again: it was lost, has something else prepared, or leads to a standby. The address may lead
- * elsewhere by now.
- */
+/** The connection must not be used again: it was lost, has other statements prepared, or leads to a standby. */
 export function endsConnection(error: unknown): boolean {
   return !hasAnswered(error) || isOfPrepared(error) || errorCode(error) === READ_ONLY;
 }
 
-/** The statement lost against another at a stricter isolation level than the default, and has done nothing. */
+/** The statement lost against another at a strict isolation level, and has done nothing. */
 export function isSerializationFailure(error: unknown): boolean {
   return errorCode(error) === '40001';
 }
@@ -57,57 +54,54 @@ export function violatedConstraint(error: unknown): string | undefined {
 }
 
 const READ_ONLY = '25006';
-/** By a limit on statements, or by somebody. */
+/** By `statement_timeout`, or by an operator. */
 const CANCELLED = '57014';
 const NO_RIGHT = '42501';
 
-/**
- * By the first two or all characters of SQLSTATE: connection, resources, rollback, shutdown, locks; a standby; a limit on
- * transactions, which ends the connection; a prepared statement that somebody has taken from it.
- */
+/** Prefixes of SQLSTATE: connection, resources, rollback, shutdown, locks, standby, time limits, lost statements. */
 const RETRYABLE = ['08', '53', '40', '57P', CANCELLED, '55P03', READ_ONLY, '25P', '58', '26'];
 
 function isRetryable(code: string | undefined, said: string): boolean {
-  // Without a SQLSTATE the server has not answered: the connection failed, or was lost.
+  // Without a SQLSTATE the server has not answered: the connection failed or was lost.
   if (!isSqlState(code)) return !said.includes('after calling end') && !isOfPassword(said);
   return RETRYABLE.some((start) => code.startsWith(start));
 }
 
-/** A mistake of the program, which is the same the next time. */
+/** A mistake in the program, which a retry repeats. */
 function isOurs(error: unknown): boolean {
   return [TypeError, RangeError, SyntaxError, ReferenceError].some((mistake) => error instanceof mistake);
 }
 
-/** `pg` says so itself when there is no password, or none that it can send. */
+/** `pg` itself reports a missing or unusable password. */
 function isOfPassword(said: string): boolean {
   return said.startsWith('SASL');
 }
 
-/** Codes of the connection, like EPIPE, begin with an E. */
+/** Codes of the connection, such as EPIPE, begin with an E. */
 function isSqlState(code: string | undefined): code is string {
   return code !== undefined && /^(?!E)[0-9A-Z]{5}$/.test(code);
 }
 
 function adviceOn(code: string | undefined, retryable: boolean): string {
-  if (code === READ_ONLY) return 'It is a standby, or its user may only read: use the address of the primary.';
+  if (code === READ_ONLY) return 'It is a standby, or its user can only read: use the address of the primary.';
   if (code === CANCELLED)
-    return 'It took longer than its statement_timeout allows, or somebody cancelled it: try again, or raise that.';
+    return 'It exceeded its statement_timeout, or an operator cancelled it: try again, or raise the timeout.';
   if (code === NO_RIGHT)
-    return 'Give the user the right to create and use the tables, or the schema that is named; or migrate as their owner.';
+    return 'Grant the user the right to create and use the tables and the schema, or migrate as their owner.';
   if (code === 'ERR_INVALID_URL')
-    return 'Correct the address: it has one host, and signs like / ? # in a password are %2F %3F %23 there.';
+    return 'Correct the address: it must have one host, and characters like / ? # in a password are written %2F %3F %23.';
   switch (code?.slice(0, 2)) {
     case '28':
       return 'Correct the user or the password in the address.';
     case '3D':
       return 'Create the database, or correct the address.';
     case '3F':
-      return 'Give a `schema`, or set the search_path of the user to one that is there.';
+      return 'Set `schema`, or set the search_path of the user to an existing schema.';
     case '42':
-      return 'The tables are not those of Countersign, or not all of them are there, as after half a restore: restore them whole, or give a `schema` of its own.';
+      return 'The tables are not those of Countersign, or some are missing, as after a partial restore: restore all of them, or use another `schema`.';
     case '53':
-      return 'Make room on its disk or raise its limits, then try again.';
+      return 'Free disk space or raise its limits, then try again.';
     default:
-      return retryable ? 'Try again when it can be reached.' : 'Look at the cause.';
+      return retryable ? 'Try again when it can be reached.' : 'See the cause.';
   }
 }

@@ -1,25 +1,12 @@
-// Notes in PostgreSQL, each call one statement.
-import type { Json } from '../../core/json.ts';
-import type { Note, Notes, PutOptions } from '../../runs/port/notes.ts';
-import type { Page } from '../../runs/port/store.ts';
-import {
-  checkCollection,
-  checkKey,
-  encodeNote,
-  inOrder,
-  noteOf,
-  pageOfNotes,
-  SWEEP_EVERY_MS,
-  SWEEP_MOST,
-} from '../rules/notes.ts';
-import { readLimit } from '../rules/page.ts';
-import { NOW } from './conditions.ts';
+// The rows of notes in PostgreSQL, each call one statement.
+import { type NewNote, type NoteRow, type NoteRows, SWEEP_EVERY_MS, SWEEP_MOST } from '../rules/notes.ts';
+import { NOW } from './expressions.ts';
 import { type Statement, statement } from './pool.ts';
 import type { Tables } from './schema.ts';
 
 type Rows = (statement: Statement, values: unknown[]) => Promise<readonly any[]>;
 
-export class PostgresNotes implements Notes {
+export class PostgresNotes implements NoteRows {
   readonly #rows: Rows;
   readonly #sql: ReturnType<typeof noteStatements>;
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -29,51 +16,25 @@ export class PostgresNotes implements Notes {
     this.#sql = noteStatements(tables);
   }
 
-  async get(collection: string, key: string): Promise<Note | undefined> {
-    checkCollection(collection);
-    checkKey(key);
-    const [row] = await this.#rows(this.#sql.get, [collection, key]);
-    return row === undefined ? undefined : noteOf(row);
+  get(collection: string, keys: readonly string[]): Promise<readonly NoteRow[]> {
+    return this.#rows(this.#sql.get, [collection, keys]);
   }
 
-  async put(collection: string, key: string, value: Json, options?: PutOptions): Promise<boolean> {
-    checkCollection(collection);
-    checkKey(key);
-    const note = encodeNote(value, options);
+  async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
     await this.#sweep();
-    const write = note.version === null || note.version === 0 ? this.#sql.add : this.#sql.change;
-    const rows = await this.#rows(write, [collection, key, note.value, note.expiresAt, note.version]);
-    return rows.length > 0;
+    const write = version === null || version === 0 ? this.#sql.add : this.#sql.change;
+    return (await this.#rows(write, [collection, key, value, expiresAt, version])).length > 0;
   }
 
   async remove(collection: string, key: string): Promise<boolean> {
-    checkCollection(collection);
-    checkKey(key);
     return (await this.#rows(this.#sql.remove, [collection, key])).length > 0;
   }
 
-  async getMany(collection: string, keys: readonly string[]): Promise<readonly Note[]> {
-    checkCollection(collection);
-    for (const key of keys) checkKey(key);
-    if (keys.length === 0) return [];
-    const [only, second] = keys;
-    const rows =
-      second === undefined
-        ? await this.#rows(this.#sql.get, [collection, only])
-        : await this.#rows(this.#sql.getMany, [collection, keys]);
-    return inOrder(keys, rows);
+  list(collection: string, after: string, limit: number): Promise<readonly NoteRow[]> {
+    return this.#rows(this.#sql.list, [collection, after, limit]);
   }
 
-  async list(
-    collection: string,
-    { after = '', limit }: { readonly after?: string; readonly limit: number },
-  ): Promise<Page<Note>> {
-    checkCollection(collection);
-    readLimit(limit);
-    return pageOfNotes(await this.#rows(this.#sql.list, [collection, after, limit + 1]), limit);
-  }
-
-  /** By the clock of this process, since it is only about how often. */
+  /** By the clock of this process: it only limits how often this happens. */
   async #sweep(): Promise<void> {
     const now = performance.now();
     if (now < this.#sweptAt + SWEEP_EVERY_MS) return;
@@ -88,12 +49,11 @@ const LIVE = `(n.expires_at IS NULL OR n.expires_at > ${NOW})`;
 
 function noteStatements({ note }: Tables) {
   return {
-    get: statement(`SELECT ${NOTE} FROM ${note} n WHERE n.collection = $1 AND n.key = $2 AND ${LIVE}`),
-    getMany: statement(`SELECT ${NOTE} FROM ${note} n
+    get: statement(`SELECT ${NOTE} FROM ${note} n
       WHERE n.collection = $1 AND n.key = ANY($2::text[]) AND ${LIVE}`),
     list: statement(`SELECT ${NOTE} FROM ${note} n WHERE n.collection = $1 AND n.key > $2 AND ${LIVE}
       ORDER BY n.key LIMIT $3`),
-    /** Where there is one already, only if any version will do, or if it has expired. */
+    /** Overwrites a note only if any version may be overwritten, or if it has expired. */
     add: statement(`INSERT INTO ${note} AS n (collection, key, value, expires_at)
       VALUES ($1, $2, $3, $4::bigint)
       ON CONFLICT (collection, key) DO UPDATE

@@ -72,7 +72,7 @@ export function ask(
 
 type Query = { readonly name?: string; readonly text: string; readonly values: unknown[] };
 
-/** What is used of a `Pool` of `pg` and its clients, beside `PostgresPool`. */
+/** The part of a `Pool` of `pg` and its clients that is used beside `PostgresPool`. */
 type PgPool = { readonly options?: { readonly query_timeout?: number }; connect(): Promise<PgClient> };
 type PgClient = {
   query(query: Query & { readonly query_timeout: number }): Promise<PostgresResult>;

@@ -1,4 +1,4 @@
-// The door `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
+// The entry point `countersign/postgres`: runs in PostgreSQL, shared by any number of processes.
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvariantError } from '../../core/errors.ts';
@@ -19,11 +19,12 @@ import type {
   Store,
   TakenReminder,
 } from '../../runs/port/store.ts';
+import { createNotes } from '../rules/notes.ts';
 import { readLimit } from '../rules/page.ts';
-import { canBeKept, checkAppend, openedTwice } from '../rules/refusals.ts';
-import { searchWords } from '../rules/search-text.ts';
+import { checkAppend, isStorable, openedTwice } from '../rules/refusals.ts';
+import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type Watchers } from '../rules/watchers.ts';
-import { interruptsSql, type Sql } from '../sql/list-query.ts';
+import { interruptsSql } from '../sql/list-query.ts';
 import { type ReminderRow, remindersOf } from '../sql/reminders.ts';
 import {
   type CountRow,
@@ -37,14 +38,10 @@ import {
   partOf,
   type RunRow,
 } from '../sql/rows.ts';
-import { searchList } from '../sql/search-list.ts';
-import { mayBeIndexed, walkSearch } from '../sql/search-walk.ts';
-import { readStatsQuery, type StatsRow, statsOf, statsSql } from '../sql/stats-query.ts';
-import { type AppendedRow, appendStatements, type Prepared } from './append.ts';
-import { createTogether, type Together } from './batches.ts';
+import { statsSql } from '../sql/stats-query.ts';
+import { type AppendedRow, appendStatements, type EncodedAppend, encodeAppend, type Prepared } from './append.ts';
+import { type Batches, createBatches } from './batches.ts';
 import { connectTo, type OwnPool } from './connect.ts';
-import { type DeletedRow, deleteStatement } from './delete.ts';
-import { type EncodedAppend, encodeAppend } from './encoded.ts';
 import { hasAnswered, postgresFailure, violatedConstraint } from './failure.ts';
 import { PostgresNotes } from './notes.ts';
 import { checkOptions, missingAddress } from './options.ts';
@@ -59,18 +56,16 @@ import {
 } from './pool.ts';
 import { postgresRefusal, type RefusalRow } from './refusal.ts';
 import { migratePostgres, type Tables, tablesIn } from './schema.ts';
-import { postgresSearchSql } from './search.ts';
-import { preparePostgresSearch, searchPreparedSql } from './search-schema.ts';
-import { type PostgresSql, postgresSql, runsSql } from './sql.ts';
+import { type DeletedRow, postgresStatements, type Statements } from './statements.ts';
 import { connectIfSpare, PostgresAnnouncer, watchPostgres } from './watch.ts';
 
 export type { PostgresClient, PostgresPool, PostgresResult } from './pool.ts';
 
-/** Where the database is: an address, or a pool of yours. */
+/** Options of `postgresStore`: an address, or your own pool. */
 export type PostgresStoreOptions = {
   /**
-   * The schema of the tables; it is made if it is not there. Unless given, they are found as any name without a schema:
-   * in the first schema of the search path that has them, and made in the first of all.
+   * The schema of the tables, created if it does not exist. Default: the first schema of the search path that has the tables;
+   * they are created in the first schema.
    */
   readonly schema?: string;
 } & (
@@ -78,16 +73,16 @@ export type PostgresStoreOptions = {
   | {
       /** The address, as in `postgres://user:password@host:5432/database`. Needs the package `pg`. */
       readonly url: string;
-      /** How many connections are open at most, besides one that listens while somebody watches; 10 unless given. */
+      /** The most connections, besides one that listens while someone watches. Default: 10. */
       readonly poolMax?: number;
     }
 );
 
 /**
- * Keeps runs in PostgreSQL. The tables are made when first needed. What a call has written is durable when it resolves;
- * the address must be that of the primary, never of a replica for reading.
- * A pool that was given stays the caller's: `close` leaves it open. Its `error` events, of connections that were lost while
- * idle, do not end the process any more.
+ * Keeps runs in PostgreSQL. The tables are created when first needed. When a call resolves, its writes are durable. The
+ * address must be that of the primary, never of a read replica.
+ * Your own pool stays yours: `close` leaves it open. Its `error` events, from idle connections that were lost, no longer end
+ * the process.
  */
 export function postgresStore(options: string | PostgresPool | PostgresStoreOptions): Store {
   if (typeof options === 'string') return postgresStore({ url: options });
@@ -100,44 +95,41 @@ export function postgresStore(options: string | PostgresPool | PostgresStoreOpti
 class PostgresStore implements Store {
   readonly #options: PostgresStoreOptions;
   readonly #tables: Tables;
-  readonly #sql: PostgresSql;
-  readonly #delete: Statement;
+  readonly #sql: Statements;
   readonly #watcherId = randomInt(2 ** 47);
-  readonly #append: Together<EncodedAppend, AppendedRow>;
-  readonly #read: Together<Reading, LoadedRow>;
+  readonly #append: Batches<EncodedAppend, AppendedRow>;
+  readonly #read: Batches<Reading, LoadedRow>;
   readonly #watchers: Watchers;
   readonly #announcer: PostgresAnnouncer;
   readonly notes: Notes;
   #ownPool: OwnPool | undefined;
   #ready: Promise<PostgresPool> | undefined;
-  /** The pool, once it is ready and until it is closed. */
+  /** The pool while the store is open. */
   #opened: PostgresPool | undefined;
-  /** Aborted when it is closed: ends what would go on for long, and whose end nobody needs. */
+  /** Aborted by `close`. */
   readonly #stop = new AbortController();
-  #underWay = 0;
-  /** Resolves when nothing is under way any more, while closing. */
+  #inProgress = 0;
+  /** While closing, resolves once no query is in progress. */
   readonly #idle = Promise.withResolvers<void>();
   #closing: Promise<void> | undefined;
-  #searchPrepared = false;
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
     if ('pool' in options) ignoreLostConnections(options.pool);
     this.#tables = tablesIn(options.schema);
-    this.#sql = postgresSql(this.#tables);
-    this.#delete = deleteStatement(this.#tables);
-    this.notes = new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables);
+    this.#sql = postgresStatements(this.#tables);
+    this.notes = createNotes(new PostgresNotes((statement, values) => this.#rows(statement, values), this.#tables));
     const prepareAppend = appendStatements(this.#tables, this.#watcherId);
-    // In the order of their ids: that is the order in which every process locks the runs.
-    this.#append = this.#together((appends) => prepareAppend(appends, this.#announcer.asksWatched()));
-    this.#read = this.#together((readings) => {
+    // Sorted by id: every process locks the runs in this order.
+    this.#append = this.#batched((appends) => prepareAppend(appends, this.#announcer.asksWatched()));
+    this.#read = this.#batched((readings) => {
       const [runIds, after] = [readings.map(({ runId }) => runId), readings.map(({ after }) => after)];
       const { read, readSeveral } = this.#sql;
       return runIds.length === 1
         ? { statement: read, values: [runIds[0], after[0]] }
         : { statement: readSeveral, values: [runIds, after] };
     });
-    // What was written before it was closed is still announced.
+    // Writes that finished before `close` are still announced.
     const connection = {
       pool: () => this.#ready ?? this.#pool(),
       connect: (pool: PostgresPool) =>
@@ -157,7 +149,7 @@ class PostgresStore implements Store {
     } catch (error) {
       const constraint = violatedConstraint(error);
       if (constraint === 'countersign_interrupt_pkey') throw openedTwice(append.runId, openedIds(append));
-      // Others wrote at the same moment: what there is now says why this one was refused.
+      // Others wrote at the same time: the current rows say why this append was refused.
       if (constraint !== 'countersign_run_pkey') throw postgresFailure(error);
     }
     if (row === undefined) throw await this.#refusalOf(append);
@@ -166,7 +158,7 @@ class PostgresStore implements Store {
   }
 
   async read(runId: string, { after: asked = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
-    if (!canBeKept(runId)) return undefined;
+    if (!isStorable(runId)) return undefined;
     const after = Math.min(asked, MOST_EVENTS);
     if (limit !== undefined) {
       const [part] = await this.#rows<LoadedRow>(this.#sql.readPart, [
@@ -186,7 +178,7 @@ class PostgresStore implements Store {
   }
 
   async delete(runId: string): Promise<boolean> {
-    const [row] = await this.#rows<DeletedRow>(this.#delete, [runId, this.#watcherId]);
+    const [row] = await this.#rows<DeletedRow>(this.#sql.delete, [runId, this.#watcherId]);
     if (row !== undefined) this.#changed(runId, row);
     return row !== undefined;
   }
@@ -195,7 +187,7 @@ class PostgresStore implements Store {
     const [row] = await this.#rows<LoadedRow>(this.#sql.claim, [runId, token, Math.ceil(leaseMs)]);
     if (row === undefined) return undefined;
     const loaded = loadedOf(row, 0);
-    // An append came between: the claim was taken on the run after it, but the events are those from before.
+    // An append came in between: the claim is on the run after it, but the events are from before.
     return loaded.events.length === loaded.run.version ? loaded : this.read(runId);
   }
 
@@ -222,22 +214,14 @@ class PostgresStore implements Store {
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
-    const { text, values } = runsSql(query, this.#tables);
+    const { text, values } = this.#sql.runs(query);
     const rows = await this.#rows<RunRow>({ text }, [...values]);
     return pageOfRuns(rows, query);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const words = searchWords(query.search);
-    const list = <Row>({ text, values }: Sql) => this.#rows<Row>({ text }, [...values]);
-    const { dialect } = this.#sql;
-    const listed = (asked: InterruptQuery) => list<InterruptRow>(interruptsSql(asked, dialect));
-    if (words.length === 0) return pageOfInterrupts(await listed(query), query);
-    const isIndexed = mayBeIndexed(query) && (await this.#isSearchPrepared());
-    if (!isIndexed) return walkSearch(query, words, listed);
-    const near = await searchList(query, words, dialect, list);
-    const rows = near ?? (await list<InterruptRow>(postgresSearchSql(query, words, this.#tables, dialect)));
-    return pageOfInterrupts(rows, query);
+    const { text, values } = interruptsSql(query, this.#sql.dialect);
+    return pageOfInterrupts(await this.#rows<InterruptRow>({ text }, [...values]), query);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
@@ -253,14 +237,6 @@ class PostgresStore implements Store {
     const request = readStatsQuery(query, await this.now());
     const { text, values } = statsSql(request, this.#sql.dialect);
     return statsOf(await this.#rows<StatsRow>({ text }, [...values]), request);
-  }
-
-  async prepareSearch(): Promise<void> {
-    try {
-      await preparePostgresSearch(await this.#pool(), this.#tables, this.#stop.signal);
-    } catch (error) {
-      throw postgresFailure(error);
-    }
   }
 
   async now(): Promise<number> {
@@ -284,24 +260,24 @@ class PostgresStore implements Store {
     return this.#closing;
   }
 
-  /** The timer also keeps the process alive: an idle connection does not. */
+  /** The timer also keeps the process alive, which an idle connection does not. */
   async #closeSoon(): Promise<void> {
     const closed = new AbortController();
     const isLong = delay(CLOSE_MS, undefined, { signal: closed.signal });
-    const patience = isLong.then(() => this.#ownPool?.abandon()).catch(() => undefined);
-    await Promise.race([this.#close().finally(() => closed.abort()), patience]);
+    const givingUp = isLong.then(() => this.#ownPool?.abandon()).catch(() => undefined);
+    await Promise.race([this.#close().finally(() => closed.abort()), givingUp]);
   }
 
-  /** What is under way ends first: a pool that its owner ends next would leave it without an answer. */
+  /** Waits for queries in progress: the owner of the pool may end it next, and they would never be answered. */
   async #close(): Promise<void> {
     this.#stop.abort(closedError());
     this.#opened = undefined;
-    if (this.#underWay > 0) await this.#idle.promise;
-    // Whoever asked hears of it before, and what they wrote is announced.
+    if (this.#inProgress > 0) await this.#idle.promise;
+    // Callers get their answers first, and their writes are announced.
     await new Promise(setImmediate);
     await this.#watchers.clear();
     await this.#announcer.close();
-    // A pool that is just being opened is closed as well; whoever waits for it is told.
+    // A pool that is being opened is closed as well.
     await this.#ready?.catch(() => undefined);
     await this.#ownPool?.close();
   }
@@ -312,17 +288,17 @@ class PostgresStore implements Store {
     values: unknown[],
   ): Promise<readonly Row[]> {
     if (this.#stop.signal.aborted) throw closedError();
-    this.#underWay += 1;
+    this.#inProgress += 1;
     try {
       const send = () => ('name' in statement ? run(pool, statement, values) : ask(pool, statement.text, values));
       return (await retrySerialization(send)).rows;
     } finally {
-      this.#underWay -= 1;
-      if (this.#stop.signal.aborted && this.#underWay === 0) this.#idle.resolve();
+      this.#inProgress -= 1;
+      if (this.#stop.signal.aborted && this.#inProgress === 0) this.#idle.resolve();
     }
   }
 
-  /** The pool, once its tables are up to date; tried again by the next call if that failed. */
+  /** Resolves once the tables are up to date. After a failure, the next call tries again. */
   #pool(): Promise<PostgresPool> {
     if (this.#stop.signal.aborted) return Promise.reject(closedError());
     this.#ready ??= this.#open().catch((error: unknown) => {
@@ -342,20 +318,12 @@ class PostgresStore implements Store {
     return pool;
   }
 
-  /** Any process may have made the index. It stays. */
-  async #isSearchPrepared(): Promise<boolean> {
-    if (this.#searchPrepared) return true;
-    const [row] = await this.#rows({ text: searchPreparedSql(this.#tables) }, []);
-    this.#searchPrepared = row?.prepared === true;
-    return this.#searchPrepared;
-  }
-
-  #together<Job extends { readonly runId: string }, Row extends { readonly id: string }>(
+  #batched<Job extends { readonly runId: string }, Row extends { readonly id: string }>(
     prepare: (jobs: readonly Job[]) => Prepared,
-  ): Together<Job, Row> {
-    return createTogether({
+  ): Batches<Job, Row> {
+    return createBatches({
       keyOf: ({ runId }) => runId,
-      // What is too large to be sent together was not sent.
+      // A batch that is too large was not sent.
       canBeSentAlone: (error) => hasAnswered(error) || error instanceof RangeError,
       send: async (jobs) => {
         const { statement, values } = prepare(jobs);
@@ -368,8 +336,8 @@ class PostgresStore implements Store {
   }
 
   async #rows<Row = any>(statement: Statement | { readonly text: string }, values: unknown[]): Promise<readonly Row[]> {
-    // PostgreSQL has no text with a zero character: nothing is found by such a name.
-    if (values.some((value) => typeof value === 'string' && !canBeKept(value))) return [];
+    // PostgreSQL cannot store such a name, so nothing is found by it.
+    if (values.some((value) => typeof value === 'string' && !isStorable(value))) return [];
     try {
       return await this.#answered(await this.#pool(), statement, values);
     } catch (error) {
@@ -377,11 +345,11 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Why an append changed nothing, seen from now: a claim that is lost stays lost, and so does a version. */
+  /** Judged by the current rows: a lost claim stays lost, and so does a version. */
   async #refusalOf(append: Append): Promise<Error> {
     const ids = append.settled.map(({ id }) => id);
     const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);
-    return postgresRefusal(append, row) ?? postgresFailure(new Error('others wrote at the same moment'));
+    return postgresRefusal(append, row) ?? postgresFailure(new Error('others wrote at the same time'));
   }
 
   #changed(runId: string, { watched }: { readonly watched: boolean | null }): void {
@@ -390,10 +358,10 @@ class PostgresStore implements Store {
   }
 }
 
-/** A pool that never answers keeps nobody from closing. */
+/** How long `close` waits for a pool that does not answer. */
 const CLOSE_MS = 10_000;
 
-/** More than any run has, and less than the largest number of the column: `asOneRow`. */
+/** More than any run has, and less than the limit of `asOneRow`. */
 const MOST_EVENTS = 2_147_483_646;
 
 type Reading = { readonly runId: string; readonly after: number };

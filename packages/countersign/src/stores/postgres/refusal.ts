@@ -1,9 +1,9 @@
-// Why PostgreSQL wrote nothing of an append, by what there is now.
+// Why PostgreSQL refused an append, judged by the current rows.
 import type { Append } from '../../runs/port/store.ts';
-import { claimLost, isLost, notWaiting, runDeleted, runExists, staleVersion } from '../rules/refusals.ts';
+import { claimLost, isLost, notPending, runDeleted, runExists, staleVersion } from '../rules/refusals.ts';
 import { DELETED } from '../sql/rows.ts';
 
-/** `waiting`: those of the questions to be settled that do wait in this run. */
+/** `waiting`: which of the interrupts to be settled are pending in this run. */
 export type RefusalRow = {
   readonly version: number;
   readonly token: string | null;
@@ -12,7 +12,7 @@ export type RefusalRow = {
   readonly waiting: readonly string[];
 };
 
-/** Undefined if there is no reason any more. */
+/** Undefined if nothing stands against it now. */
 export function postgresRefusal(append: Append, row: RefusalRow | undefined): Error | undefined {
   const { runId, claim } = append;
   const isDeleted = row?.version === DELETED.version;
@@ -23,5 +23,5 @@ export function postgresRefusal(append: Append, row: RefusalRow | undefined): Er
   if (row.version !== append.expectedVersion) return staleVersion(append, row.version);
   const ids = append.settled.map(({ id }) => id);
   const missing = ids.find((id, index) => !row.waiting.includes(id) || ids.indexOf(id) !== index);
-  return missing === undefined ? undefined : notWaiting(runId, missing);
+  return missing === undefined ? undefined : notPending(runId, missing);
 }

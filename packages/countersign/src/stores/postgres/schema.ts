@@ -1,9 +1,9 @@
-// The tables of the Postgres store, as numbered steps that are only ever added to.
+// The tables of the Postgres store, as numbered migrations. Released migrations never change; new ones are added.
 import { setTimeout as delay } from 'node:timers/promises';
 import { newerTables } from '../sql/migrations.ts';
 import { errorCode } from './failure.ts';
 import { ask, type PostgresPool, retrySerialization, WITHOUT_LIMIT } from './pool.ts';
-import { checkNumbers } from './sequences.ts';
+import { checkSequences } from './sequences.ts';
 import { checkSettings, SETTINGS_SQL } from './settings.ts';
 
 /** The names of the tables, with the schema they are in. */
@@ -11,13 +11,14 @@ export type Tables = {
   readonly schema: string | undefined;
   readonly migration: string;
   readonly run: string;
-  readonly due: string;
   readonly event: string;
   readonly interrupt: string;
-  readonly label: string;
   readonly watcher: string;
   readonly note: string;
 };
+
+/** The SQL of one step from a version of the tables to the next. */
+export type Migration = (tables: Tables) => string;
 
 export function tablesIn(schema: string | undefined): Tables {
   const prefix = schema === undefined ? '' : `${quoted(schema)}.`;
@@ -26,10 +27,8 @@ export function tablesIn(schema: string | undefined): Tables {
     schema,
     migration: table('migration'),
     run: table('run'),
-    due: table('due'),
     event: table('event'),
     interrupt: table('interrupt'),
-    label: table('label'),
     watcher: table('watcher'),
     note: table('note'),
   };
@@ -40,16 +39,20 @@ export function quoted(name: string): string {
 }
 
 /**
- * Brings the tables up to date. Without rights to change tables that are up to date, nothing is changed. Throws if they
- * cannot be used all the same.
- * At a stricter isolation level than the default, who waited for the lock does not see what was done meanwhile, and
- * fails when doing it again. So after a failure it is looked whether somebody else got further.
+ * Brings the tables up to date, and throws if they cannot be used. Needs no rights to change tables that are up to date.
+ * At a strict isolation level, a process that waited for the lock does not see what another one migrated meanwhile, and
+ * fails. So after a failure it checks whether the version has moved.
  */
-export async function migratePostgres(pool: PostgresPool, tables: Tables, stop: AbortSignal): Promise<void> {
+export async function migratePostgres(
+  pool: PostgresPool,
+  tables: Tables,
+  stop: AbortSignal,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   let version = await tablesVersion(pool, tables);
-  while (version < MIGRATIONS.length) {
+  while (version < migrations.length) {
     try {
-      await retrySerialization(() => ask(pool, migrationBlock(tables), [], WITHOUT_LIMIT));
+      await retrySerialization(() => ask(pool, migrationBlock(tables, migrations), [], WITHOUT_LIMIT));
       break;
     } catch (error) {
       const before = version;
@@ -60,14 +63,11 @@ export async function migratePostgres(pool: PostgresPool, tables: Tables, stop: 
       await delay(STEP_ASIDE_MS);
     }
   }
-  if (version > MIGRATIONS.length) throw newerTables('the database', version, MIGRATIONS.length);
-  await checkNumbers(pool, tables);
+  if (version > migrations.length) throw newerTables('the database', version, migrations.length);
+  await checkSequences(pool, tables);
 }
 
-/**
- * Whoever comes after one that waits for a table waits with it: after this time it lets them go first, has done nothing, and
- * comes again.
- */
+/** A migration that waits for a table blocks all later queries. After this time it steps aside, and tries again later. */
 const LOCK_MS = 2_000;
 const STEP_ASIDE_MS = 2_000;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -82,7 +82,7 @@ async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise
   try {
     return (await asked(`SELECT max(version)::int AS version, ${SETTINGS_SQL} FROM ${migration}`)).version ?? 0;
   } catch (error) {
-    // There is no such table, or no such schema.
+    // The table or the schema does not exist.
     if (errorCode(error) !== '42P01' && errorCode(error) !== '3F000') throw error;
     await asked(`SELECT ${SETTINGS_SQL}`);
     return 0;
@@ -90,11 +90,11 @@ async function tablesVersion(pool: PostgresPool, { migration }: Tables): Promise
 }
 
 /**
- * One statement, so that any pool will do and all of it happens or nothing. Who comes second waits for the lock, and
- * then finds what there is to do, if anything. A newer version than ours ran in between: there is nothing to do.
+ * One statement, so that it works on any pool and is all or nothing. A second process waits for the lock, and then does
+ * what is left to do.
  */
-function migrationBlock(tables: Tables): string {
-  const steps = MIGRATIONS.map(
+function migrationBlock(tables: Tables, migrations: readonly Migration[]): string {
+  const steps = migrations.map(
     (step, index) => `
     IF reached < ${index + 1} THEN
       ${step(tables)}
@@ -108,7 +108,7 @@ function migrationBlock(tables: Tables): string {
     IF current_setting('lock_timeout') = '0' THEN PERFORM set_config('lock_timeout', '${LOCK_MS}ms', true); END IF;
     ${tables.schema === undefined ? '' : schemaStep(tables.schema)}
     IF to_regclass(${literal(tables.migration)}) IS NOT NULL THEN
-      -- What is added is made where the rest is, which need not be the first schema of the search path.
+      -- New tables go where the others are, which may not be the first schema of the search path.
       PERFORM set_config('search_path', relnamespace::regnamespace::text, true)
         FROM pg_class WHERE oid = to_regclass(${literal(tables.migration)});
       SELECT coalesce(max(version), 0) INTO reached FROM ${tables.migration};
@@ -116,35 +116,34 @@ function migrationBlock(tables: Tables): string {
   END`);
 }
 
-/** Whoever owns a schema may lack the right to make one, which is asked for also where it is there already. */
+/** `CREATE SCHEMA IF NOT EXISTS` needs the right to create schemas even if the schema exists. */
 function schemaStep(schema: string): string {
   const name = quoted(schema);
   return `IF to_regnamespace(${literal(name)}) IS NULL THEN CREATE SCHEMA IF NOT EXISTS ${name}; END IF;`;
 }
 
-export function literal(text: string): string {
+function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The quotes around it must not be in it: a schema may have any name. */
-export function doBlock(text: string): string {
+/** Picks a quote that is not in the text: a schema may have any name. */
+function doBlock(text: string): string {
   let quote = '$countersign$';
   while (text.includes(quote)) quote = quote.replace(/\$$/, '_$$');
   return `DO ${quote}${text} ${quote}`;
 }
 
-/** Any number that others are unlikely to take: the bytes of "countersg". */
+/** A number that others are unlikely to use: the bytes of "countersg". */
 const ADVISORY_LOCK = '7165065861927432051';
 
 /**
  * Names are compared byte by byte. No index of the runs has a column that every append changes, and half of each page
- * stays free: unless a run begins or ceases to be due, a change touches neither an index nor another page. The columns
- * that change most often stand last, since only what is between the first and the last change goes to the log. Runs are
- * listed in the order of seq, in which they were created. No foreign keys: whatever refers to a run is written in the
- * same statement as its row.
+ * stays free: unless a run becomes due or stops being due, a change touches neither an index nor another page. The columns
+ * that change most often come last, since the log gets only what lies between the first and the last change. Runs are
+ * listed in the order of seq. No foreign keys: whatever refers to a run is written in the same statement as its row.
  */
-const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
-  ({ migration, run, due, event, interrupt, label, watcher }) => `
+export const MIGRATIONS: readonly Migration[] = [
+  ({ migration, run, event, interrupt, watcher, note }) => `
   CREATE TABLE ${migration} (
     version integer PRIMARY KEY,
     applied_at timestamptz NOT NULL DEFAULT now()
@@ -167,25 +166,19 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     hash text COLLATE "C" NOT NULL
   ) WITH (fillfactor = 50);
   CREATE INDEX countersign_run_list ON ${run} (seq);
+  CREATE INDEX countersign_run_due_at ON ${run} (due_at) WHERE due_at IS NOT NULL;
 
-  -- The runs that have a due_at, in its order. It is not logged: after a crash it is empty, and made anew from the
-  -- runs. So a row here says only where to look; the run has the last word.
-  CREATE UNLOGGED TABLE ${due} (
-    run_id text COLLATE "C" PRIMARY KEY,
-    due_at bigint NOT NULL
-  );
-  CREATE INDEX countersign_due_list ON ${due} (due_at);
-
-  -- One row for each append; version is that of the run after it. The interrupts that it opened, as a JSON array of
-  -- ids, are here so that those of a run are found without an index of their own.
+  -- One row for each append; version is that of the run after it. The ids of the interrupts that it opened are here, so
+  -- that those of a run are found without another index.
   CREATE TABLE ${event} (
     run_seq bigint NOT NULL,
     version integer NOT NULL,
-    opened text,
+    opened text[] COLLATE "C",
     events text NOT NULL,
     PRIMARY KEY (run_seq, version)
   );
 
+  -- search_text, outcome, edited and expired are derived from the card and the settlement when they are written.
   CREATE TABLE ${interrupt} (
     seq bigint GENERATED ALWAYS AS IDENTITY,
     created_at bigint NOT NULL,
@@ -193,37 +186,37 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     remind_at bigint,
     id text COLLATE "C" NOT NULL CONSTRAINT countersign_interrupt_pkey PRIMARY KEY,
     run_id text COLLATE "C" NOT NULL,
+    started_by text COLLATE "C",
     agent text COLLATE "C" NOT NULL,
     tool text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
     risk text COLLATE "C",
     labels text[] COLLATE "C",
+    search_text text COLLATE "C",
     digest text NOT NULL,
     card text NOT NULL,
+    reminder_due_at bigint,
+    reminded_at bigint,
+    reminder_attempts integer,
     settled_at bigint,
+    edited smallint,
+    expired smallint,
+    outcome text COLLATE "C",
     settlement text
   ) WITH (fillfactor = 50);
   CREATE INDEX countersign_interrupt_waiting ON ${interrupt} (created_at, seq) WHERE settled_at IS NULL;
   CREATE INDEX countersign_interrupt_settled ON ${interrupt} (created_at, seq) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_interrupt_settled_at ON ${interrupt} (settled_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_interrupt_reminder ON ${interrupt} (coalesce(reminder_due_at, remind_at))
+    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
 
-  -- The labels of the interrupts that wait, and of those that do not, each in the order of the lists.
-  CREATE TABLE ${label} (
-    label text COLLATE "C" NOT NULL,
-    waiting boolean NOT NULL,
-    created_at bigint NOT NULL,
-    seq bigint NOT NULL,
-    interrupt_id text COLLATE "C" NOT NULL,
-    PRIMARY KEY (label, waiting, created_at, seq)
-  );
-
-  -- The processes that watch, and until when they are believed to: only for them changes are announced.
+  -- The processes that watch, and until when: changes are announced only while there are any.
   CREATE TABLE ${watcher} (
     id bigint PRIMARY KEY,
     until bigint NOT NULL
   );
-  `,
-  ({ run, interrupt, note }) => `
-  -- Small records beside the runs. A version is never given again, also not to another note.
+
+  -- Small records beside the runs. A version is never used twice, not even by another note.
   CREATE TABLE ${note} (
     version bigint GENERATED ALWAYS AS IDENTITY,
     expires_at bigint,
@@ -233,23 +226,5 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
     PRIMARY KEY (collection, key)
   );
   CREATE INDEX countersign_note_expiry ON ${note} (expires_at) WHERE expires_at IS NOT NULL;
-
-  -- Who started the run, so that lists need not look it up.
-  ALTER TABLE ${interrupt} ADD COLUMN started_by text COLLATE "C";
-  UPDATE ${interrupt} i SET started_by = r.started_by FROM ${run} r
-    WHERE r.id = i.run_id AND r.started_by IS NOT NULL;
-  `,
-  ({ interrupt }) => `
-  -- Reminders: when one is given again, how often it was, and when it was struck off. Questions without a reminder are
-  -- not in the index, so that they cost nothing; what is null takes no place in a row.
-  ALTER TABLE ${interrupt} ADD COLUMN reminder_due_at bigint, ADD COLUMN reminder_attempts integer,
-    ADD COLUMN reminded_at bigint;
-  CREATE INDEX countersign_interrupt_reminder ON ${interrupt} (coalesce(reminder_due_at, remind_at))
-    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
-  `,
-  ({ run }) => `
-  -- The runs that have a due_at, in its order. To write this index costs less than the table that did the same; that is
-  -- left, unused, for processes of the version before.
-  CREATE INDEX countersign_run_due_at ON ${run} (due_at) WHERE due_at IS NOT NULL;
   `,
 ];

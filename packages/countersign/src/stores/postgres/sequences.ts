@@ -1,15 +1,15 @@
-// The numbers of the runs, which their events go by: they come from a sequence that must not be behind.
+// The sequence that numbers the runs. It must not be behind: events are found by the number of their run.
 import { ProviderError } from '../../core/errors.ts';
 import { ask, type PostgresPool, retrySerialization } from './pool.ts';
 
-/** The names of the tables whose rows are numbered. */
+/** The names of the tables with sequences. */
 type Numbered = { readonly run: string; readonly interrupt: string; readonly note: string };
 
 /**
- * Throws if the next run would get a number that another has. A logical replication copies rows and no sequences. Who may
- * not look at the sequence, as one who only has rights on the tables, finds nothing.
+ * Throws if the next run would get a number that is in use: logical replication copies rows but not sequences. Passes if
+ * the user has no right to read the sequence.
  */
-export async function checkNumbers(pool: PostgresPool, tables: Numbered): Promise<void> {
+export async function checkSequences(pool: PostgresPool, tables: Numbered): Promise<void> {
   const { rows } = await retrySerialization(() => ask(pool, behindSql(tables), [tables.run]));
   if (rows.length === 0) return;
   const { most, last, name } = rows[0];
@@ -17,7 +17,7 @@ export async function checkNumbers(pool: PostgresPool, tables: Numbered): Promis
   const set = (table: string, column: string): string =>
     `SELECT setval(pg_get_serial_sequence('${table.replaceAll("'", "''")}', '${column}'), max(${column})) FROM ${table};`;
   const message =
-    `The runs in the database have numbers up to ${most}, and their sequence is at ${last}, as after a logical replication: ` +
+    `The runs in the database have numbers up to ${most}, but their sequence is at ${last}, as after a logical replication: ` +
     'new runs would be mixed up with others. Nothing was written. Set the sequences, as the owner of the tables: ' +
     [set(tables.run, 'seq'), set(tables.interrupt, 'seq'), set(tables.note, 'version')].join(' ');
   throw new ProviderError('store-failed', { most, last }, message, { retryable: false });
@@ -31,7 +31,7 @@ function behindSql({ run }: Numbered): string {
   ) numbers WHERE most > last`;
 }
 
-/** One that was set and not used since, as with `setval(…, false)`, has no last value: only it says where it goes on. */
+/** A sequence that was set and not used since, as by `setval(…, false)`, has no last value yet. */
 async function isSetAhead(pool: PostgresPool, name: string, most: string): Promise<boolean> {
   const text = `SELECT NOT is_called AND last_value > $1::bigint AS ahead FROM ${name}`;
   const { rows } = await retrySerialization(() => ask(pool, text, [most]));

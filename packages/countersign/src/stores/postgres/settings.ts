@@ -1,4 +1,4 @@
-// The settings of a database that would change what is kept in it, without a word: they are looked at when it is opened.
+// Checks the settings of a database that would silently change stored data.
 import { ProviderError } from '../../core/errors.ts';
 import { warn } from '../../runs/port/warning.ts';
 
@@ -11,7 +11,7 @@ const SETTINGS: readonly Setting[] = [
     name: 'server_encoding',
     fits: (value) => value === 'UTF8',
     advice:
-      "Not every text could be kept. Make a database in UTF-8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+      "Some text could not be stored. Create a UTF-8 database: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
   },
   {
     name: 'extra_float_digits',
@@ -29,10 +29,7 @@ export const SETTINGS_SQL = [COMMIT, ...SETTINGS.map(({ name }) => name)]
   .map((name) => `current_setting('${name}') AS ${name}`)
   .join(', ');
 
-/**
- * Throws if something would not come back as it was written. What may be lost when the server crashes is for its operator to
- * say, who hears of it.
- */
+/** Throws if data would not come back unchanged. Only warns of commits that a crash of the server can lose. */
 export function checkSettings(row: Readonly<Record<string, unknown>>): void {
   if (row[COMMIT] === 'off') warnOfCommits();
   for (const { name, fits, advice } of SETTINGS) {
@@ -47,31 +44,33 @@ function inAddress(name: string, value: string): string {
   return `Add ?options=-c%20${name}%3D${value} to the address, or -c ${name}=${value} to the options of the pool.`;
 }
 
-/** Each process says it once, however many stores it opens. */
-let isTold = false;
+/** Each process warns once, however many stores it opens. */
+let hasWarned = false;
 
 function warnOfCommits(): void {
-  if (isTold) return;
-  isTold = true;
-  const message = `The database has ${COMMIT} = off: if its server crashes, decisions and starts that were acknowledged can be lost, and calls can run twice. ${inAddress(COMMIT, 'on')}`;
+  if (hasWarned) return;
+  hasWarned = true;
+  const message = `The database has ${COMMIT} = off: if its server crashes, acknowledged decisions and starts can be lost, and calls can run twice. ${inAddress(COMMIT, 'on')}`;
   warn(message, 'store-failed');
 }
 
-/** A connection of `pg` as far as it tells what the server says beside its answers. */
-type Telling = { on?(event: 'notice', listener: (notice: { readonly routine?: string | undefined }) => void): unknown };
+/** The notices of a connection of `pg`. */
+type NoticeSource = {
+  on?(event: 'notice', listener: (notice: { readonly routine?: string | undefined }) => void): unknown;
+};
 
-const GIVEN_UP =
-  'PostgreSQL was told not to wait for its synchronous standby any longer. What was just recorded counts, and its calls run, but the standby may not have it: let it catch up before you fail over to it. Otherwise decisions and starts that were acknowledged are lost, and calls can run twice.';
+const SYNC_CANCELLED =
+  'PostgreSQL stopped waiting for its synchronous standby, because the wait was cancelled. The last write counts and its calls run, but the standby may not have it: let the standby catch up before you fail over. Otherwise acknowledged decisions and starts are lost, and calls can run twice.';
 
-const GIVEN_UP_EVERY_MS = 60_000;
-let givenUpAt = Number.NEGATIVE_INFINITY;
+const WARN_EVERY_MS = 60_000;
+let warnedAt = Number.NEGATIVE_INFINITY;
 
-/** Somebody has cancelled a commit that waited for the standby: the server says so beside its answer, which is a success. */
-export function warnOfCancelledSync(client: Telling): void {
+/** Warns when a commit stopped waiting for the standby: the server reports it only as a notice beside a success. */
+export function warnOfCancelledSync(client: NoticeSource): void {
   client.on?.('notice', ({ routine }) => {
-    // The words depend on the language of the server.
-    if (routine !== 'SyncRepWaitForLSN' || performance.now() - givenUpAt < GIVEN_UP_EVERY_MS) return;
-    givenUpAt = performance.now();
-    warn(GIVEN_UP, 'store-failed');
+    // The text depends on the language of the server.
+    if (routine !== 'SyncRepWaitForLSN' || performance.now() - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = performance.now();
+    warn(SYNC_CANCELLED, 'store-failed');
   });
 }

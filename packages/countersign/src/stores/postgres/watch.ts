@@ -1,10 +1,10 @@
-// How processes hear of each other's appends on PostgreSQL, while somebody watches. Otherwise nothing is announced,
-// connected or timed.
+// How processes learn of each other's appends on PostgreSQL, while someone watches. Otherwise nothing is announced and no
+// connection or timer is held.
 import { setTimeout as delay } from 'node:timers/promises';
 import { untilAborted } from '../../models/abort.ts';
 import { shortHash } from '../../runs/port/chain.ts';
 import type { StopListening } from '../rules/watchers.ts';
-import { NOW } from './conditions.ts';
+import { NOW } from './expressions.ts';
 import { ask, type PostgresClient, type PostgresPool } from './pool.ts';
 import { quoted, type Tables } from './schema.ts';
 
@@ -13,43 +13,42 @@ export type WatchConnection = {
   /** Opens a connection to listen on; undefined if there is none to spare. */
   readonly connect: (pool: PostgresPool) => Promise<PostgresClient> | undefined;
   readonly tables: Tables;
-  /** What this process is known by among those that watch. */
+  /** Identifies this process among the watchers. */
   readonly watcherId: number;
 };
 
-/** For how long a process is believed to watch without saying so again. */
-const BELIEVED_MS = 60_000;
-const SAY_AGAIN_MS = 20_000;
-/** For how long appends need not ask again whether anybody watches. */
+/** How long a process counts as watching after it last said so. */
+const WATCH_LEASE_MS = 60_000;
+const RENEW_MS = 20_000;
+/** How long appends rely on the last answer to whether someone watches. */
 const ASKED_MS = 100;
-/** Ids that are collected before they are announced together. */
+/** How long ids are collected before they are announced together. */
 const COLLECT_MS = 5;
 const LONGEST_WAIT_MS = 5_000;
 const POLL_MS = 500;
-/** For how long it is polled where nothing is heard, before it is tried to listen again. */
+/** How long to poll where notifications do not arrive, before listening again. */
 const DEAF_MS = 60_000;
-/** How soon what was announced is heard, if it is at all. */
+/** How soon a notification arrives, if it does. */
 const HEAR_MS = 2_000;
-/** A connection on which no answer has come for so long is as good as lost. */
+/** A connection without an answer for this long counts as lost. */
 const ANSWER_MS = 10_000;
-/** A look costs this part of the time at most. */
+/** Polling takes at most this fraction of the time. */
 const POLL_SHARE = 20;
-/** An append has the time when it began and is seen when it is durable: those in between are found by looking back. */
+/** An append has the time of its start, but is visible only when durable: looking back finds those in between. */
 const LOOK_BACK_MS = 3_000;
-/** PostgreSQL takes payloads below 8,000 bytes. */
+/** PostgreSQL accepts payloads below 8,000 bytes. */
 const PAYLOAD_BYTES = 7_800;
 
 /**
- * Announces appends to other processes. Not within the append: PostgreSQL makes announcing transactions wait for each
- * other until they are durable. If one is lost because this process dies, the run is taken up after its claim lapsed,
- * and that is announced again.
+ * Announces appends to other processes. Not within the append, because PostgreSQL serializes the commits of notifying
+ * transactions. If this process dies first, the run is taken over after its claim lapses, and that is announced.
  */
 export class PostgresAnnouncer {
   readonly #connection: WatchConnection;
   #runIds = new Set<string>();
   #announcing: Promise<void> | undefined;
   #watched = false;
-  /** When the first of those was sent that ask and have not been answered. */
+  /** When the first append was sent that asks and is not answered yet. */
   #askedAt: number | undefined;
   #askAgainAt = 0;
 
@@ -57,7 +56,7 @@ export class PostgresAnnouncer {
     this.#connection = connection;
   }
 
-  /** Whether the appends that are about to be sent have to ask if others watch. */
+  /** Whether the next appends have to ask if others watch. */
   asksWatched(): boolean {
     const now = performance.now();
     if (now < this.#askAgainAt) return false;
@@ -65,11 +64,11 @@ export class PostgresAnnouncer {
     return true;
   }
 
-  /** `watched`: what the append was told about it, if it asked. */
+  /** `watched`: the answer, if the append asked. */
   appended(runId: string, watched: boolean | null): void {
     if (watched !== null) {
       this.#watched = watched;
-      // Counted from the question: the answer may have been long on its way.
+      // Counted from the question, because the answer may have taken long.
       if (this.#askedAt !== undefined) this.#askAgainAt = this.#askedAt + ASKED_MS;
       this.#askedAt = undefined;
     }
@@ -93,19 +92,19 @@ export class PostgresAnnouncer {
     try {
       await announce(this.#connection, runIds);
     } catch {
-      // The database is away, so those who listen have lost it too: they look back when it is there again.
+      // The database is down, so listeners have lost it too, and look back once it returns.
     }
   }
 }
 
-/** Without any ids, only whoever announces it takes notice. */
+/** Without ids, only the announcing process itself takes notice. */
 async function announce({ pool, tables, watcherId }: WatchConnection, runIds: readonly string[]): Promise<void> {
   const payloads = runIds.length === 0 ? [payloadOf(watcherId, [])] : payloadsOf(watcherId, runIds);
   const text = 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload';
   await ask(await pool(), text, [channelOf(tables), payloads], ANSWER_MS);
 }
 
-/** Calls `changed` with the runs that other processes append to, soon after. */
+/** Calls `changed` soon after another process appends to a run. */
 export function watchPostgres(connection: WatchConnection, changed: (runId: string) => void): StopListening {
   const stopping = new AbortController();
   const following = follow(connection, changed, stopping.signal);
@@ -115,7 +114,7 @@ export function watchPostgres(connection: WatchConnection, changed: (runId: stri
   };
 }
 
-/** Listens until told to stop. Whenever it begins, at first or after the connection was lost, it looks back. */
+/** Listens until stopped. Looks back at first, and whenever the connection was lost. */
 async function follow(connection: WatchConnection, changed: (runId: string) => void, stop: AbortSignal): Promise<void> {
   const lookBack = createLookBack(connection, changed);
   let failures = 0;
@@ -127,14 +126,14 @@ async function follow(connection: WatchConnection, changed: (runId: string) => v
         await poll(lookBack, stop, DEAF_MS);
       failures = 0;
     } catch {
-      // Not there, or lost: tried again until nobody watches any more. Those who read and write are told.
+      // Tries again until stopped. Reads and writes report the failure.
       failures += 1;
     }
     await pause(Math.min(LONGEST_WAIT_MS, 50 * 2 ** failures), stop);
   }
 }
 
-/** A connection that comes after nobody wants it any more is given back. */
+/** Releases a connection that arrives after the stop. */
 async function connected(connecting: Promise<PostgresClient>, stop: AbortSignal): Promise<PostgresClient> {
   try {
     return await untilAborted(connecting, stop);
@@ -163,8 +162,8 @@ async function poll(lookBack: () => Promise<void>, stop: AbortSignal, forMs = Nu
 }
 
 /**
- * Resolves or rejects when the connection is lost, and resolves when told to stop. False if nothing is heard on it: a pooler
- * that gives each statement another connection lets whoever listens wait in vain.
+ * Settles when the connection is lost or on stop. False if no notification arrives: behind a pooler that gives each
+ * statement another connection, LISTEN has no effect.
  */
 async function listen(
   client: PostgresClient,
@@ -185,23 +184,23 @@ async function listen(
   stop.addEventListener('abort', () => end(), { once: true });
   if (stop.aborted) end();
   client.unref?.();
-  const sayThatWeWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${BELIEVED_MS})
+  const renewWatch = `INSERT INTO ${tables.watcher} (id, until) VALUES (${watcherId}, ${NOW} + ${WATCH_LEASE_MS})
     ON CONFLICT (id) DO UPDATE SET until = excluded.until`;
   const say = (text: string) => untilAborted(client.query(text), AbortSignal.timeout(ANSWER_MS));
-  const again = setInterval(() => say(sayThatWeWatch).catch(() => end()), SAY_AGAIN_MS);
+  const again = setInterval(() => say(renewWatch).catch(() => end()), RENEW_MS);
   again.unref();
   try {
     await say(`LISTEN ${quoted(channelOf(tables))}`);
     await say(`DELETE FROM ${tables.watcher} WHERE until <= ${NOW}`);
-    await say(sayThatWeWatch);
-    // By then everybody who appends has asked.
+    await say(renewWatch);
+    // By then all appending processes have asked.
     await Promise.race([over, pause(ASKED_MS + ASKED_MS / 2, stop)]);
     await lookBack();
-    // On another connection: on its own, what is announced comes with the answer.
+    // On another connection: on this one, the notification would come with the answer.
     await announce(connection, []);
     const hears = await Promise.race([heard.then(() => true), over.then(() => true), pause(HEAR_MS, stop)]);
     if (hears !== true) return stop.aborted;
-    // Whoever appended without knowing that we watch has finished by then.
+    // By then, appends that did not know of this watcher have finished.
     const once = setTimeout(() => lookBack().catch(() => end()), LOOK_BACK_MS / 3);
     once.unref();
     await over;
@@ -214,7 +213,7 @@ async function listen(
   }
 }
 
-/** Finds the runs that changed since it was called before, or since it was made, by reading through all of them. */
+/** Finds the runs that changed since the last call, by a scan of all runs. */
 function createLookBack({ pool, tables }: WatchConnection, changed: (runId: string) => void): () => Promise<void> {
   let lookedAt = performance.now();
   let found = new Map<string, number>();
@@ -232,14 +231,14 @@ function createLookBack({ pool, tables }: WatchConnection, changed: (runId: stri
   };
 }
 
-/** A name of a channel has at most 63 bytes. */
+/** The name of a channel has at most 63 bytes. */
 function channelOf({ schema }: Tables): string {
   if (schema === undefined) return 'countersign';
   const name = `countersign:${schema}`;
   return Buffer.byteLength(name) <= 63 ? name : `countersign:${shortHash(schema)}`;
 }
 
-/** Lists of ids, each behind the number of the one who announces them, none too long for PostgreSQL. */
+/** Lists of ids after the announcer's number, none too long for PostgreSQL. */
 function payloadsOf(watcherId: number, runIds: readonly string[]): readonly string[] {
   const payloads: string[] = [];
   let open: string[] = [];
@@ -263,7 +262,7 @@ function payloadOf(watcherId: number, runIds: readonly string[]): string {
   return JSON.stringify([watcherId, ...runIds]);
 }
 
-/** We know of our own appends already. What is no list of ours was sent by a stranger. */
+/** Skips our own appends, and payloads that are not ours. */
 function runIdsFromOthers(payload: string | undefined, watcherId: number): readonly string[] {
   try {
     const [from, ...runIds] = JSON.parse(payload ?? '[]');
@@ -274,6 +273,6 @@ function runIdsFromOthers(payload: string | undefined, watcherId: number): reado
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  // Told to stop: the pause is over.
+  // A stop ends the pause.
   await delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
 }

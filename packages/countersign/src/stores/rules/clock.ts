@@ -1,11 +1,11 @@
-// The clock of the stores that have none of their own.
+// The clock of stores without a server.
 
-/** Going back by more than this, a clock was set. */
+/** A clock that goes back by more than this was set. */
 const SET_MS = 1_000;
 
 /**
- * `now`, or the clock of the computer, in whole milliseconds that do not go back. Where the clock itself was set back, it
- * is followed: other processes that use the same file may never have seen what it said before.
+ * Returns `now` in whole milliseconds, without small steps back. A clock that was set back is followed: other processes
+ * that use the same file may never have seen the later time.
  */
 export function monotoneClock(now: () => number = Date.now): () => number {
   let last = Number.NEGATIVE_INFINITY;

@@ -1,9 +1,9 @@
-// When a run has to be driven although nobody holds it: what `due` looks at.
+// When a run has to be driven, and when a reminder comes again.
 import type { Append, RunStatus } from '../../runs/port/store.ts';
 
 /**
- * Since when, or from when on, a run is due after this append; null if nobody has to drive it.
- * One that was running before has been due since then: an append does not send it to the end of the queue.
+ * Since when, or from when on, a run is due after this append; null if nothing has to be done. A run that was running
+ * before stays due since then: an append does not move it to the end of the queue.
  */
 export function dueAfter(
   { status, wakeAt }: Append,
@@ -14,3 +14,6 @@ export function dueAfter(
   if (status !== 'running') return null;
   return before?.status === 'running' ? before.dueAt : now;
 }
+
+/** The lease of a reminder doubles with each attempt, this many times at most. */
+export const MOST_DOUBLINGS = 6;

@@ -1,12 +1,13 @@
-// What all stores check of a note before they touch it, and how it is kept: the value as JSON text.
+// Notes on top of the rows that each store keeps: checked before they are written, with the value as JSON text.
 import { UsageError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import type { Note, PutOptions } from '../../runs/port/notes.ts';
+import type { Note, Notes, PutOptions } from '../../runs/port/notes.ts';
 import { mapValid } from '../../runs/port/skip-invalid.ts';
-import type { Page } from '../../runs/port/store.ts';
-import { jsonIn, readable } from '../sql/rows.ts';
+import { readLimit } from './page.ts';
+import { readRow } from './read-row.ts';
+import { isStorable } from './refusals.ts';
 
-/** A note as SQL stores keep it. */
+/** A note as the stores keep it. */
 export type NoteRow = {
   readonly key: string;
   readonly value: string;
@@ -14,64 +15,86 @@ export type NoteRow = {
   readonly expires_at: number | null;
 };
 
-/** A note that is to be written. `version` is null when any will do. */
-export type EncodedNote = {
+/** A note to be written. `version` is null if any version may be overwritten. */
+export type NewNote = {
   readonly value: string;
   readonly version: number | null;
   readonly expiresAt: number | null;
 };
 
-/** How often a process removes what has expired, while it writes notes. */
+/** The rows of a store, without those that have expired. */
+export type NoteRows = {
+  /** In any order. */
+  get(collection: string, keys: readonly string[]): Promise<readonly NoteRow[]>;
+  /** False if the note does not have the version. */
+  put(collection: string, key: string, note: NewNote): Promise<boolean>;
+  remove(collection: string, key: string): Promise<boolean>;
+  /** Rows with keys after `after`, in the byte order of the keys. */
+  list(collection: string, after: string, limit: number): Promise<readonly NoteRow[]>;
+};
+
+/** How often a process that writes notes removes expired ones. */
 export const SWEEP_EVERY_MS = 60_000;
-/** How many are removed at once, so that nobody waits long. */
+/** How many are removed at once, so that a write does not wait long. */
 export const SWEEP_MOST = 1_000;
 
-export function encodeNote(value: Json, { version, expiresAt = null }: PutOptions = {}): EncodedNote {
+export function createNotes(rows: NoteRows): Notes {
+  return {
+    async get(collection, key) {
+      checkNames(collection, key);
+      const [row] = await rows.get(collection, [key]);
+      return row === undefined ? undefined : noteOf(row);
+    },
+    async put(collection, key, value, options) {
+      checkNames(collection, key);
+      return rows.put(collection, key, encode(value, options));
+    },
+    async remove(collection, key) {
+      checkNames(collection, key);
+      return rows.remove(collection, key);
+    },
+    async getMany(collection, keys) {
+      checkNames(collection, ...keys);
+      if (keys.length === 0) return [];
+      const byKey = new Map((await rows.get(collection, keys)).map((row) => [row.key, row]));
+      const found = [...new Set(keys)].flatMap((key) => byKey.get(key) ?? []);
+      return mapValid(found, noteOf);
+    },
+    async list(collection, { after = '', limit }) {
+      checkNames(collection);
+      const found = await rows.list(collection, after, readLimit(limit) + 1);
+      const onPage = found.slice(0, limit);
+      return { items: mapValid(onPage, noteOf), cursor: found.length > limit ? (onPage.at(-1)?.key ?? null) : null };
+    },
+  };
+}
+
+function encode(value: Json, { version, expiresAt = null }: PutOptions = {}): NewNote {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new UsageError('not-json', {}, 'The value of a note is not JSON. Pass null for none.');
-  if (version !== undefined && (!Number.isSafeInteger(version) || version < 0)) {
-    throw new UsageError('invalid-options', { version }, `The version of a note is a whole number, not ${version}.`);
-  }
-  if (expiresAt !== null && !Number.isFinite(expiresAt)) {
-    throw new UsageError('invalid-options', { expiresAt }, `A note expires at a time or never, not at ${expiresAt}.`);
-  }
+  if (version !== undefined && (!Number.isSafeInteger(version) || version < 0))
+    throw mistake('version', `The version of a note must be a whole number, not ${version}.`);
+  if (expiresAt !== null && !Number.isFinite(expiresAt))
+    throw mistake('expiresAt', `\`expiresAt\` of a note must be a time or null, not ${expiresAt}.`);
   return { value: text, version: version ?? null, expiresAt: expiresAt === null ? null : Math.ceil(expiresAt) };
 }
 
-/** Throws if its value cannot be read. */
-export function noteOf({ key, value, version, expires_at }: NoteRow): Note {
-  return { key, value: readable('note', key, 'value', jsonIn(value)), version, expiresAt: expires_at };
+function noteOf({ key, value, version, expires_at }: NoteRow): Note {
+  return readRow('note', key, () => ({ key, value: JSON.parse(value), version, expiresAt: expires_at }));
 }
 
-export function checkCollection(collection: string): void {
+function checkNames(collection: string, ...keys: readonly string[]): void {
   checkName('collection', collection, 128);
+  for (const key of keys) checkName('key', key, 512);
 }
 
-export function checkKey(key: string): void {
-  checkName('key', key, 512);
+function checkName(field: string, name: string, longest: number): void {
+  if (typeof name === 'string' && name.length > 0 && name.length <= longest && isStorable(name)) return;
+  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 40)) : typeof name;
+  const message = `The ${field} of a note must be a string of 1 to ${longest} characters without a zero character, not ${shown}.`;
+  throw mistake(field, message);
 }
 
-/** In the order in which they were asked for. What cannot be read is left out. */
-export function inOrder(keys: readonly string[], rows: readonly NoteRow[]): readonly Note[] {
-  const byKey = new Map(rows.map((row) => [row.key, row]));
-  const found = [...new Set(keys)].flatMap((key) => byKey.get(key) ?? []);
-  return mapValid(found, noteOf);
-}
-
-/** `rows` holds one more than `limit` when there is a page after this one. What cannot be read is left out. */
-export function pageOfNotes(rows: readonly NoteRow[], limit: number): Page<Note> {
-  const onPage = rows.slice(0, limit);
-  return { items: mapValid(onPage, noteOf), cursor: rows.length > limit ? (onPage.at(-1)?.key ?? null) : null };
-}
-
-/** Not every database keeps a zero character, or half of a surrogate pair. */
-function checkName(what: string, name: string, most: number): void {
-  const fits = typeof name === 'string' && name.length > 0 && name.length <= most;
-  if (fits && name.isWellFormed() && !name.includes('\0')) return;
-  const given = typeof name === 'string' ? JSON.stringify(name.slice(0, 40)) : typeof name;
-  throw new UsageError(
-    'invalid-options',
-    { [what]: given },
-    `The ${what} of a note is a text of 1 to ${most} characters without a zero character, not ${given}.`,
-  );
+function mistake(field: string, message: string): UsageError {
+  return new UsageError('invalid-options', { field }, message);
 }

@@ -1,69 +1,35 @@
-// What became of a question, read from its settlement: by the memory store, and as SQL that both SQL stores understand.
-
+// What became of a request, derived from its settlement once, when it is settled.
 import { DEADLINE } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { InterruptOutcome } from '../../runs/port/store.ts';
 
-/** How a statement looks into the settlement of an interrupt `i`. */
-export type SettlementSql = {
-  /** The type of the decision; null if the question was withdrawn. */
-  readonly decision: string;
-  /** The text under this name; null if there is none. */
-  readonly settled: (name: string) => string;
-  /** That there is something at this path, if only null. */
-  readonly isSettledWith: (...path: readonly string[]) => string;
+/** `withdrawn`: cancelled without a decision. */
+export type Outcome = {
+  readonly outcome: 'approved' | 'rejected' | 'answered' | 'cancelled' | 'withdrawn';
+  readonly edited: boolean;
+  readonly expired: boolean;
 };
 
-/** The type of the decision; undefined if the question was withdrawn. */
-export function decisionType(settlement: Json): string | undefined {
-  const type = decisionIn(settlement).type;
-  return typeof type === 'string' ? type : undefined;
+export function outcomeOf(settlement: Json): Outcome {
+  const { decision, by, channel } = isObject(settlement) ? settlement : {};
+  const { type, ...options } = isObject(decision) ? decision : {};
+  if (typeof type !== 'string') return { outcome: 'withdrawn', edited: false, expired: false };
+  return {
+    outcome: OUTCOMES.get(type) ?? 'cancelled',
+    edited: Object.hasOwn(options, 'edit') || Object.hasOwn(options, 'replaceInput'),
+    expired: by === DEADLINE && channel === null,
+  };
 }
 
-/** Of a question that is settled. */
-export function hasOutcome(settlement: Json, outcome: InterruptOutcome): boolean {
-  const type = decisionType(settlement);
-  switch (outcome) {
-    case 'approved':
-      return type === 'approve' || type === 'restart';
-    case 'edited':
-      return EDITS.some((name) => Object.hasOwn(decisionIn(settlement), name));
-    case 'rejected':
-      return type === 'reject';
-    case 'answered':
-      return type === 'respond';
-    case 'cancelled':
-      return type === undefined || !NOT_CANCELLED.includes(type);
-    case 'expired':
-      return type !== undefined && isObject(settlement) && settlement.by === DEADLINE && settlement.channel === null;
-  }
-}
+const OUTCOMES: ReadonlyMap<string, Outcome['outcome']> = new Map([
+  ['approve', 'approved'],
+  ['restart', 'approved'],
+  ['reject', 'rejected'],
+  ['respond', 'answered'],
+]);
 
-/** The same of the interrupt `i`, said so that no planner believes it to leave little: see `filtersOf`. */
-export function outcomeSql(outcome: InterruptOutcome, { decision, settled, isSettledWith }: SettlementSql): string {
-  switch (outcome) {
-    case 'approved':
-      return `coalesce(${decision} IN ('approve', 'restart'), false)`;
-    case 'edited':
-      return `coalesce(${EDITS.map((name) => isSettledWith('decision', name)).join(' OR ')}, false)`;
-    case 'rejected':
-      return `coalesce(${decision} = 'reject', false)`;
-    case 'answered':
-      return `coalesce(${decision} = 'respond', false)`;
-    case 'cancelled':
-      return `coalesce(${decision} NOT IN (${NOT_CANCELLED.map((type) => `'${type}'`).join(', ')}), true)`;
-    case 'expired':
-      return `coalesce(${decision} IS NOT NULL AND ${settled('by')} = '${DEADLINE}' AND ${settled('channel')} IS NULL, false)`;
-  }
-}
-
-/** What changes the input that runs: of an approval, and of a restart. */
-const EDITS = ['edit', 'replaceInput'] as const;
-
-/** As in the statistics: whatever else there is, nobody let it run, refused it or answered it. */
-const NOT_CANCELLED: readonly string[] = ['approve', 'restart', 'reject', 'respond'];
-
-function decisionIn(settlement: Json): { readonly [key: string]: unknown } {
-  const decision = isObject(settlement) ? settlement.decision : undefined;
-  return isObject(decision) ? decision : {};
+export function hasOutcome({ outcome, edited, expired }: Outcome, asked: InterruptOutcome): boolean {
+  if (asked === 'edited') return edited;
+  if (asked === 'expired') return expired;
+  return outcome === asked || (asked === 'cancelled' && outcome === 'withdrawn');
 }

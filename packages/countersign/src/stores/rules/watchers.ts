@@ -1,24 +1,24 @@
-// Who watches a store in this process. The first one starts what listens to other processes, the last one stops it.
+// The watchers of a store in this process. The first one starts listening to other processes, the last one stops it.
 
 export type Watchers = {
-  /** Returns how to stop. */
+  /** Returns a function that stops watching. */
   add(changed: (runId: string) => void): () => void;
-  /** Tells everybody, soon but not within the call. */
+  /** Calls all watchers, soon but not within this call. */
   notify(runId: string): void;
-  /** Nobody watches any more. Resolves when nothing listens any more. */
+  /** Removes all watchers. Resolves once listening has stopped. */
   clear(): Promise<void>;
 };
 
-/** How to stop listening; resolves when that is done. */
+/** Stops listening; resolves once it has stopped. */
 export type StopListening = () => Promise<void>;
 
-/** `listen` is called when the first one begins to watch. */
+/** Calls `listen` for the first watcher. */
 export function createWatchers(listen: () => StopListening = () => async () => {}): Watchers {
   const watching = new Set<{ readonly changed: (runId: string) => void }>();
   let stopListening: StopListening | undefined;
   let stopped: Promise<void> = Promise.resolve();
 
-  function stopIfNobody(): void {
+  function stopIfUnwatched(): void {
     if (watching.size > 0 || stopListening === undefined) return;
     stopped = stopListening();
     stopListening = undefined;
@@ -31,7 +31,7 @@ export function createWatchers(listen: () => StopListening = () => async () => {
       stopListening ??= listen();
       return () => {
         watching.delete(watcher);
-        stopIfNobody();
+        stopIfUnwatched();
       };
     },
     notify(runId) {
@@ -42,7 +42,7 @@ export function createWatchers(listen: () => StopListening = () => async () => {
     },
     async clear() {
       watching.clear();
-      stopIfNobody();
+      stopIfUnwatched();
       await stopped;
     },
   };
@@ -52,6 +52,6 @@ function tell(changed: (runId: string) => void, runId: string): void {
   try {
     changed(runId);
   } catch {
-    // What goes wrong in a watcher is no matter of the append, which is durable, nor of the other watchers.
+    // An error in a watcher must not reach the append, which is durable, or the other watchers.
   }
 }

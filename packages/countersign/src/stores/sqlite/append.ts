@@ -1,13 +1,14 @@
-// One append on SQLite, inside a transaction that holds the write lock: checked first, so that a refusal wrote nothing.
+// One append on SQLite, inside a transaction that holds the write lock. It is checked before anything is written.
 import { eventsText } from '../../runs/port/chain.ts';
 import type { Append, Appended, NewInterrupt, RunStatus } from '../../runs/port/store.ts';
 import { dueAfter } from '../rules/due.ts';
-import { claimLost, isLost, notWaiting, openedTwice, runDeleted, runExists, staleVersion } from '../rules/refusals.ts';
-import { DELETED, labelsIn } from '../sql/rows.ts';
+import { outcomeOf } from '../rules/outcomes.ts';
+import { claimLost, isLost, notPending, openedTwice, runDeleted, runExists, staleVersion } from '../rules/refusals.ts';
+import { searchTextOf } from '../rules/search-text.ts';
+import { DELETED } from '../sql/rows.ts';
 import { type Job, type Prepare, valuesOf } from './connection.ts';
-import { inReach } from './dialect.ts';
 
-/** The JSON is made at once: what the caller changes later, or cannot be JSON, is no matter of the transaction. */
+/** Makes the JSON at once, so that neither later changes nor invalid JSON reach the transaction. */
 export function sqliteAppend(append: Append, clock: () => number): Job<Appended> {
   const texts = {
     events: eventsText(append.events),
@@ -18,7 +19,7 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
   return (prepare) => {
     const now = clock();
     const before = beforeOf(prepare(BEFORE, 'arrays').get(append.runId));
-    const waiting = check(append, before, now, prepare);
+    const pending = check(append, before, now, prepare);
     const claim = claimAfter(append, before, now);
     const run = writeRun(append, before, claim, texts.outcome, now, prepare);
     prepare(ADD_EVENTS).get(run, append.expectedVersion + append.events.length, texts.events);
@@ -26,11 +27,10 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
     for (const [index, interrupt] of append.opened.entries()) {
       open(interrupt, texts.cards[index] ?? 'null', startedBy, prepare);
     }
-    for (const [index, [seq, labels, createdAt]] of waiting.entries()) {
-      prepare(SETTLE).get(now, texts.settlements[index] ?? 'null', seq);
-      const names = labels === null ? [] : labelsIn(labels);
-      if (names === undefined) prepare(SETTLE_LABELS).get(createdAt, seq);
-      else for (const label of new Set(names)) prepare(SETTLE_LABEL).get(label, createdAt, seq);
+    for (const [index, seq] of pending.entries()) {
+      const settlement = texts.settlements[index] ?? 'null';
+      const { outcome, edited, expired } = outcomeOf(JSON.parse(settlement));
+      prepare(SETTLE).get(now, settlement, outcome, Number(edited), Number(expired), seq);
     }
     return { claimed: append.claim !== undefined && claim.token === append.claim.token };
   };
@@ -45,8 +45,6 @@ type Before = {
   readonly claim: Claim;
 };
 
-type Waiting = readonly [seq: number, labels: string | null, createdAt: number];
-
 type Claim = { readonly token: string | null; readonly until: number | null };
 
 function beforeOf(row: unknown): Before | undefined {
@@ -56,8 +54,8 @@ function beforeOf(row: unknown): Before | undefined {
   return { seq, version, status, startedBy, dueAt, claim: { token, until } };
 }
 
-/** Throws if the append is refused. Returns the interrupts that it settles, in its order. */
-function check(append: Append, before: Before | undefined, now: number, prepare: Prepare): readonly Waiting[] {
+/** Throws if the append is refused. Returns the row numbers of the interrupts that it settles, in its order. */
+function check(append: Append, before: Before | undefined, now: number, prepare: Prepare): readonly number[] {
   const { runId, claim } = append;
   if (append.create !== undefined) {
     if (before !== undefined) throw before.version === DELETED.version ? runDeleted(runId) : runExists(runId);
@@ -73,11 +71,11 @@ function check(append: Append, before: Before | undefined, now: number, prepare:
     if (opened.has(id) || prepare(IS_INTERRUPT).get(id) !== undefined) throw openedTwice(runId, id);
     opened.add(id);
   }
-  const settled = new Map<string, Waiting>();
+  const settled = new Map<string, number>();
   for (const { id } of append.settled) {
-    const waiting = settled.has(id) ? undefined : prepare(WAITING, 'arrays').get(id, runId);
-    if (waiting === undefined) throw notWaiting(runId, id);
-    settled.set(id, valuesOf<Waiting>(waiting));
+    const pending = settled.has(id) ? undefined : prepare(PENDING).get(id, runId);
+    if (pending === undefined) throw notPending(runId, id);
+    settled.set(id, Number(pending.seq));
   }
   return [...settled.values()];
 }
@@ -118,10 +116,10 @@ function open(interrupt: NewInterrupt, card: string, startedBy: string | null, p
   const { id, runId, agent, tool, kind, risk, createdAt, expiresAt, remindAt, digest } = interrupt;
   const labels = interrupt.labels.length === 0 ? null : JSON.stringify(interrupt.labels);
   // biome-ignore format: in the order of the columns
-  const { lastInsertRowid: seq } = prepare(OPEN).run(
-    id, runId, startedBy, agent, tool, kind, risk, labels, createdAt, expiresAt, remindAt, digest, card,
+  prepare(OPEN).get(
+    id, runId, startedBy, agent, tool, kind, risk, labels, createdAt, expiresAt, remindAt, digest,
+    searchTextOf(interrupt), card,
   );
-  for (const label of new Set(interrupt.labels)) prepare(ADD_LABEL).get(label, createdAt, seq, id);
 }
 
 const BEFORE = `SELECT seq, version, status, started_by, due_at, claim_token, claim_until FROM countersign_run
@@ -139,20 +137,11 @@ const ADD_EVENTS = 'INSERT INTO countersign_event (run_seq, version, events) VAL
 
 const IS_INTERRUPT = 'SELECT 1 FROM countersign_interrupt WHERE id = ?';
 
-const WAITING = `SELECT seq, labels, ${inReach('created_at')} FROM countersign_interrupt
-  WHERE id = ? AND run_id = ? AND settled_at IS NULL`;
+const PENDING = 'SELECT seq FROM countersign_interrupt WHERE id = ? AND run_id = ? AND settled_at IS NULL';
 
 const OPEN = `INSERT INTO countersign_interrupt (id, run_id, started_by, agent, tool, kind, risk, labels, created_at,
-    expires_at, remind_at, digest, card)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    expires_at, remind_at, digest, search_text, card)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const SETTLE = 'UPDATE countersign_interrupt SET settled_at = ?, settlement = ? WHERE seq = ?';
-
-const ADD_LABEL =
-  'INSERT INTO countersign_label (label, waiting, created_at, seq, interrupt_id) VALUES (?, 1, ?, ?, ?)';
-
-const SETTLE_LABEL = `UPDATE countersign_label SET waiting = 0
-  WHERE label = ? AND waiting = 1 AND created_at = ? AND seq = ?`;
-
-/** For labels that cannot be read any more; every label is looked at. */
-const SETTLE_LABELS = 'UPDATE countersign_label SET waiting = 0 WHERE waiting = 1 AND created_at = ? AND seq = ?';
+const SETTLE = `UPDATE countersign_interrupt SET settled_at = ?, settlement = ?, outcome = ?, edited = ?, expired = ?
+  WHERE seq = ?`;

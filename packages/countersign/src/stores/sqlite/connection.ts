@@ -1,20 +1,19 @@
-// The connection to one SQLite file. What is written at the same time becomes durable in one transaction.
+// The connection to one SQLite file. Jobs that are queued at the same time share one transaction.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, ProviderError } from '../../core/errors.ts';
-import { isBusy, isOfFile, movedFile, opensAnew, sqliteFailure, twoNames } from './failure.ts';
+import { isBusy, isOfFile, mayBeRepaired, movedFile, sqliteFailure, twoNames } from './failure.ts';
 import { type FilePlace, isSamePlace, otherNameOf, placeOfFile, placesBeside } from './file.ts';
 import { isMigratedSqlite, migrateSqlite } from './schema.ts';
 
 export type SqliteOptions = { readonly path: string; readonly now: () => number; readonly busyTimeoutMs: number };
 
-/** Something to do on the file. One that writes checks before it does: when it refuses, it has written nothing. */
+/** Work on the file. A job that writes checks first: if it throws a refusal, it has written nothing. */
 export type Job<T> = (prepare: Prepare) => T;
 
 /**
- * Each text is compiled once, always for the same kind of rows: objects, or arrays for `valuesOf`, which cost half.
- * What writes goes by `get`, which costs less than `run`, too. `run` is for the number of a row that was just added: it tells
- * the last one of the connection in any case, and Node 26 fails if that is as large as those of the index of words.
+ * Compiles each text once, for rows as objects, or as arrays for `valuesOf`, which cost half. Statements that write use
+ * `get`, which costs less than `run`; `run` is for the number of a row that was just added.
  */
 export type Prepare = (text: string, rows?: 'arrays') => StatementSync;
 
@@ -24,24 +23,24 @@ type QueuedJob = {
   readonly reject: (error: unknown) => void;
 };
 
-/** SQLite itself waits this long for a lock, during which nothing else happens in this process; then we wait. */
+/** SQLite blocks the process this long for a lock; after that the store waits without blocking. */
 const BLOCKING_WAIT_MS = 10;
-/** How many jobs become durable together at most, so that other processes get their turn. */
+/** How many jobs share a transaction at most, so that other processes get their turn. */
 const GROUP = 64;
 
-/** How often one job may follow another before the rest of this process gets its turn. */
+/** How many transactions may follow each other before the event loop gets its turn. */
 const IN_A_ROW = 32;
 
 export class SqliteConnection {
   readonly #options: SqliteOptions;
   #database: DatabaseSync | undefined;
-  /** The file that is open, once something was written with its log and locks; none if it is not of the disk. */
+  /** The open file, and after the first write its log and locks; empty for a database in memory. */
   #places: readonly FilePlace[] = [];
-  /** A disk that cannot have a log has none. */
+  /** False on disks that do not support WAL mode. */
   #isLogged = true;
   #statements = new Map<string, StatementSync>();
   #migrated: Promise<void> | undefined;
-  /** Whose tables are known to be up to date. */
+  /** The connection whose tables are up to date. */
   #upToDate: DatabaseSync | undefined;
   #queue: QueuedJob[] = [];
   #draining: Promise<void> | undefined;
@@ -53,7 +52,7 @@ export class SqliteConnection {
     this.#options = options;
   }
 
-  /** Opens the file and brings its tables up to date, once; tried again by the next call if it failed. */
+  /** Opens the file and migrates its tables, once. After a failure, the next call tries again. */
   migrate(): Promise<void> {
     this.#migrated ??= this.#migrate().catch((error: unknown) => {
       this.#migrated = undefined;
@@ -71,18 +70,18 @@ export class SqliteConnection {
     }
   }
 
-  /** Does the job in a transaction, together with others that were asked for meanwhile. Resolves once it is durable. */
+  /** Runs the job in a transaction, together with others that are queued. Resolves once it is durable. */
   write<T>(job: Job<T>): Promise<T> {
     return this.#isMigrated ? this.#enqueue(job) : this.migrate().then(() => this.#enqueue(job));
   }
 
-  /** Reads at once, without waiting for anything; undefined when that cannot be done now. */
+  /** Reads at once, without waiting; undefined if the file is busy or missing. */
   peek<T>(job: Job<T>): T | undefined {
     try {
       this.#open();
       return job(this.#prepare);
     } catch {
-      // Busy, or not there yet: whoever peeks looks again later, and a real failure is told to those who read or write.
+      // The caller peeks again later, and a real failure reaches those who read or write.
       return undefined;
     }
   }
@@ -100,7 +99,7 @@ export class SqliteConnection {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
       statement = database.prepare(text);
-      // Node has it from 24 on.
+      // Node has it since version 24.
       if (rows === 'arrays') statement.setReturnArrays?.(true);
       this.#statements.set(text, statement);
     }
@@ -155,8 +154,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Lets others go on first: what they write joins the same transaction. While jobs come alone, those that are ready now;
-   * otherwise everything in this turn of the event loop.
+   * Waits a moment for other writes, which join the same transaction: a tick while jobs come alone, otherwise a turn of the
+   * event loop.
    */
   #drainSoon(): Promise<void> {
     return new Promise<void>((resolve) => {
@@ -168,7 +167,7 @@ export class SqliteConnection {
     });
   }
 
-  /** Waits for nothing while nobody else writes, so that no other work of this process comes in between. */
+  /** Synchronous unless another process writes. */
   async #drain(): Promise<void> {
     let jobs: readonly QueuedJob[] = [];
     const waiting = this.#queue.length;
@@ -179,9 +178,9 @@ export class SqliteConnection {
       this.#comeAlone = jobs.length === 1;
       this.#writeTogether(jobs);
     } catch (error) {
-      // What one of them did wrong is no matter of the others.
+      // One job's mistake must not fail the others.
       if (jobs.length > 1 && !isOfFile(error)) await this.#writeEach(jobs);
-      // All that were there have waited for the same.
+      // All jobs that were queued have waited for the same lock.
       else this.#reject(jobs.length > 0 ? jobs : this.#queue.splice(0, waiting), error);
     }
     this.#draining = this.#queue.length > 0 ? this.#drainSoon() : undefined;
@@ -194,7 +193,7 @@ export class SqliteConnection {
         if (begun !== undefined) await begun;
         this.#writeTogether([one]);
       } catch (error) {
-        // Where the file is the trouble, it is so for the others as well, and they need not wait for it in turn.
+        // A problem with the file fails the others as well, without making each of them wait for it.
         if (isOfFile(error)) return this.#reject(jobs.slice(index), error);
         this.#reject([one], error);
       }
@@ -206,7 +205,7 @@ export class SqliteConnection {
     for (const { reject } of jobs) reject(failure);
   }
 
-  /** In the transaction that was begun. If one job fails other than by refusing, none of them has happened. */
+  /** Runs in the open transaction. If a job throws anything but a refusal, none of them has happened. */
   #writeTogether(jobs: readonly QueuedJob[]): void {
     const settle: (() => void)[] = [];
     this.#commit(() => {
@@ -232,13 +231,13 @@ export class SqliteConnection {
       try {
         database.exec('ROLLBACK');
       } catch {
-        // SQLite has rolled back by itself, as it does when the disk is full.
+        // SQLite has already rolled back, as it does when the disk is full.
       }
       throw error;
     }
   }
 
-  /** Undefined if it was begun at once. */
+  /** Undefined if the transaction began at once. */
   #begin(): Promise<undefined> | undefined {
     return this.#unlessBusy(() => {
       const begin = this.#prepare('BEGIN IMMEDIATE');
@@ -250,14 +249,14 @@ export class SqliteConnection {
     });
   }
 
-  /** Somebody has put another file there, or none: what is written now, nobody else would ever see. */
+  /** Throws if the file was replaced or deleted: no other process would see what is written now. */
   #checkPlaces(): void {
     const { path } = this.#options;
     const index = this.#places.findIndex((place) => !isSamePlace(place));
     if (index >= 0) throw movedFile(path, index === 0 ? undefined : this.#places[index]?.path);
   }
 
-  /** In a transaction: only then they are there for sure. */
+  /** Must run in a transaction: only then the log and the locks exist for sure. */
   #findBeside(place: FilePlace): void {
     if (!this.#isLogged) return;
     try {
@@ -269,7 +268,7 @@ export class SqliteConnection {
     }
   }
 
-  /** Tries again while another process writes, without keeping this one from its other work. */
+  /** Retries while another process writes, without blocking this one. */
   #unlessBusy<T>(work: () => T): Promise<T> | T {
     try {
       return work();
@@ -291,29 +290,29 @@ export class SqliteConnection {
     }
   }
 
-  /** After most failures the file is opened anew by the next call: what was wrong with it may have been put right. */
+  /** After most failures the next call opens the file again, in case it was repaired. */
   #failure(error: unknown): CountersignError {
-    if (opensAnew(error) && this.#options.path !== ':memory:') {
+    if (mayBeRepaired(error) && this.#options.path !== ':memory:') {
       const database = this.#database;
       this.#database = undefined;
       this.#migrated = undefined;
       try {
         database?.close();
       } catch {
-        // The file is given up in any case.
+        // The connection is dropped in any case.
       }
     }
     return sqliteFailure(error, this.#options.path);
   }
 }
 
-/** The values of a row that was to be an array, in the order of the columns: an older Node makes an object. */
+/** The values of a row, in the order of the columns. Older versions of Node return an object. */
 export function valuesOf<Values extends readonly unknown[]>(row: unknown): Values {
   return (Array.isArray(row) ? row : Object.values(row as object)) as unknown as Values;
 }
 
 function closedError(path: string): ProviderError {
-  return new ProviderError('store-failed', { path }, `The store ${path} was closed; make another.`, {
+  return new ProviderError('store-failed', { path }, `The store ${path} was closed; open another.`, {
     retryable: false,
   });
 }

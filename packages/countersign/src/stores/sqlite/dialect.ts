@@ -1,35 +1,30 @@
-// How the lists of interrupts are written for SQLite.
+// How lists are written for SQLite.
+import type { Dialect } from '../sql/list-query.ts';
 import { INTERRUPT_COLUMNS, RUN_COLUMNS } from '../sql/rows.ts';
-import { ifJson } from './search.ts';
+import type { RunsDialect } from '../sql/runs-query.ts';
 
-/**
- * Whoever changed a row may have left a number that JavaScript has not, at which Node fails the whole statement. Read as
- * REAL it is a number like others, and the row is refused by itself.
- */
-export const inReach = (column: string): string => `CAST(${column} AS REAL)`;
+export const interruptFields = (table: string): string => fields(table, INTERRUPT_COLUMNS);
 
-/** The columns for statements that find several. */
-export const runFields = (run: string): string => fields(run, RUN_COLUMNS);
-export const interruptFields = (interrupt: string): string => fields(interrupt, INTERRUPT_COLUMNS);
-
+/** Node fails a whole statement at an integer that JavaScript cannot hold. As REAL, only its own row is refused. */
 function fields(table: string, columns: readonly string[]): string {
   const field = (column: string): string =>
-    column === 'version' || column.endsWith('_at') ? inReach(`${table}.${column}`) : `${table}.${column}`;
+    column === 'version' || column.endsWith('_at') ? `CAST(${table}.${column} AS REAL)` : `${table}.${column}`;
   return columns.map((column) => `${field(column)} AS ${column}`).join(', ');
 }
 
-export const SQLITE_DIALECT = {
+export const RUNS_DIALECT: RunsDialect = {
+  columns: fields('r', RUN_COLUMNS),
+  runs: 'countersign_run',
+  value: () => '?',
+};
+
+export const SQLITE_DIALECT: Dialect = {
   columns: interruptFields('i'),
   interrupts: 'countersign_interrupt',
-  labels: 'countersign_label',
   value: () => '?',
-  waiting: (isWaiting: boolean) => (isWaiting ? '1' : '0'),
-  ofRun: (runId: string) => `i.run_id = ${runId}`,
-  hasLabel: (label: string) => `EXISTS (SELECT 1 FROM json_each(${ifJson('i.labels')}) WHERE value = ${label})`,
-  mayHave: (word: string) =>
-    `instr(lower(i.agent || ' ' || i.tool || ' ' || coalesce(i.labels, '') || ' ' || i.card), ${word}) > 0`,
-  decision: `${ifJson('i.settlement')} ->> '$.decision.type'`,
-  settled: (name: string) => `${ifJson('i.settlement')} ->> '$.${name}'`,
-  isSettledWith: (...path: readonly string[]) =>
-    `json_type(${ifJson('i.settlement')}, '$.${path.join('.')}') IS NOT NULL`,
+  ofRun: (runId) => `i.run_id = ${runId}`,
+  // A text that is not JSON would fail the whole statement.
+  hasLabel: (label) =>
+    `EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(i.labels) THEN i.labels END) WHERE value = ${label})`,
+  contains: (text, word) => `instr(${text}, ${word}) > 0`,
 };

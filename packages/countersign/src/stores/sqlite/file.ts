@@ -1,21 +1,21 @@
-// Which files of the disk a database is, so that it is noticed when one is taken away or another put in its place.
+// Recognizes the files of a database, to notice when one is deleted or replaced.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export type FilePlace = { readonly path: string; readonly device: bigint; readonly inode: bigint };
 
-/** Undefined if there is no such file on the disk, as for `:memory:`. */
+/** Undefined if there is no such file, as for `:memory:`. */
 export function placeOfFile(path: string): FilePlace | undefined {
   if (path === ':memory:') return undefined;
-  // As it is now: the process may change its folder, and has the file open all the same.
+  // The process may change its working directory later.
   const absolute = resolve(path);
   const found = lookAt(absolute);
   return found === undefined || found === 'unknown' ? undefined : { path: absolute, ...found };
 }
 
 /**
- * The log and the locks of a database in WAL mode, which are there for as long as it is open. What is written to a log that was
- * taken away is lost with the process, and whoever makes others writes at the same time.
+ * The log and the locks of a database in WAL mode, which exist while it is open. Writes to a deleted log are lost with the
+ * process, and a process that creates new ones writes at the same time.
  */
 export function placesBeside({ path }: FilePlace): readonly FilePlace[] {
   return ['-wal', '-shm'].map((end) => {
@@ -27,8 +27,8 @@ export function placesBeside({ path }: FilePlace): readonly FilePlace[] {
 const NOWHERE = -1n;
 
 /**
- * How the file may be in use by another name than its own, if it can be. The log and the locks are beside the name by which it
- * was opened: those who use different ones neither see nor wait for each other.
+ * How the file could be open under a second name, if it can. The log and the locks are beside the name used, so processes
+ * with different names neither see nor wait for each other.
  */
 export function otherNameOf(path: string): 'link' | 'mount' | undefined {
   if (path === ':memory:') return undefined;
@@ -37,12 +37,12 @@ export function otherNameOf(path: string): 'link' | 'mount' | undefined {
     if (file.isFile() && file.nlink > 1) return 'link';
     return mountPoints().includes(realpathSync(path)) ? 'mount' : undefined;
   } catch {
-    // There is none yet, or it may not be looked at: SQLite itself says what it cannot do.
+    // The file does not exist yet, or is not accessible: SQLite reports that itself.
     return undefined;
   }
 }
 
-/** Those of this process, where the system tells them as Linux does. */
+/** The mount points of this process, on Linux. */
 function mountPoints(): readonly string[] {
   try {
     const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
@@ -50,25 +50,25 @@ function mountPoints(): readonly string[] {
       name.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
     return lines.map((line) => unescaped(line.split(' ')[4] ?? ''));
   } catch {
-    // No Linux.
+    // Not Linux.
     return [];
   }
 }
 
-/** Whether the path still stands for this file. It takes some microseconds. */
+/** Whether the path still leads to this file. Takes some microseconds. */
 export function isSamePlace({ path, device, inode }: FilePlace): boolean {
   const found = lookAt(path);
   if (found === 'unknown') return true;
   return found !== undefined && found.device === device && found.inode === inode;
 }
 
-/** Undefined if there is none. */
+/** Undefined if there is no file. */
 function lookAt(path: string): Omit<FilePlace, 'path'> | 'unknown' | undefined {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
     return found && { device: found.dev, inode: found.ino };
   } catch {
-    // The folder may not be looked into any more. SQLite itself says what it cannot do.
+    // The folder is no longer accessible: SQLite reports that itself.
     return 'unknown';
   }
 }

@@ -1,4 +1,4 @@
-// The tables of the SQLite store, as numbered steps that are only ever added to.
+// The tables of the SQLite store, as numbered migrations. Released migrations never change; new ones are added.
 import type { DatabaseSync } from 'node:sqlite';
 import { newerTables } from '../sql/migrations.ts';
 
@@ -25,6 +25,10 @@ function tablesVersion(database: DatabaseSync): number {
   return Number(row?.version ?? 0);
 }
 
+/**
+ * A transaction writes every page that it touches, so there are no more indexes than the store needs. Runs are listed in
+ * the order of seq. Long columns come last: a query that does not need them need not read them.
+ */
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE countersign_migration (
@@ -32,8 +36,6 @@ const MIGRATIONS: readonly string[] = [
     applied_at INTEGER NOT NULL
   ) STRICT;
 
-  -- Each page that a transaction touches is written anew, so there are no more indexes than the store needs. Runs are
-  -- listed in the order of seq, in which they were created.
   CREATE TABLE countersign_run (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -61,10 +63,12 @@ const MIGRATIONS: readonly string[] = [
     UNIQUE (run_seq, version)
   ) STRICT;
 
+  -- search_text, outcome, edited and expired are derived from the card and the settlement when they are written.
   CREATE TABLE countersign_interrupt (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     run_id TEXT NOT NULL,
+    started_by TEXT,
     agent TEXT NOT NULL,
     tool TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -73,27 +77,26 @@ const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     remind_at INTEGER,
-    digest TEXT NOT NULL,
+    reminder_due_at INTEGER,
+    reminder_attempts INTEGER,
+    reminded_at INTEGER,
     settled_at INTEGER,
+    outcome TEXT,
+    edited INTEGER,
+    expired INTEGER,
+    digest TEXT NOT NULL,
+    search_text TEXT,
     settlement TEXT,
     card TEXT NOT NULL
   ) STRICT;
   CREATE INDEX countersign_interrupt_waiting ON countersign_interrupt (created_at) WHERE settled_at IS NULL;
   CREATE INDEX countersign_interrupt_settled ON countersign_interrupt (created_at) WHERE settled_at IS NOT NULL;
+  CREATE INDEX countersign_interrupt_settled_at ON countersign_interrupt (settled_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX countersign_interrupt_run ON countersign_interrupt (run_id);
+  CREATE INDEX countersign_interrupt_reminder ON countersign_interrupt (coalesce(reminder_due_at, remind_at))
+    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
 
-  -- The labels of the interrupts that wait, and of those that do not, each in the order of the lists.
-  CREATE TABLE countersign_label (
-    label TEXT NOT NULL,
-    waiting INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    interrupt_id TEXT NOT NULL,
-    PRIMARY KEY (label, waiting, created_at, seq)
-  ) STRICT, WITHOUT ROWID;
-  `,
-  `
-  -- Small records beside the runs. Each write is a new row: its number is the version, and is never given again.
+  -- Small records beside the runs. Each write is a new row: its number is the version, and is never used twice.
   CREATE TABLE countersign_note (
     version INTEGER PRIMARY KEY AUTOINCREMENT,
     collection TEXT NOT NULL,
@@ -103,18 +106,5 @@ const MIGRATIONS: readonly string[] = [
     UNIQUE (collection, key)
   ) STRICT;
   CREATE INDEX countersign_note_expiry ON countersign_note (expires_at) WHERE expires_at IS NOT NULL;
-
-  -- Who started the run, so that lists need not look it up.
-  ALTER TABLE countersign_interrupt ADD COLUMN started_by TEXT;
-  UPDATE countersign_interrupt SET started_by = (SELECT r.started_by FROM countersign_run r WHERE r.id = run_id);
-  `,
-  `
-  -- Reminders: when one is given again, how often it was, and when it was struck off. Questions without a reminder are
-  -- not in the index, so that they cost nothing.
-  ALTER TABLE countersign_interrupt ADD COLUMN reminder_due_at INTEGER;
-  ALTER TABLE countersign_interrupt ADD COLUMN reminder_attempts INTEGER;
-  ALTER TABLE countersign_interrupt ADD COLUMN reminded_at INTEGER;
-  CREATE INDEX countersign_interrupt_reminder ON countersign_interrupt (coalesce(reminder_due_at, remind_at))
-    WHERE remind_at IS NOT NULL AND reminded_at IS NULL AND settled_at IS NULL;
   `,
 ];

@@ -1,4 +1,4 @@
-// The door `countersign/sqlite`: runs in one file, through Node's own SQLite. Several processes may share the file.
+// The entry point `countersign/sqlite`: runs in one file, by Node's own SQLite. Several processes may share the file.
 import { resolve } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
 import { anything, checkOptions, type OptionTable } from '../../core/options.ts';
@@ -19,63 +19,60 @@ import type {
   TakenReminder,
 } from '../../runs/port/store.ts';
 import { monotoneClock } from '../rules/clock.ts';
-import { readLimit, readPageRequest } from '../rules/page.ts';
-import { canBeKept, checkAppend } from '../rules/refusals.ts';
-import { searchWords } from '../rules/search-text.ts';
+import { createNotes } from '../rules/notes.ts';
+import { readLimit } from '../rules/page.ts';
+import { checkAppend, isStorable } from '../rules/refusals.ts';
+import { readStatsQuery, type StatsRow, statsOf } from '../rules/stats.ts';
 import { createWatchers, type StopListening, type Watchers } from '../rules/watchers.ts';
 import { interruptsSql, type Sql } from '../sql/list-query.ts';
 import { remindersOf } from '../sql/reminders.ts';
 import {
-  BATCH,
+  type CountRow,
+  countsOf,
+  EXISTS,
   type InterruptRow,
-  IS_THERE,
   interruptOf,
   isFree,
-  type LoadedRow,
   loadedOf,
   pageOfInterrupts,
   pageOfRuns,
   partOf,
-  RUN_COLUMNS,
   type RunRow,
 } from '../sql/rows.ts';
-import { searchList } from '../sql/search-list.ts';
-import { mayBeIndexed, walkSearch } from '../sql/search-walk.ts';
-import { readStatsQuery, type StatsRow, statsOf, statsSql } from '../sql/stats-query.ts';
+import { runsSql } from '../sql/runs-query.ts';
+import { statsSql } from '../sql/stats-query.ts';
 import { sqliteAppend } from './append.ts';
 import { type Job, SqliteConnection } from './connection.ts';
-import { countSqliteRuns, prepareSqliteCounts } from './counts.ts';
 import { sqliteDelete } from './delete.ts';
-import { interruptFields, runFields, SQLITE_DIALECT } from './dialect.ts';
+import { interruptFields, RUNS_DIALECT, SQLITE_DIALECT } from './dialect.ts';
 import { SqliteNotes } from './notes.ts';
-import { isReminderDue, strikeReminder, takeReminders } from './reminders.ts';
-import { runRow } from './run.ts';
-import { isSearchPrepared, prepareSqliteSearch, sqliteSearchSql } from './search.ts';
+import { readRun } from './read.ts';
+import { confirmReminder, isReminderDue, takeReminders } from './reminders.ts';
 
-/** Where the file is, and how patient the store is. */
+/** Options of `sqliteStore`. */
 export type SqliteStoreOptions = {
-  /** The file; it is made if it is not there. Its folder must exist, on a disk of this computer. */
+  /** The file, created if it does not exist. Its folder must exist, on a local disk. */
   readonly path: string;
-  /** How long a call waits while other processes write, in milliseconds; 10,000 unless given. */
+  /** How long a call waits while other processes write, in milliseconds. Default: 10,000. */
   readonly busyTimeoutMs?: number;
-  /** The clock, in milliseconds; that of the computer unless given. */
+  /** The clock, in milliseconds. Default: `Date.now`. */
   readonly now?: () => number;
 };
 
 /**
- * Keeps runs in a SQLite file. Nothing is to be started or set up: the file and its tables are made when first needed.
- * What a call has written is on the disk when it resolves.
+ * Keeps runs in a SQLite file. Nothing to start or set up: the file and its tables are created when first needed. When a
+ * call resolves, its writes are on disk.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const given = (typeof options === 'string' ? { path: options } : options) ?? {};
   const { path, busyTimeoutMs = 10_000, now } = given;
-  // To SQLite, an empty path is a file that nobody finds again.
+  // SQLite takes an empty path for a temporary file.
   if (typeof path !== 'string' || path === '')
     throw new UsageError('invalid-options', { field: 'path' }, 'sqliteStore needs the path of its file.');
   checkOptions('`sqliteStore`', given, SQLITE_OPTIONS);
-  // With what is no number, it would be waited for ever.
+  // With NaN, it would wait forever.
   if (!Number.isFinite(busyTimeoutMs) || busyTimeoutMs < 0) {
-    const message = `\`busyTimeoutMs\` of sqliteStore is a number of milliseconds, not ${String(busyTimeoutMs)}.`;
+    const message = `\`busyTimeoutMs\` of sqliteStore must be a number of milliseconds, not ${String(busyTimeoutMs)}.`;
     throw new UsageError('invalid-options', { field: 'busyTimeoutMs' }, message);
   }
   return new SqliteStore(fullPath(path), monotoneClock(now), busyTimeoutMs);
@@ -83,12 +80,12 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
 const SQLITE_OPTIONS: OptionTable<SqliteStoreOptions> = { path: anything, busyTimeoutMs: anything, now: anything };
 
-/** As it is now: the file may be opened anew when the process is in another folder. */
+/** The process may change its working directory before the file is opened again. */
 function fullPath(path: string): string {
   return path === ':memory:' || path.startsWith('file:') ? path : resolve(path);
 }
 
-/** How often it is looked whether other processes wrote, while somebody watches. */
+/** How often to check for writes of other processes, while someone watches. */
 const POLL_MS = 200;
 
 class SqliteStore implements Store {
@@ -100,7 +97,7 @@ class SqliteStore implements Store {
   constructor(path: string, now: () => number, busyTimeoutMs: number) {
     this.#now = now;
     this.#connection = new SqliteConnection({ path, now, busyTimeoutMs });
-    this.notes = new SqliteNotes(this.#connection, now);
+    this.notes = createNotes(new SqliteNotes(this.#connection, now));
   }
 
   async append(append: Append): Promise<Appended> {
@@ -111,31 +108,26 @@ class SqliteStore implements Store {
   }
 
   async read(runId: string, { after = 0, limit }: ReadOptions = {}): Promise<LoadedRun | undefined> {
-    if (!canBeKept(runId)) return undefined;
+    if (!isStorable(runId)) return undefined;
     if (limit !== undefined) readLimit(limit);
-    if (limit === undefined) {
-      const row = await this.#connection.read((prepare) => runRow(runId, after, prepare));
-      return row && loadedOf(row, after);
-    }
-    const part = await this.#connection.read(
-      (prepare) => prepare(READ_PART).get(after, limit, runId) as LoadedRow | undefined,
-    );
-    return part && partOf(part, after, limit);
+    const row = await this.#connection.read(readRun(runId, after, limit));
+    if (row === undefined) return undefined;
+    return limit === undefined ? loadedOf(row, after) : partOf(row, after, limit);
   }
 
   async delete(runId: string): Promise<boolean> {
-    if (!canBeKept(runId)) return false;
+    if (!isStorable(runId)) return false;
     const deleted = await this.#connection.write(sqliteDelete(runId, this.#now));
     if (deleted) this.#watchers.notify(runId);
     return deleted;
   }
 
   async claim(runId: string, token: string, leaseMs: number): Promise<LoadedRun | undefined> {
-    if (!canBeKept(runId)) return undefined;
+    if (!isStorable(runId)) return undefined;
     const row = await this.#connection.write((prepare) => {
       const now = this.#now();
       const claimed = prepare(CLAIM).get(token, now + Math.ceil(leaseMs), runId, token, now);
-      return claimed && runRow(runId, 0, prepare);
+      return claimed && readRun(runId, 0)(prepare);
     });
     return row && loadedOf(row, 0);
   }
@@ -166,47 +158,32 @@ class SqliteStore implements Store {
   }
 
   async reminded(interruptId: string): Promise<void> {
-    await this.#connection.write(strikeReminder(interruptId, this.#now));
+    await this.#connection.write(confirmReminder(interruptId, this.#now));
   }
 
   async listRuns(query: RunQuery): Promise<Page<RunRecord>> {
-    const rows = await this.#connection.read(allOf<RunRow>(runsSql(query)));
+    const rows = await this.#connection.read(allOf<RunRow>(runsSql(query, RUNS_DIALECT)));
     return pageOfRuns(rows, query);
   }
 
   async listInterrupts(query: InterruptQuery): Promise<Page<InterruptRecord>> {
-    const words = searchWords(query.search);
-    const list = (asked: InterruptQuery) =>
-      this.#connection.read(allOf<InterruptRow>(interruptsSql(asked, SQLITE_DIALECT)));
-    if (words.length === 0) return pageOfInterrupts(await list(query), query);
-    const isIndexed = mayBeIndexed(query) && (await this.#connection.read(isSearchPrepared));
-    if (!isIndexed) return walkSearch(query, words, list);
-    const rowsOf = (sql: Sql) => this.#connection.read(allOf<InterruptRow>(sql));
-    const near = await searchList(query, words, SQLITE_DIALECT, rowsOf);
-    const rows = near ?? (await rowsOf(sqliteSearchSql(query, words, SQLITE_DIALECT)));
+    const rows = await this.#connection.read(allOf<InterruptRow>(interruptsSql(query, SQLITE_DIALECT)));
     return pageOfInterrupts(rows, query);
   }
 
   async interrupt(id: string): Promise<InterruptRecord | undefined> {
-    if (!canBeKept(id)) return undefined;
+    if (!isStorable(id)) return undefined;
     const row = await this.#connection.read((prepare) => prepare(INTERRUPT).get(id) as InterruptRow | undefined);
     return row && interruptOf(row);
   }
 
   async countRuns(): Promise<RunCounts> {
-    return this.#connection.read(countSqliteRuns);
+    return countsOf(await this.#connection.read(allOf<CountRow>(COUNT_RUNS)));
   }
 
   async stats(query: StatsQuery): Promise<Stats> {
     const request = readStatsQuery(query, this.#now());
     return statsOf(await this.#connection.read(allOf<StatsRow>(statsSql(request, SQLITE_DIALECT))), request);
-  }
-
-  async prepareSearch(): Promise<void> {
-    await this.#connection.write((prepare) => {
-      prepareSqliteSearch(prepare);
-      prepareSqliteCounts(prepare);
-    });
   }
 
   async now(): Promise<number> {
@@ -226,7 +203,7 @@ class SqliteStore implements Store {
     await this.#connection.close();
   }
 
-  /** Events are only ever added, so the last one that was seen says which are new. */
+  /** Events are only ever added, so those after the last one seen are new. */
   #listen(): StopListening {
     let seen = this.#connection.peek(lastEvent);
     let dataVersion = this.#connection.peek(readDataVersion);
@@ -248,15 +225,8 @@ class SqliteStore implements Store {
   }
 }
 
-const READ_PART = `SELECT ${RUN_COLUMNS.join(', ')}, (
-    SELECT group_concat(${BATCH}, char(10) ORDER BY version) FROM (
-      SELECT events, version FROM countersign_event WHERE run_seq = r.seq AND version > ? ORDER BY version LIMIT ?
-    )
-  ) AS batches
-  FROM countersign_run r WHERE id = ? AND ${IS_THERE}`;
-
 const CLAIM = `UPDATE countersign_run SET claim_token = ?, claim_until = ?
-  WHERE id = ? AND ${IS_THERE} AND (claim_token = ? OR ${isFree('?')})
+  WHERE id = ? AND ${EXISTS} AND (claim_token = ? OR ${isFree('?')})
   RETURNING seq`;
 
 const RENEW = 'UPDATE countersign_run SET claim_until = ? WHERE id = ? AND claim_token = ? RETURNING seq';
@@ -269,40 +239,25 @@ const DUE = `SELECT id FROM countersign_run
 
 const INTERRUPT = `SELECT ${interruptFields('i')} FROM countersign_interrupt i WHERE id = ?`;
 
+const COUNT_RUNS: Sql = {
+  text: 'SELECT status, count(*) AS count FROM countersign_run GROUP BY status',
+  values: [],
+};
+
 const CHANGES = `SELECT e.seq, r.id FROM countersign_event e JOIN countersign_run r ON r.seq = e.run_seq
   WHERE e.seq > ? ORDER BY e.seq`;
-
-function runsSql(query: RunQuery): Sql {
-  const { after, limit } = readPageRequest(query);
-  const oldest = query.order === 'oldest';
-  const values: (string | number)[] = [];
-  const conditions = [`r.${IS_THERE}`];
-  const asked = { status: query.status, agent: query.agent, started_by: query.startedBy };
-  for (const [column, value] of Object.entries(asked)) {
-    if (value === undefined) continue;
-    conditions.push(`r.${column} = ?`);
-    values.push(value);
-  }
-  if (after !== undefined) {
-    conditions.push(`r.seq ${oldest ? '>' : '<'} ?`);
-    values.push(after.seq);
-  }
-  const text = `SELECT ${runFields('r')} FROM countersign_run r WHERE ${conditions.join(' AND ')}
-    ORDER BY r.seq ${oldest ? 'ASC' : 'DESC'} LIMIT ?`;
-  return { text, values: [...values, limit + 1] };
-}
 
 function allOf<Row>({ text, values }: Sql): Job<readonly Row[]> {
   return (prepare) => prepare(text).all(...values) as unknown as readonly Row[];
 }
 
-/** 0 when there are no tables yet. */
+/** 0 if there are no tables yet. */
 const lastEvent: Job<number> = (prepare) => {
   const table = prepare("SELECT 1 FROM sqlite_schema WHERE name = 'countersign_event'").get();
   return table === undefined ? 0 : Number(prepare('SELECT max(seq) AS seq FROM countersign_event').get()?.seq ?? 0);
 };
 
-/** It changes when another connection has written. */
+/** Changes when another connection has written. */
 const readDataVersion: Job<number> = (prepare) => Number(prepare('PRAGMA data_version').get()?.data_version);
 
 function changesAfter(seen: number): Job<readonly { readonly seq: number; readonly id: string }[]> {

@@ -93,7 +93,6 @@ export class MortalProcess {
       interrupt: (id) => this.#read(() => store.interrupt(id)),
       countRuns: () => this.#read(() => store.countRuns()),
       stats: (query) => this.#read(() => store.stats(query)),
-      prepareSearch: () => store.prepareSearch(),
       notes: {
         get: (...given) => this.#read(() => store.notes.get(...given)),
         getMany: (...given) => this.#read(() => store.notes.getMany(...given)),

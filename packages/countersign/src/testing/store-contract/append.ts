@@ -169,10 +169,7 @@ export function appendContract(check: Check): void {
     const settling = ODD.map((odd, index) =>
       addition(`${odd}#${index}`, 2, {
         hash: odd,
-        settled: (appends[index]?.opened ?? []).map(({ id, labels }) => ({
-          ...{ id, settlement: { odd } },
-          ...(index % 4 < 2 && { labelled: labels.length > 0 }),
-        })),
+        settled: (appends[index]?.opened ?? []).map(({ id }) => ({ id, settlement: { odd } })),
       }),
     );
     const waiting = await store.listInterrupts({ label: 'all', limit: 100 });
@@ -309,8 +306,6 @@ export function appendContract(check: Check): void {
     });
     for (const change of [settles('two'), settles('one', 'none'), settles('one', 'foreign'), settles('one', 'one')]) {
       await leavesNothing(store, addition('run', 2, change), 'invariant', all);
-      const settled = change.settled.map((one) => ({ ...one, labelled: false }));
-      await leavesNothing(store, addition('run', 2, { ...change, settled }), 'invariant', all);
     }
     for (const change of [opens('foreign'), opens('two'), opens('new')]) {
       await leavesNothing(store, addition('run', 2, change), 'invariant', all);

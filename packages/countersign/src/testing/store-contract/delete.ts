@@ -15,7 +15,6 @@ async function endedRun(store: Store, runId: string, status: RunStatus = 'done')
 
 export function deleteContract(check: Check): void {
   check('a run that has ended is deleted with its events and questions, and no other', async ({ store }) => {
-    await store.prepareSearch();
     for (const runId of ['one', 'two', 'twofold']) await endedRun(store, runId);
     const others = await Promise.all(['one', 'twofold'].map((id) => store.read(id)));
     strictEqual(await store.delete('two'), true);
@@ -54,7 +53,6 @@ export function deleteContract(check: Check): void {
   });
 
   check('a question that still waits in it is deleted too', async ({ store }) => {
-    await store.prepareSearch();
     for (const runId of ['one', 'two']) {
       const remindAt = runId === 'one' ? 1_000 : 2_000;
       const opened = [interrupt(`${runId}.question`, runId, { labels: ['money'], remindAt })];

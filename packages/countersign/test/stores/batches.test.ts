@@ -1,13 +1,13 @@
 // Jobs that are sent to a database together: in one order for all processes, and never sent twice by guess.
 import { expect, test } from 'vitest';
-import { createTogether } from '../../src/stores/postgres/batches.ts';
+import { createBatches } from '../../src/stores/postgres/batches.ts';
 
 type Job = { readonly key: string; readonly n: number };
 
 /** Sends jobs; `fails` says with what those that go together fail. */
 function sender(fails: (jobs: readonly Job[]) => Error | undefined = () => undefined) {
   const sent: (readonly Job[])[] = [];
-  const together = createTogether<Job, number>({
+  const together = createBatches<Job, number>({
     send: async (jobs) => {
       sent.push(jobs);
       const failure = fails(jobs);

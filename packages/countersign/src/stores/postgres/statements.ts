@@ -1,0 +1,126 @@
+// The statements of the Postgres store, except `append`. Numbers come out as float8, which `pg` reads as numbers.
+import type { RunQuery } from '../../runs/port/store.ts';
+import { MOST_DOUBLINGS } from '../rules/due.ts';
+import type { Dialect, Sql } from '../sql/list-query.ts';
+import { REMINDER_DUE_AT, REMINDER_IS_OPEN } from '../sql/reminders.ts';
+import { BATCH, DELETED, EXISTS, INTERRUPT_COLUMNS, RUN_COLUMNS } from '../sql/rows.ts';
+import { runsSql } from '../sql/runs-query.ts';
+import { asOneRow, IS_FREE, isOf, isPendingIn, isWatchedByOthers, mayTake, NOW } from './expressions.ts';
+import { type Statement, statement } from './pool.ts';
+import type { Tables } from './schema.ts';
+
+type Name =
+  | 'read'
+  | 'readSeveral'
+  | 'readPart'
+  | 'delete'
+  | 'claim'
+  | 'renew'
+  | 'release'
+  | 'due'
+  | 'takeReminders'
+  | 'reminded'
+  | 'interrupt'
+  | 'countRuns'
+  | 'now'
+  | 'refusal';
+
+export type Statements = { readonly dialect: Dialect; readonly runs: (query: RunQuery) => Sql } & {
+  readonly [name in Name]: Statement;
+};
+
+/** What `delete` answers. */
+export type DeletedRow = { readonly watched: boolean };
+
+export function postgresStatements({ run, event, interrupt, watcher }: Tables): Statements {
+  const batches = (after: string): string => `(
+    SELECT string_agg(e.batch, E'\\n')
+    FROM (SELECT ${BATCH} AS batch FROM ${event} WHERE run_seq = r.seq AND version > ${after} ORDER BY version) e
+  ) AS batches`;
+  const openedBy = (runs: string): string => `i.id = ANY (ARRAY(
+    SELECT unnest(e.opened) FROM ${runs} JOIN ${event} e ON e.run_seq = r.seq WHERE e.opened IS NOT NULL))`;
+  return {
+    read: statement(`SELECT ${RUN_FIELDS}, ${batches('$2::int')} FROM ${run} r WHERE r.id = $1 AND r.${EXISTS}`),
+    readSeveral: statement(`SELECT ${RUN_FIELDS}, ${batches('g.after')}
+      FROM unnest($1::text[], $2::int[]) g (run_id, after) JOIN ${run} r ON r.id = g.run_id
+      WHERE ${asOneRow('g.after')} AND r.${EXISTS}`),
+    readPart: statement(`SELECT ${RUN_FIELDS}, (
+        SELECT string_agg(${BATCH}, E'\\n' ORDER BY version)
+        FROM (SELECT events, version FROM ${event} WHERE run_seq = r.seq AND version > $2::int
+          ORDER BY version LIMIT $3::int) e
+      ) AS batches FROM ${run} r WHERE r.id = $1 AND r.${EXISTS}`),
+    // Deletes what existed when the statement began, so a run that was appended to since then stays.
+    delete: statement(`WITH gone AS (
+        UPDATE ${run} r SET status = '${DELETED.status}', version = ${DELETED.version}, hash = '', agent = '',
+          started_by = NULL, outcome = 'null', updated_at = ${NOW}, wake_at = NULL, due_at = NULL, claim_token = NULL,
+          claim_until = NULL
+        FROM (SELECT seq, version FROM ${run} WHERE id = $1 OFFSET 0) seen
+        WHERE r.id = $1 AND r.version = seen.version AND r.status IN ('done', 'cancelled') AND ${IS_FREE}
+        RETURNING r.seq
+      ), interrupts AS (
+        DELETE FROM ${interrupt} i WHERE ${openedBy('gone r')} AND ${isOf('$1')}
+      ), events AS (
+        DELETE FROM ${event} e USING gone g WHERE e.run_seq = g.seq
+      )
+      SELECT ${isWatchedByOthers(watcher, '$2::bigint')} AS watched FROM gone`),
+    claim: statement(`WITH r AS (
+        UPDATE ${run} r SET claim_token = $2, claim_until = ${NOW} + $3::bigint
+        WHERE r.id = $1 AND r.${EXISTS} AND ${mayTake('$2')} RETURNING r.*
+      ) SELECT ${RUN_FIELDS}, ${batches('0')}, ${NEED_NOT_SURVIVE} FROM r`),
+    renew: statement(`WITH r AS (
+        UPDATE ${run} SET claim_until = ${NOW} + $3::bigint WHERE id = $1 AND claim_token = $2 RETURNING seq
+      ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
+    release: statement(`WITH r AS (
+        UPDATE ${run} SET claim_until = NULL, claim_token = NULL WHERE id = $1 AND claim_token = $2 RETURNING seq
+      ) SELECT ${NEED_NOT_SURVIVE} FROM r`),
+    due: statement(`SELECT id FROM ${run} r
+      WHERE due_at <= ${NOW} AND ${IS_FREE}
+        AND ($2::text[] IS NULL OR agent = ANY ($2::text[])) ORDER BY due_at LIMIT $1`),
+    // Skips reminders that another process takes, and requests that are being settled, so that no process waits.
+    takeReminders: statement(`UPDATE ${interrupt} i SET reminder_attempts = coalesce(i.reminder_attempts, 0) + 1,
+        reminder_due_at = ${NOW} + $2::bigint * (1 << least(coalesce(i.reminder_attempts, 0), ${MOST_DOUBLINGS}))
+      WHERE i.id = ANY (ARRAY(
+        SELECT id FROM ${interrupt}
+        WHERE ${REMINDER_IS_OPEN} AND ${REMINDER_DUE_AT} <= ${NOW} AND (expires_at IS NULL OR expires_at > ${NOW})
+        ORDER BY ${REMINDER_DUE_AT} LIMIT $1 FOR UPDATE SKIP LOCKED
+      )) RETURNING ${INTERRUPT_FIELDS}, i.reminder_attempts AS attempt`),
+    // Hidden from the planner, so that it finds the interrupt by its id.
+    reminded: statement(`UPDATE ${interrupt} SET reminded_at = ${NOW}
+      WHERE id = $1 AND coalesce(${REMINDER_IS_OPEN}, false)`),
+    interrupt: statement(`SELECT ${INTERRUPT_FIELDS} FROM ${interrupt} i WHERE id = $1`),
+    countRuns: statement(`SELECT status, count(*)::float8 AS count FROM ${run} GROUP BY status`),
+    now: statement(`SELECT ${NOW}::float8 AS now`),
+    refusal:
+      statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(
+        SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${interrupt} i ON i.id = s.id
+        WHERE ${asOneRow('length(s.id)')} AND ${isPendingIn('$1')}
+      ) AS waiting FROM ${run} r WHERE r.id = $1`),
+    runs: (query) => runsSql(query, { columns: RUN_FIELDS, runs: run, value: (index) => `$${index}` }),
+    dialect: {
+      columns: INTERRUPT_FIELDS,
+      interrupts: interrupt,
+      value: (index) => `$${index}`,
+      hasLabel: (label) => `${label} = ANY (i.labels)`,
+      contains: (text, word) => `strpos(${text}, ${word}) > 0`,
+      ofRun: (runId) => `${openedBy(`(SELECT seq FROM ${run} WHERE id = ${runId}) r`)} AND ${isOf(runId)}`,
+    },
+  };
+}
+
+const RUN_FIELDS = fields('r', RUN_COLUMNS);
+const INTERRUPT_FIELDS = fields('i', INTERRUPT_COLUMNS);
+
+function fields(table: string, columns: readonly string[]): string {
+  return columns.map((column) => `${field(`${table}.${column}`)} AS ${column}`).join(', ');
+}
+
+function field(column: string): string {
+  if (column.endsWith('.labels')) return `array_to_json(${column})::text`;
+  return column.endsWith('.seq') || column.endsWith('_at') ? `${column}::float8` : column;
+}
+
+/**
+ * A claim that a crash of the server loses does no harm: its holder finds out with the next append. So it need not
+ * wait for the disk.
+ */
+const NEED_NOT_SURVIVE = "set_config('synchronous_commit', 'off', true) AS settled";
