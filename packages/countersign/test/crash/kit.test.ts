@@ -229,7 +229,7 @@ test.each<readonly [string, object, string]>([
   ['misspelt options', { crash: 2 }, '`crashEverywhere` has no option crash'],
   ['half a crash', { crashes: 0.5 }, '`crashes` of `crashEverywhere` must be a whole number'],
   ['no makeStore', { makeStore: undefined }, '`makeStore` of `crashEverywhere` must be a function'],
-  ['a bare store', { makeStore: async () => memoryStore() }, '`makeStore` gives { store, close }'],
+  ['a bare store', { makeStore: async () => memoryStore() }, '`makeStore` must return { store, close }'],
   ['no scenario', { scenario: undefined }, 'A scenario has `open` and `decide`'],
   ['no person', { scenario: { ...payment({}), decide: undefined } }, 'A scenario has `open` and `decide`'],
   [

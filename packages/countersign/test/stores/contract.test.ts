@@ -44,7 +44,7 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
     }),
   ],
   'a running run with a deadline is not due before it': [
-    'due whatever its time is',
+    'whatever its wake time',
     (store) => ({
       due: async (...asked) => {
         const runs = await Promise.all((await store.due(...asked)).map((id) => store.read(id)));
@@ -53,19 +53,19 @@ const BUGS: Readonly<Record<string, readonly [check: string, bug: Bug]>> = {
     }),
   ],
   'whoever looks for work gets that of all agents': [
-    'is told of no others',
+    'limited to some agents',
     (store) => ({ due: (limit) => store.due(limit) }),
   ],
   'ids that differ in case are one': [
-    'nearly the same are kept apart',
+    'nearly the same names are kept apart',
     (store) => ({ interrupt: (id) => store.interrupt(id.toLowerCase()) }),
   ],
   'what is falsy becomes null': [
-    'zero or false by itself',
+    'zero or false value',
     (store) => ({ append: (append) => store.append({ ...append, outcome: append.outcome || null }) }),
   ],
   'readers share what they read': [
-    'can be changed without changing the run',
+    'does not change the run',
     (store) => {
       const known = new Map<string, ReturnType<Store['interrupt']>>();
       return { interrupt: (id) => known.get(id) ?? known.set(id, store.interrupt(id)).get(id) ?? store.interrupt(id) };
@@ -112,9 +112,9 @@ test.each(Object.entries(BUGS))('%s', async (_name, [check, bug]) => {
   expect(await failed(check, bug)).not.toEqual([]);
 });
 
-test('whoever takes what was to be refused is told so', async () => {
+test('a store that accepts an invalid query fails the contract', async () => {
   const found = await failed('a page of no items', () => ({ listRuns: async () => ({ items: [], cursor: null }) }));
-  expect(found).toEqual([expect.stringContaining('It was to be refused as invalid-options, and was taken.')]);
+  expect(found).toEqual([expect.stringContaining('It must be refused as invalid-options, but was accepted.')]);
 });
 
 function unfenced(store: Store, how: string): Partial<Store> {

@@ -1,4 +1,4 @@
-// The store contract: appends are all or nothing, in order, and what was appended can be read.
+// The store contract: appends are all or nothing, in order, and can be read back.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import {
   addition,
@@ -17,7 +17,7 @@ import {
 } from './check.ts';
 
 export function appendContract(check: Check): void {
-  check('a created run is there, with its events and its record', async ({ store }) => {
+  check('a created run can be read, with its events and its record', async ({ store }) => {
     const before = await store.now();
     const events = [stepDone('one'), stepDone('two')];
     const create = { id: 'run', agent: 'clerk', startedBy: 'ann' };
@@ -32,7 +32,7 @@ export function appendContract(check: Check): void {
     ok(createdAt >= before && updatedAt >= createdAt && updatedAt <= (await store.now()));
   });
 
-  check('an append adds its events and replaces what is known of the run', async ({ store }) => {
+  check('an append adds its events and replaces the record of the run', async ({ store }) => {
     await store.append(creation('run', { outcome: 'before', wakeAt: 5 }));
     const created = await load(store, 'run');
     const change = { events: [stepDone('a'), stepDone('b')], hash: 'next', status: 'done', outcome: 'after' } as const;
@@ -91,7 +91,7 @@ export function appendContract(check: Check): void {
     strictEqual(await store.read('none', { limit: 1 }), undefined);
   });
 
-  check('what is not there is undefined', async ({ store }) => {
+  check('a run or interrupt that does not exist is undefined', async ({ store }) => {
     strictEqual(await store.read('none'), undefined);
     strictEqual(await store.claim('none', 'me', LONG_MS), undefined);
     strictEqual(await store.interrupt('none'), undefined);
@@ -124,7 +124,7 @@ export function appendContract(check: Check): void {
     strictEqual(await store.read('none'), undefined);
   });
 
-  check('of fifty appends at one version one happens', async ({ store }) => {
+  check('of fifty appends at the same version exactly one happens', async ({ store }) => {
     await store.append(creation('run'));
     const appends = Array.from({ length: 50 }, (_, index) => {
       return store.append(addition('run', 1, { events: [stepDone(`${index}`)], hash: `${index}` }));
@@ -135,7 +135,7 @@ export function appendContract(check: Check): void {
     deepStrictEqual(events[1], stepDone(run.hash));
   });
 
-  check('appends to many runs at once keep out of each other’s way', async ({ store }) => {
+  check('concurrent appends to many runs do not disturb each other', async ({ store }) => {
     const runIds = Array.from({ length: 30 }, (_, index) => `run-${index}`);
     const drive = async (runId: string): Promise<void> => {
       await store.append(creation(runId, { opened: [interrupt(`${runId}-question`, runId)], status: 'waiting' }));
@@ -150,7 +150,7 @@ export function appendContract(check: Check): void {
     }
   });
 
-  check('appends at once keep odd names and values apart, byte for byte', async ({ store }) => {
+  check('concurrent appends keep odd names and values apart, byte for byte', async ({ store }) => {
     const runIds = ODD.map((odd, index) => `${odd}#${index}`);
     const appends = ODD.map((odd, index) => {
       const runId = `${odd}#${index}`;
@@ -195,7 +195,7 @@ export function appendContract(check: Check): void {
     strictEqual(settled.items.length, waiting.items.length);
   });
 
-  check('appends at once settle none, one or several questions each, or are refused alone', async ({ store }) => {
+  check('concurrent appends settle none, one or several interrupts each, or are refused alone', async ({ store }) => {
     const runIds = Array.from({ length: 12 }, (_, index) => `run-${index}`);
     const asked = (runId: string) => ['a', 'b', 'c'].map((name) => `${runId}:${name}`);
     const ask = (runId: string) => asked(runId).map((id) => interrupt(id, runId, { labels: ['all'] }));
@@ -219,7 +219,7 @@ export function appendContract(check: Check): void {
     strictEqual(waiting.items.length, 3 * 13 - settled.length);
   });
 
-  check('of many appends at once each is refused or happens by itself', async ({ store }) => {
+  check('each of many concurrent appends is refused or happens by itself', async ({ store }) => {
     await pausedRun(store, 'old', [interrupt('asked', 'old')]);
     await pausedRun(store, 'other', [interrupt('answered', 'other')]);
     await store.append(addition('other', 1, { settled: [{ id: 'answered', settlement: 'so' }] }));
@@ -242,7 +242,7 @@ export function appendContract(check: Check): void {
     strictEqual(await store.read('new'), undefined);
   });
 
-  check('of appends at once, what a refused one would have opened is opened for nobody', async ({ store }) => {
+  check('an interrupt of a refused concurrent append is not opened', async ({ store }) => {
     for (const [round, own] of [[], ['own']].entries()) {
       const [good, late] = [`good-${round}`, `late-${round}`];
       await Promise.all([good, late].map((runId) => pausedRun(store, runId, [])));
@@ -261,7 +261,7 @@ export function appendContract(check: Check): void {
     }
   });
 
-  check('an interrupt waits from the append that opens it to the one that settles it', async ({ store }) => {
+  check('an interrupt is pending from the append that opens it to the one that settles it', async ({ store }) => {
     const given = { tool: 'pay', kind: 'question', risk: 'high', labels: ['b', 'a', 'b'], createdAt: 5 } as const;
     const opened = interrupt('question', 'run', { ...given, expiresAt: 8, remindAt: 7, card: { to: ['ann'] } });
     await pausedRun(store, 'run', [opened, interrupt('other', 'run')]);
@@ -317,7 +317,7 @@ export function appendContract(check: Check): void {
     ok((await store.claim('run', 'someone else', LONG_MS)) !== undefined, 'A refused append took the claim.');
   });
 
-  check('what no store can keep is refused before anything is written', async ({ store }) => {
+  check('an append that no store can keep is refused before anything is written', async ({ store }) => {
     await store.append(creation('run'));
     const wrong = [
       addition('run', 1, { events: [] }),

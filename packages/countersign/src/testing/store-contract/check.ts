@@ -1,4 +1,4 @@
-// What the parts of the store contract share: the appends they make, and how they look at what came of them.
+// Helpers of the store contract: the appends that it makes, and how it checks the results.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, type ErrorCode, UsageError } from '../../core/errors.ts';
@@ -15,13 +15,13 @@ export type StoreUnderTest = {
   readonly close: () => Promise<void>;
 };
 
-/** Whoever gives a bare store is told so, and not that something of it is undefined. */
+/** Explains a missing `store`, instead of failing on something undefined. */
 export function checkedSubject(what: string, subject: StoreUnderTest): StoreUnderTest {
   if (typeof subject?.store?.append === 'function' && typeof subject.close === 'function') return subject;
   throw new UsageError(
     'invalid-options',
     {},
-    `\`${what}\` gives { store, close }, and \`advance\` and \`another\` if it can.`,
+    `\`${what}\` must return { store, close }, and \`advance\` and \`another\` if it can.`,
   );
 }
 
@@ -78,7 +78,7 @@ export async function refused(append: Promise<unknown>, code: ErrorCode): Promis
     strictEqual(error.code, code, `refused as ${error.code}, and not as ${code}: ${error.message}`);
     return true;
   };
-  await rejects(append, check, `It was to be refused as ${code}, and was taken.`);
+  await rejects(append, check, `It must be refused as ${code}, but was accepted.`);
 }
 
 /** Everything that a run and the interrupts with these ids are made of, to be compared with later. */

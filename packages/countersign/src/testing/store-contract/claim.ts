@@ -1,4 +1,4 @@
-// The store contract: one worker at a time holds a run, and runs that nobody holds are found.
+// The store contract: one worker at a time holds a run, and runs without a holder are found.
 import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import type { Append, ClaimHow } from '../../runs/port/store.ts';
 import {
@@ -23,7 +23,7 @@ function claim(how: ClaimHow, token: string, leaseMs = LONG_MS): Pick<Append, 'c
 }
 
 export function claimContract(check: Check): void {
-  check('a claim keeps everybody else out until it is released', async ({ store }) => {
+  check('a claim keeps other workers out until it is released', async ({ store }) => {
     await store.append(creation('run'));
     const claimed = await store.claim('run', 'me', LONG_MS);
     deepStrictEqual(claimed, await store.read('run'));
@@ -39,13 +39,13 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.claim('run', 'other', LONG_MS), claimed);
   });
 
-  check('of twenty who claim at once one gets the run', async ({ store }) => {
+  check('of twenty concurrent claims exactly one gets the run', async ({ store }) => {
     await store.append(creation('run'));
     const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => store.claim('run', `${index}`, LONG_MS)));
     strictEqual(claims.filter((claimed) => claimed !== undefined).length, 1);
   });
 
-  check('a claim that lapsed can be taken over, and its token is then fenced off', async (subject) => {
+  check('a lapsed claim can be taken over, and its old token is then refused', async (subject) => {
     const { store } = subject;
     await store.append(creation('run', claim('take', 'me', SHORT_MS)));
     await pass(subject, LAPSE_MS);
@@ -57,7 +57,7 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.append(addition('run', 1, claim('hold', 'other'))), { claimed: true });
   });
 
-  check('a claim that lapsed and that nobody took still belongs to its token', async (subject) => {
+  check('a lapsed claim that no worker took over still belongs to its token', async (subject) => {
     const { store } = subject;
     await store.append(creation('run', claim('take', 'me', SHORT_MS)));
     await pass(subject, LAPSE_MS);
@@ -67,7 +67,7 @@ export function claimContract(check: Check): void {
     strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
   });
 
-  check('renewing and holding set the lease anew', async (subject) => {
+  check('renewing and holding extend the lease', async (subject) => {
     const { store } = subject;
     await store.append(creation('renewed', claim('take', 'me', SHORT_MS)));
     strictEqual(await store.renew('renewed', 'me', LONG_MS), true);
@@ -81,7 +81,7 @@ export function claimContract(check: Check): void {
     strictEqual((await store.claim('shortened', 'other', LONG_MS))?.run.version, 2);
   });
 
-  check('an append takes the claim if it is free, and happens in any case', async (subject) => {
+  check('an append takes a free claim, and happens in any case', async (subject) => {
     const { store } = subject;
     deepStrictEqual(await store.append(creation('run', claim('take', 'me'))), { claimed: true });
     deepStrictEqual(await store.append(addition('run', 1, claim('take', 'other'))), { claimed: false });
@@ -93,7 +93,7 @@ export function claimContract(check: Check): void {
     strictEqual((await load(store, 'run')).run.version, 6);
   });
 
-  check('an append without a claim looks at none and changes none', async ({ store }) => {
+  check('an append without a claim ignores claims', async ({ store }) => {
     deepStrictEqual(await store.append(creation('run', claim('take', 'me'))), { claimed: true });
     deepStrictEqual(await store.append(addition('run', 1)), { claimed: false });
     strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
@@ -108,7 +108,7 @@ export function claimContract(check: Check): void {
     strictEqual(await store.read('new'), undefined);
   });
 
-  check('an append enters a run that nobody holds, and no other', async (subject) => {
+  check('an append enters only a run without a holder', async (subject) => {
     const { store } = subject;
     deepStrictEqual(await store.append(creation('run', claim('enter', 'me'))), { claimed: true });
     await leavesNothing(store, addition('run', 1, claim('enter', 'other')), 'claim-lost');
@@ -123,7 +123,7 @@ export function claimContract(check: Check): void {
     strictEqual(await store.claim('run', 'other', LONG_MS), undefined);
   });
 
-  check('an append passes through a run that nobody holds, and leaves it free', async (subject) => {
+  check('an append passes through a run without a holder, and leaves it free', async (subject) => {
     const { store } = subject;
     deepStrictEqual(await store.append(creation('run', claim('pass', 'me'))), { claimed: false });
     strictEqual(await store.renew('run', 'me', LONG_MS), false);
@@ -139,7 +139,7 @@ export function claimContract(check: Check): void {
     strictEqual((await store.claim('run', 'third', LONG_MS))?.run.version, 4);
   });
 
-  check('of twenty who enter at once one gets the run', async ({ store }) => {
+  check('of twenty concurrent entries exactly one gets the run', async ({ store }) => {
     await store.append(creation('run'));
     const appends = Array.from({ length: 20 }, (_, index) =>
       store.append(addition('run', 1, claim('enter', `${index}`))),
@@ -151,7 +151,7 @@ export function claimContract(check: Check): void {
     strictEqual(codes.filter((code) => code === 'claim-lost').length, 19);
   });
 
-  check('the holder of a claim is told of an append by somebody else as a stale version', async ({ store }) => {
+  check('an append by another caller is a stale version to the holder of the claim', async ({ store }) => {
     await store.append(creation('run', claim('take', 'me')));
     await store.append(addition('run', 1, { events: [stepDone('decided meanwhile')] }));
     await leavesNothing(store, addition('run', 1, claim('hold', 'me')), 'stale-version');
@@ -161,7 +161,7 @@ export function claimContract(check: Check): void {
   });
 
   for (const how of ['take', 'enter', 'pass', 'hold', 'release'] as const) {
-    check(`an append behind or ahead of the run does nothing, also not to the claim: ${how}`, async (subject) => {
+    check(`an append at a wrong version does nothing, not even to the claim: ${how}`, async (subject) => {
       const { store } = subject;
       const events = [stepDone('0'), stepDone('1')];
       const refusesAll = async (runId: string, token: string): Promise<void> => {
@@ -183,7 +183,7 @@ export function claimContract(check: Check): void {
     });
   }
 
-  check('whoever held a claim that another took and released does not hold it any more', async (subject) => {
+  check('a claim that another worker took and released is no longer held by the first', async (subject) => {
     const { store } = subject;
     await store.append(creation('run', claim('take', 'me', SHORT_MS)));
     await pass(subject, LAPSE_MS);
@@ -205,7 +205,7 @@ export function claimContract(check: Check): void {
     }
   });
 
-  check('a running run is due whatever its time is, and since it began to run', async (subject) => {
+  check('a running run is due since it began to run, whatever its wake time', async (subject) => {
     const { store } = subject;
     const wakeAt = (await store.now()) + LONG_MS;
     await store.append(creation('first', { wakeAt }));
@@ -216,7 +216,7 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.due(10), ['first', 'second']);
   });
 
-  check('who drives the runs of some agents is told of no others', async (subject) => {
+  check('due runs can be limited to some agents', async (subject) => {
     const { store } = subject;
     for (const agent of ['clerk', 'agent', 'Agent', 'agent%', 'a"b']) {
       await store.append(creation(`of ${agent}`, { create: { id: `of ${agent}`, agent, startedBy: null } }));
@@ -228,7 +228,7 @@ export function claimContract(check: Check): void {
     strictEqual((await store.due(10)).length, 5);
   });
 
-  check('at the moment a claim lapses the run is due, and can be claimed', async ({ store, advance }) => {
+  check('when a claim lapses, the run is due and can be claimed', async ({ store, advance }) => {
     // Where the clock runs by itself, there is no such moment to be met.
     if (advance === undefined) return;
     await store.append(creation('run', claim('take', 'me', 100)));
@@ -240,7 +240,7 @@ export function claimContract(check: Check): void {
     strictEqual((await store.claim('run', 'other', LONG_MS))?.run.version, 1);
   });
 
-  check('a running run that nobody holds is due', async (subject) => {
+  check('a running run without a holder is due', async (subject) => {
     const { store } = subject;
     await store.append(creation('held', claim('take', 'me')));
     await store.append(creation('lapsed', claim('take', 'me', SHORT_MS)));
@@ -261,7 +261,7 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.due(10), ['held', 'waiting']);
   });
 
-  check('a run that failed is due when the time of a question in it has come', async (subject) => {
+  check('a failed run is due at the deadline of a pending interrupt', async (subject) => {
     const { store } = subject;
     const now = await store.now();
     await store.append(creation('new', { status: 'failed', wakeAt: now - 5 }));
@@ -272,7 +272,7 @@ export function claimContract(check: Check): void {
     deepStrictEqual(await store.due(10), ['old', 'new']);
   });
 
-  check('a waiting run is due when its time has come, unless it is held or has ended', async (subject) => {
+  check('a waiting run is due at its wake time, unless it is held or has ended', async (subject) => {
     const { store } = subject;
     const now = await store.now();
     await store.append(creation('past', { status: 'waiting', wakeAt: now - 5 }));

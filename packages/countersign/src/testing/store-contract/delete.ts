@@ -14,7 +14,7 @@ async function endedRun(store: Store, runId: string, status: RunStatus = 'done')
 }
 
 export function deleteContract(check: Check): void {
-  check('a run that has ended is deleted with its events and questions, and no other', async ({ store }) => {
+  check('only the ended run is deleted, with its events and interrupts', async ({ store }) => {
     for (const runId of ['one', 'two', 'twofold']) await endedRun(store, runId);
     const others = await Promise.all(['one', 'twofold'].map((id) => store.read(id)));
     strictEqual(await store.delete('two'), true);
@@ -52,7 +52,7 @@ export function deleteContract(check: Check): void {
     strictEqual(await store.delete('a\0b'), false);
   });
 
-  check('a question that still waits in it is deleted too', async ({ store }) => {
+  check('a pending interrupt of the run is deleted too', async ({ store }) => {
     for (const runId of ['one', 'two']) {
       const remindAt = runId === 'one' ? 1_000 : 2_000;
       const opened = [interrupt(`${runId}.question`, runId, { labels: ['money'], remindAt })];
@@ -69,7 +69,7 @@ export function deleteContract(check: Check): void {
     await refused(store.append(creation('three', { opened: [interrupt('two.question', 'three')] })), 'invariant');
   });
 
-  check('a run that somebody holds is not deleted, until their claim has lapsed', async (subject) => {
+  check('a claimed run is not deleted until the claim has lapsed', async (subject) => {
     const { store } = subject;
     await endedRun(store, 'run');
     await store.claim('run', 'me', LONG_MS);
@@ -80,7 +80,7 @@ export function deleteContract(check: Check): void {
     strictEqual(await store.renew('run', 'me', LONG_MS), false);
   });
 
-  check('the id of a run that was deleted is not given again', async ({ store }) => {
+  check('the id of a deleted run cannot be used again', async ({ store }) => {
     await endedRun(store, 'run');
     await store.delete('run');
     await refused(store.append(creation('run')), 'run-deleted');
@@ -96,7 +96,7 @@ export function deleteContract(check: Check): void {
     await store.append(creation('other', { opened: [interrupt('other.question', 'other')] }));
   });
 
-  check('either it is deleted or somebody goes on with it, never both', async ({ store, another }) => {
+  check('a run is deleted or continued, never both', async ({ store, another }) => {
     const elsewhere = (await another?.()) ?? store;
     for (let round = 0; round < 20; round += 1) {
       const runId = `run-${round}`;
@@ -119,7 +119,7 @@ export function deleteContract(check: Check): void {
     if (elsewhere !== store) await elsewhere.close();
   });
 
-  check('lists go on behind what was deleted, and its place is not taken by others', async ({ store }) => {
+  check('lists continue after a deleted run, and its place is not reused', async ({ store }) => {
     for (const runId of ['a', 'b', 'c', 'd']) await endedRun(store, runId);
     const runs = await store.listRuns({ order: 'oldest', limit: 2 });
     const questions = await store.listInterrupts({ settled: true, limit: 2 });
@@ -137,7 +137,7 @@ export function deleteContract(check: Check): void {
     deepStrictEqual(ids((await store.listRuns({ limit: 10 })).items), ['e', 'c', 'a']);
   });
 
-  check('whoever watches hears of it, and of what comes after it', async ({ store, another }) => {
+  check('watchers are notified of a deletion, and of later changes', async ({ store, another }) => {
     const elsewhere = (await another?.()) ?? store;
     const { heard, all, stop } = listenTo(elsewhere);
     await endedRun(store, 'run');

@@ -1,4 +1,4 @@
-// The store contract: JSON comes out as it went in, byte for byte, and is nobody's but the reader's.
+// The store contract: JSON comes back byte for byte, and readers share nothing.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../../core/json.ts';
 import { addition, type Check, creation, interrupt, LONG_MS, load, pausedRun, stepDone } from './check.ts';
@@ -37,7 +37,7 @@ export function jsonContract(check: Check): void {
     });
   }
 
-  check('names may be any text', async ({ store }) => {
+  check('names may be any string', async ({ store }) => {
     const name = 'é 汉字 👩‍👩‍👧 "quoted" \\ \' $1 \n%';
     const opened = interrupt(name, name, { agent: name, tool: name, kind: name, labels: [name], digest: name });
     const create = { id: name, agent: name, startedBy: name };
@@ -51,7 +51,7 @@ export function jsonContract(check: Check): void {
     strictEqual((await store.listRuns({ agent: name, startedBy: name, limit: 1 })).items.length, 1);
   });
 
-  check('what is empty, zero or false by itself is kept as it is', async ({ store }) => {
+  check('an empty, zero or false value is kept unchanged', async ({ store }) => {
     for (const [index, value] of [null, 0, false, '', [], {}].entries()) {
       const [runId, id] = [`run-${index}`, `question-${index}`];
       const opened = [interrupt(id, runId, { card: value, createdAt: 0, expiresAt: 0 })];
@@ -66,7 +66,7 @@ export function jsonContract(check: Check): void {
     }
   });
 
-  check('what was given or read can be changed without changing the run', async ({ store }) => {
+  check('changing a passed or returned object does not change the run', async ({ store }) => {
     const [output, card, outcome, settlement] = [{ list: [1] }, { list: [1] }, { list: [1] }, { list: [1] }];
     const opened = [interrupt('a', 'run', { card })];
     const creating = store.append(creation('run', { events: [stepDone('step', output)], opened }));
@@ -89,7 +89,7 @@ export function jsonContract(check: Check): void {
     strictEqual(JSON.stringify(await look()), found);
   });
 
-  check('a list of many appends is read in their order', async ({ store }) => {
+  check('many appends are read in their order', async ({ store }) => {
     await pausedRun(store, 'run', []);
     for (let version = 1; version < 130; version += 1) await store.append(addition('run', version));
     const { events } = await load(store, 'run');

@@ -68,7 +68,7 @@ export function listContract(check: Check): void {
     deepStrictEqual(await lengths(100), [4]);
   });
 
-  check('interrupts of the same moment are neither lost nor listed twice', async ({ store }) => {
+  check('interrupts of the same millisecond are neither lost nor listed twice', async ({ store }) => {
     const names = Array.from({ length: 25 }, (_, index) => `i${(index * 7) % 25}`);
     await pausedRun(
       store,
@@ -83,7 +83,7 @@ export function listContract(check: Check): void {
     deepStrictEqual(await interrupts(store, {}, 4), [...(await interrupts(store, { order: 'newest' }, 4))].reverse());
   });
 
-  check('a list goes on behind its cursor whatever happened to the items before', async ({ store }) => {
+  check('a list continues after its cursor, whatever happened to earlier items', async ({ store }) => {
     await pausedRun(
       store,
       'run',
@@ -96,7 +96,7 @@ export function listContract(check: Check): void {
     deepStrictEqual(ids((await store.listInterrupts({ limit: 9, after: cursor })).items), ['at-30', 'at-40']);
   });
 
-  check('interrupts are found by each thing that can be asked for', async ({ store }) => {
+  check('interrupts are found by each filter', async ({ store }) => {
     const of = (id: string, given: Partial<OpenedInterrupt>): OpenedInterrupt =>
       interrupt(id, given.runId ?? 'one', given);
     await pausedRun(store, 'one', [
@@ -215,7 +215,7 @@ export function listContract(check: Check): void {
     ]);
   });
 
-  check('a page of no items, or behind a cursor of nobody, is a mistake', async ({ store }) => {
+  check('a page of no items, or after an unknown cursor, is refused', async ({ store }) => {
     for (const limit of [0, -1, 1.5, Number.NaN]) {
       await refused(store.listRuns({ limit }), 'invalid-options');
       await refused(store.listInterrupts({ limit }), 'invalid-options');

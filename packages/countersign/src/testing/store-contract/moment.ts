@@ -1,11 +1,11 @@
-// The store contract: what is read is of one moment, however much is written meanwhile.
+// The store contract: a read is a consistent snapshot, however much is written meanwhile.
 import { ok, strictEqual } from 'node:assert/strict';
 import type { Append, LoadedRun, Store } from '../../runs/port/store.ts';
 import { addition, type Check, creation, LONG_MS, load } from './check.ts';
 
 const APPENDS = 25;
 
-/** Appends one event after the other while somebody looks, again and again; a store that answers at once gets its turn. */
+/** Appends one event after the other while `look` runs again and again. */
 async function whileAppending(store: Store, look: () => Promise<void>): Promise<void> {
   let isOver = false;
   const looking = (async () => {
@@ -41,7 +41,7 @@ export function momentContract(check: Check): void {
     await whileAppending(store, async () => isOfOneMoment(await elsewhere.claim('run', 'me', LONG_MS)));
   });
 
-  check('whoever claims has read everything that was written before', async ({ store, another }) => {
+  check('a claim has read everything that was written before it', async ({ store, another }) => {
     const elsewhere = (await another?.()) ?? store;
     const claim = (how: 'pass' | 'hold', token: string): Pick<Append, 'claim'> => ({
       claim: { how, token, leaseMs: LONG_MS },

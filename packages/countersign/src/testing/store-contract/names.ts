@@ -1,4 +1,4 @@
-// The store contract: names are compared as they are, also where a database by itself would take two for one.
+// The store contract: names are compared byte by byte, even if a database would treat two as equal.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { addition, type Check, creation, ids, interrupt, LONG_MS, load, pausedRun, refused } from './check.ts';
 
@@ -17,7 +17,7 @@ const ALIKE: readonly string[] = [
 ];
 
 export function namesContract(check: Check): void {
-  check('runs and questions with names that are nearly the same are kept apart', async ({ store }) => {
+  check('runs and interrupts with nearly the same names are kept apart', async ({ store }) => {
     const runIds = ALIKE.map((name) => `run ${name}`);
     for (const [index, name] of ALIKE.entries()) {
       const runId = runIds[index] ?? '';
@@ -52,7 +52,7 @@ export function namesContract(check: Check): void {
     }
   });
 
-  check('what one of them does is not done to the others', async ({ store }) => {
+  check('an append to one of them does not change the others', async ({ store }) => {
     const [first = '', ...others] = ALIKE.map((name) => `run ${name}`);
     await pausedRun(store, first, [interrupt(`${first}?`, first)]);
     for (const runId of others) {
@@ -65,7 +65,7 @@ export function namesContract(check: Check): void {
     strictEqual((await store.interrupt(`${first}?`))?.settledAt, null);
   });
 
-  check('a claim is held by one token, not by those that look like it', async ({ store }) => {
+  check('a claim is held by one token, not by similar ones', async ({ store }) => {
     const [mine = '', ...others] = ALIKE;
     await store.append(creation('run', { claim: { how: 'take', token: mine, leaseMs: LONG_MS } }));
     for (const token of others) {
@@ -80,7 +80,7 @@ export function namesContract(check: Check): void {
     ok(await store.renew('run', mine, LONG_MS));
   });
 
-  check('notes with nearly the same collection or key are different ones', async ({ store: { notes } }) => {
+  check('notes with nearly the same collection or key are different notes', async ({ store: { notes } }) => {
     const names = ALIKE.filter((name) => name !== '');
     for (const name of names) strictEqual(await notes.put(name, 'key', name, { version: 0 }), true, name);
     for (const name of names) strictEqual(await notes.put('all', name, name, { version: 0 }), true, name);

@@ -1,11 +1,11 @@
-// The store contract: notes, each at one version at a time, whoever writes them.
+// The store contract: notes, each with one version at a time.
 import { deepStrictEqual, notStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import type { Json } from '../../core/json.ts';
 import type { Note, Notes } from '../../runs/port/notes.ts';
 import { type Check, LONG_MS, pagesOf, pass, refused } from './check.ts';
 
 export function notesContract(check: Check): void {
-  check('what is put is got again, under its collection and key', async ({ store: { notes } }) => {
+  check('a note is read back by its collection and key', async ({ store: { notes } }) => {
     const values: readonly Json[] = [null, false, 0, '', 'text', [1, [2]], { a: { b: '\u0000\ud800 – 漢' } }];
     for (const [index, value] of values.entries()) {
       strictEqual(await notes.put('values', `${index}`, value), true);
@@ -31,7 +31,7 @@ export function notesContract(check: Check): void {
     strictEqual((await noteAt(notes, 'claims', 'card')).value, 'whatever');
   });
 
-  check('a version does not come back, also not after the note was removed', async (subject) => {
+  check('a version is never used again, even after the note was removed', async (subject) => {
     const { notes } = subject.store;
     const seen = new Set<number>();
     const see = async (): Promise<void> => {
@@ -65,7 +65,7 @@ export function notesContract(check: Check): void {
     strictEqual((await noteAt(notes, 'tokens', 'b')).value, 2);
   });
 
-  check('a note that has expired is not there, for anybody', async (subject) => {
+  check('an expired note does not exist for any caller', async (subject) => {
     const { store } = subject;
     const { notes } = store;
     // Where the clock runs by itself, it must not come to pass before the note was read.
@@ -90,7 +90,7 @@ export function notesContract(check: Check): void {
     notStrictEqual(again.version, version);
   });
 
-  check('several notes come in the order in which they are asked for', async ({ store: { notes } }) => {
+  check('several notes come in the order of the given keys', async ({ store: { notes } }) => {
     const names = Array.from({ length: 200 }, (_, index) => `card ${index}`);
     await Promise.all(names.map((name) => notes.put('claims', name, name)));
     const asked = [...names].reverse().flatMap((name) => [name, `no ${name}`, name]);
@@ -114,7 +114,7 @@ export function notesContract(check: Check): void {
     deepStrictEqual(await notes.list('none', { limit: 2 }), { items: [], cursor: null });
   });
 
-  check('of those who write a note at the same version, one does', async ({ store, another }) => {
+  check('of concurrent writes at the same version exactly one happens', async ({ store, another }) => {
     const stores = another === undefined ? [store] : [store, await another(), await another()];
     const race = async (version: number): Promise<Note> => {
       const racers = Array.from({ length: 20 }, (_, index) => {
@@ -133,7 +133,7 @@ export function notesContract(check: Check): void {
     await race(0);
   });
 
-  check('what cannot be a note is a mistake, and nothing is written', async ({ store: { notes } }) => {
+  check('an invalid note is refused, and nothing is written', async ({ store: { notes } }) => {
     for (const name of ['', 'x'.repeat(600), 'zero \0', 'half \ud83d']) {
       await refused(notes.put(name, 'key', 1), 'invalid-options');
       await refused(notes.put('bad', name, 1), 'invalid-options');

@@ -12,7 +12,7 @@ async function take(store: Store, leaseMs = LONG_MS, limit = 10): Promise<readon
 }
 
 export function remindersContract(check: Check): void {
-  check('a reminder is taken when its time has come, the longest due first', async (subject) => {
+  check('a reminder is taken when it is due, the longest due first', async (subject) => {
     const { store } = subject;
     const now = await store.now();
     await pausedRun(store, 'run', [
@@ -34,7 +34,7 @@ export function remindersContract(check: Check): void {
     deepStrictEqual(await take(store), []);
   });
 
-  check('who takes a reminder gets the question as it is, and changes nothing of it', async ({ store }) => {
+  check('taking a reminder returns the interrupt and does not change it', async ({ store }) => {
     const shown = { tool: 'pay', risk: 'high', labels: ['b', 'a'], remindAt: 7, card: { to: ['ann'] } } as const;
     const create = { id: 'run', agent: 'agent', startedBy: 'ann' };
     await store.append(creation('run', { create, status: 'waiting', opened: [interrupt('question', 'run', shown)] }));
@@ -51,7 +51,7 @@ export function remindersContract(check: Check): void {
     deepStrictEqual({ ...settled, settledAt: null }, { ...before, settlement: 'so' });
   });
 
-  check('what is decided, or can no longer be, is not reminded of', async (subject) => {
+  check('settled and expired interrupts have no reminders', async (subject) => {
     const { store } = subject;
     const now = await store.now();
     await pausedRun(store, 'run', [
@@ -70,7 +70,7 @@ export function remindersContract(check: Check): void {
     deepStrictEqual(await take(store), [['waits', 2]]);
   });
 
-  check('a reminder that is not struck off is given again, after ever longer pauses', async (subject) => {
+  check('an unconfirmed reminder comes again, after longer and longer pauses', async (subject) => {
     const { store } = subject;
     await pausedRun(store, 'run', [interrupt('question', 'run', { remindAt: 7 })]);
     for (let attempt = 1; attempt <= 10; attempt += 1) {
@@ -102,7 +102,7 @@ export function remindersContract(check: Check): void {
     deepStrictEqual(await take(store, 100), [['question', 4]]);
   });
 
-  check('a reminder that was struck off is not given again, also when it was late', async (subject) => {
+  check('a confirmed reminder does not come again, even if it was late', async (subject) => {
     const { store } = subject;
     await pausedRun(store, 'run', [
       interrupt('one', 'run', { remindAt: 7 }),
@@ -122,7 +122,7 @@ export function remindersContract(check: Check): void {
     deepStrictEqual(await take(store), []);
   });
 
-  check('of many who take at once each reminder goes to one', async ({ store, another }) => {
+  check('with many concurrent callers each reminder goes to one', async ({ store, another }) => {
     const other = (await another?.()) ?? store;
     const all = Array.from({ length: 40 }, (_, index) => `question-${index}`);
     await pausedRun(
@@ -140,7 +140,7 @@ export function remindersContract(check: Check): void {
     );
   });
 
-  check('who takes, strikes off and decides at once keep out of each other’s way', async (subject) => {
+  check('taking, confirming and deciding at the same time do not disturb each other', async (subject) => {
     const { store, another } = subject;
     const other = (await another?.()) ?? store;
     const all = Array.from({ length: 30 }, (_, index) => `run-${index}`);

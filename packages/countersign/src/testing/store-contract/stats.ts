@@ -12,7 +12,7 @@ const NOTHING: SettledCounts = { approved: 0, rejected: 0, answered: 0, cancelle
 type Question = { readonly tool: string; readonly tookMs: number; readonly settlement: Json };
 
 export function statsContract(check: Check): void {
-  check('without questions there is nothing to count', async ({ store }) => {
+  check('without interrupts there is nothing to count', async ({ store }) => {
     // A store may have a clock that has just begun.
     const now = Math.max(await store.now(), 2 * DAY_MS);
     const { days, ...rest } = await store.stats({ since: now - DAY_MS, now });
@@ -25,7 +25,7 @@ export function statsContract(check: Check): void {
     ]);
   });
 
-  check('runs are counted by their status, wherever they come from and go to', async ({ store }) => {
+  check('runs are counted by their current status', async ({ store }) => {
     const none = { running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
     deepStrictEqual(await store.countRuns(), none);
     await store.append(creation('a', { status: 'running' }));
@@ -34,18 +34,17 @@ export function statsContract(check: Check): void {
     deepStrictEqual(await store.countRuns(), { ...none, running: 2, done: 1 });
     await store.append(addition('a', 1, { status: 'waiting' }));
     await store.append(addition('b', 1, { status: 'running' }));
-    // A conversation that goes on, and one that fails for good.
+    // A conversation that continues, and one that fails.
     await store.append(addition('c', 1, { status: 'running' }));
     await store.append(addition('b', 2, { status: 'failed' }));
     deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1 });
-    // What is prepared later counts what is there already.
     await store.append(addition('a', 2, { status: 'cancelled' }));
     await store.append(creation('d', { status: 'waiting' }));
     await refused(store.append(creation('d', { status: 'done' })), 'run-exists');
     deepStrictEqual(await store.countRuns(), { ...none, running: 1, waiting: 1, failed: 1, cancelled: 1 });
   });
 
-  check('what waits is counted by tool, with the oldest', async ({ store }) => {
+  check('pending interrupts are counted by tool, with the oldest', async ({ store }) => {
     const opened = [
       interrupt('a', 'run', { tool: 'pay', createdAt: 5_000 }),
       interrupt('b', 'run', { tool: 'ask', createdAt: 3_000 }),
@@ -60,7 +59,7 @@ export function statsContract(check: Check): void {
     ]);
   });
 
-  check('what was settled is counted by what was decided, by tool and by day', async ({ store }) => {
+  check('settled interrupts are counted by outcome, by tool and by day', async ({ store }) => {
     const decision = (type: string, more: Json = {}): Json => ({
       ...{ decision: { type, ...(more as object) }, by: 'ann', at: 1 },
     });
@@ -93,7 +92,7 @@ export function statsContract(check: Check): void {
     deepStrictEqual(settled, [{ day: settled[0]?.day, approved: 2, rejected: 1, answered: 1, cancelled: 3 }]);
   });
 
-  check('only what was settled in the time, and in runs of whoever is asked for, is counted', async (subject) => {
+  check('only interrupts settled in the period, in runs of the given starter, are counted', async (subject) => {
     const { store } = subject;
     const approve = { decision: { type: 'approve' } };
     await settle(store, [{ tool: 'pay', tookMs: 10, settlement: approve }], 'ann');
@@ -117,7 +116,7 @@ export function statsContract(check: Check): void {
     strictEqual((await store.stats({ since: now, startedBy: 'ann' })).waiting, 0);
   });
 
-  check('every day is there, and a time that has not begun is a mistake', async ({ store }) => {
+  check('every day is listed, and a period that has not begun is refused', async ({ store }) => {
     const now = Date.UTC(2026, 2, 1, 12);
     const { days } = await store.stats({ since: Date.UTC(2026, 1, 26, 23, 59), now });
     deepStrictEqual(

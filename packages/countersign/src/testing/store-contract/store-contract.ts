@@ -1,4 +1,4 @@
-// The contract of a store as tests: whoever writes a store of their own runs them, as we do on each of ours.
+// The contract of a store as tests. Authors of a store run them, as we do on each of ours.
 import { appendContract } from './append.ts';
 import { checkedSubject, type StoreUnderTest } from './check.ts';
 import { claimContract } from './claim.ts';
@@ -15,7 +15,7 @@ import { watchContract } from './watch.ts';
 
 export type { StoreUnderTest } from './check.ts';
 
-/** The functions of a test runner: those of vitest, jest and `node:test` will do. */
+/** The functions of a test runner: those of vitest, jest and `node:test` work. */
 export type TestFunctions = {
   readonly describe: (name: string, body: () => void) => unknown;
   readonly test: (name: string, body: () => Promise<void>) => unknown;

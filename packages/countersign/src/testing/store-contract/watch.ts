@@ -16,7 +16,7 @@ export function listenTo(store: Store): {
   const all = new Set<string>();
   const stop = store.watch((runId) => void all.add(runId));
   const heard = async (runId: string): Promise<void> => {
-    await until(() => all.has(runId), `Nobody heard of ${runId}.`);
+    await until(() => all.has(runId), `No watcher was notified of ${runId}.`);
     all.delete(runId);
   };
   return { heard, stop, all };
@@ -29,7 +29,7 @@ export async function until(isSo: () => boolean, otherwise: string): Promise<voi
 }
 
 export function watchContract(check: Check): void {
-  check('whoever watches hears of each run that is appended to, until they stop', async ({ store }) => {
+  check('a watcher is notified of each append until it stops', async ({ store }) => {
     const first = listenTo(store);
     const second = listenTo(store);
     await store.append(creation('one'));
@@ -44,7 +44,7 @@ export function watchContract(check: Check): void {
     second.stop();
   });
 
-  check('whoever hears of an append finds it there, each time', async ({ store, another }) => {
+  check('a notified watcher can read the append', async ({ store, another }) => {
     const stores = another === undefined ? [store] : [store, await another()];
     for (const [index, watched] of stores.entries()) {
       const runId = `run-${index}`;
@@ -62,7 +62,7 @@ export function watchContract(check: Check): void {
     }
   });
 
-  check('one who watches and throws disturbs nobody', async ({ store }) => {
+  check('a watcher that throws disturbs no other', async ({ store }) => {
     const stop = store.watch(() => {
       throw new Error('a mistake of the watcher');
     });
@@ -82,7 +82,7 @@ export function watchContract(check: Check): void {
     }
   });
 
-  check('the tables can be brought up to date again, and a store closed twice', async ({ store }) => {
+  check('migrate and close can be called twice', async ({ store }) => {
     await Promise.all([store.migrate(), store.migrate()]);
     await store.append(creation('one'));
     await store.migrate();
@@ -93,7 +93,7 @@ export function watchContract(check: Check): void {
     stop();
   });
 
-  check('two stores on the same data see the same, and only one of them wins', async ({ store, another }) => {
+  check('two stores on the same data see the same, and exactly one of two appends wins', async ({ store, another }) => {
     if (another === undefined) return;
     const other = await another();
     await pausedRun(store, 'run', [interrupt('question', 'run', { labels: ['red'] })]);
@@ -109,7 +109,7 @@ export function watchContract(check: Check): void {
     strictEqual((await store.interrupt('question'))?.settlement, 'so');
   });
 
-  check('an append through one store is heard of through another', async ({ store, another }) => {
+  check('an append through one store notifies watchers of another', async ({ store, another }) => {
     if (another === undefined) return;
     const other = await another();
     const { heard, stop } = listenTo(other);
