@@ -36,7 +36,7 @@ export type Call = CallIds & {
   /** The input as the approved card showed it, or as the tool's schema had parsed it for the card. */
   readonly runsWith?: Json;
   readonly phase: Phase;
-  /** What a person gave the body to continue with; absent when it runs for the first time. */
+  /** The value that a person gave the body to continue with; absent at the first run. */
   readonly resumed?: { readonly value: Json };
   /** How often the call has asked; the next interrupt gets the next number. */
   readonly pauses: number;
@@ -50,7 +50,7 @@ export type Call = CallIds & {
     readonly decision: Decision;
     readonly earlier: readonly Metadata[];
   };
-  /** The kinds of questions on which a person decided that the body runs. */
+  /** The kinds of questions that were answered with `approve` or `restart`. */
   readonly approvals: readonly InterruptKind[];
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate?: Result;
@@ -59,9 +59,9 @@ export type Call = CallIds & {
 
 /** The conversation inside a call: of an agent that is used as a tool, or of a `generate` whose pause a tool passes on. */
 export type SubAgent = {
-  /** Present if its events are recorded as they happen. `begun`: the state includes what it was last started with. */
+  /** Present if its events are recorded as they happen. `begun`: the state includes its last prompt or decisions. */
   readonly recorded?: { readonly state: State; readonly begun: boolean };
-  /** Decided since it last waited: `now` is what it continues with, `later` was decided while it ran. */
+  /** Decisions since it last waited: it continues with `now`; `later` were made while it ran. */
   readonly decisions?: { readonly now?: Json; readonly later: readonly Json[] };
   /** The tool was an agent when its body was last started in a store. */
   readonly isAgent?: true;
@@ -87,7 +87,7 @@ export type State = {
   readonly refs: GrowSet<string>;
   readonly mayHaveActed: readonly MayHaveActed[];
   readonly turn?: Turn;
-  /** What the user said while a decision was pending, kept until it is made. */
+  /** User messages that wait for the pending decisions. */
   readonly queued: readonly Message[];
   /** Replies of the model since the user last spoke. */
   readonly turnsUsed: number;
@@ -110,7 +110,7 @@ export function callOf({ turn }: State, callId: string): Call | undefined {
   return turn?.calls.find(({ id }) => id === callId);
 }
 
-/** The call has its result, or its turn is closed: it cannot change any more. */
+/** The call has its result, or its turn is closed: it can no longer change. */
 export function isOver(state: State, callId: string): boolean {
   const { phase } = callOf(state, callId) ?? {};
   return phase === undefined || phase.at === 'settled';

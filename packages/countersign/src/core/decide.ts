@@ -1,4 +1,4 @@
-// Decisions as callers pass them, matched against what is pending. All faults are found before anything runs.
+// Matches the decisions of callers to the pending interrupts. All faults are found before anything runs.
 import { type Call, interruptId, pendingInterruptId, type Turn } from './call.ts';
 import type { Decision, EditBound } from './event.ts';
 import { isObject, type Json, sameJson, toJson } from './json.ts';
@@ -37,7 +37,7 @@ export type Verb = (typeof VERBS)[number];
 /** The decisions of one resumption, each with its kind. */
 export type Decisions = {
   readonly entries: readonly DecisionEntry[];
-  /** The entries that do not say what was decided. */
+  /** The entries without a kind. */
   readonly faults: readonly DecisionFault[];
   readonly metadata?: Metadata;
 };
@@ -67,7 +67,7 @@ export function readResume(resume: Resume, toolResponses: Several<DecisionPart> 
 
 const NOT_A_DECISION = 'not a decision: make one with respond, restart, approve, reject or cancel';
 const WITHOUT_KIND =
-  'does not say what was decided: make a decision with approve, reject, respond, restart or cancel, or list it under its kind, as in { approve: [interrupt] }';
+  'does not say its kind: make a decision with approve, reject, respond, restart or cancel, or list it under its kind, as in { approve: [interrupt] }';
 
 function isList(resume: Resume): resume is readonly DecisionPart[] {
   return Array.isArray(resume);
@@ -90,7 +90,7 @@ export type DecisionFault = {
   /** Which entry of `resume`. */
   readonly where: string;
   readonly problem: string;
-  /** The call was pending once and is not any more. */
+  /** The call was pending once, and no longer is. */
   readonly stale?: true;
   /** Where an answer or an edited input does not fit its schema. */
   readonly issues?: readonly { readonly path: readonly string[]; readonly message: string }[];
@@ -99,14 +99,14 @@ export type DecisionFault = {
 export type Matching = {
   /** What to record at the root. */
   readonly matched: readonly Matched[];
-  /** What persons decided, at the root or inside. */
+  /** Each person's decision, at the root or in a sub-agent. */
   readonly leaves: readonly Leaf[];
   readonly faults: readonly DecisionFault[];
 };
 
 /**
- * `settled` tells whether a `ref` belongs to a call that was answered earlier in the run; `boundOf`, what an edit is bound
- * to. Whoever decides does not say that themselves.
+ * `settled` tells whether a `ref` belongs to a call that was settled earlier in the run. `boundOf` gives the input that an
+ * edit is bound to, which the decision itself must not say.
  */
 export function matchDecisions(
   turn: Turn | undefined,
@@ -119,7 +119,7 @@ export function matchDecisions(
   return { ...matching, faults: [...decisions.faults, ...matching.faults] };
 }
 
-/** What an edit is bound to that was looked at before, and is on record. */
+/** The input that a recorded edit is bound to. */
 export function recordedBound(_where: string, part: DecisionPart): EditBound | undefined {
   return part?.metadata?.[BOUND] as EditBound | undefined;
 }
@@ -163,7 +163,7 @@ function matchEntries(
   }
   const over = new Set(matched.filter(({ decision }) => ENDS.has(decision.type)).map(({ call }) => call));
   for (const [call, nested] of inside) {
-    // What is decided inside it as well comes to nothing.
+    // The call ends, so decisions in its sub-agent have no effect.
     if (over.has(call)) continue;
     const state = subAgentState(call);
     const known = decidedRefs(call);
@@ -180,7 +180,7 @@ function matchEntries(
   return { matched, leaves, faults };
 }
 
-/** What settles a call: nothing goes on in it. */
+/** Decisions that end a call. */
 const ENDS: ReadonlySet<Decision['type']> = new Set(['respond', 'reject', 'cancel']);
 
 type Target =
@@ -196,7 +196,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   if (!call) {
     const stale = settled(outer ?? ref);
     const problem = stale
-      ? `${what} was decided earlier; look at what is pending now`
+      ? `${what} was decided earlier; reload to see the pending ones`
       : `${what} is not pending in these messages${turn ? '' : ', nothing is: pass the messages of the response that asked'}`;
     return { fault: { problem, ...(stale && { stale }) } };
   }
@@ -212,13 +212,13 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   }
   if (phase.at === 'sub-agent-held')
     return {
-      fault: { problem: `${label(call)} stopped in the middle and goes on by itself; nobody has to decide it` },
+      fault: { problem: `${label(call)} stopped in the middle and continues by itself; it needs no decision` },
     };
-  // Handed out by `returnToolRequests` before anything looked at it: its caller may decide.
+  // `returnToolRequests` handed the call out before its gate was asked: its caller may decide.
   if (phase.at === 'open' && outer === undefined)
     return { call, interruptId: interruptId(call.id, call.pauses + 1), rest: [] };
   if (phase.at === 'sub-agent-waiting')
-    return { fault: { problem: `${label(call)} asks nothing itself; decide the interrupts inside it` } };
+    return { fault: { problem: `${label(call)} asks nothing itself; decide the interrupts of its sub-agent` } };
   if (phase.at !== 'waiting')
     return { fault: { problem: `${what} does not wait for a decision`, ...(call.decided && { stale: true }) } };
   const { interrupt } = phase;
@@ -230,7 +230,7 @@ function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: stri
   return { call, interruptId: interrupt.id, rest: [] };
 }
 
-/** Callers without types, and those who pass on what they were sent, may give anything. */
+/** Untyped callers, and callers that pass on a request body, may give anything. */
 function isDecision(part: unknown): boolean {
   if (!isObject(part) || !isObject(part.metadata ?? {})) return false;
   return isObject('toolRequest' in part ? part.toolRequest : part.toolResponse);
@@ -303,7 +303,7 @@ function readDecision(
   }
 }
 
-/** A decision is bound to the input it was made on: an edit must be declared as one, with what it replaces. */
+/** A decision is bound to the input it was made on: an edit must be declared, with the input it replaces. */
 function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json } } | { problem: string } {
   const { input } = part.toolRequest;
   const metadata = part.metadata ?? {};
@@ -318,7 +318,7 @@ function decidedInput(part: ToolRequestPart, call: Call): { edit: { input?: Json
   return edited.ok ? { edit: { input: edited.value } } : { problem: `the edited input is not JSON: ${edited.problem}` };
 }
 
-/** Who decided what inside, as the request of the outer call keeps it. */
+/** A note of a decision in a sub-agent, for the request of the outer call. */
 function leafNote({ call, decision }: Leaf): Json {
   const said = toJson({ tool: call.name, ref: call.ref, ...decisionMetadata(decision) });
   return said.ok ? said.value : null;

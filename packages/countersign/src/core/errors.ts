@@ -1,4 +1,4 @@
-// The errors that callers see. Each says what happened, to which id, and what to do now; its code is stable.
+// The errors that callers see. Each names the problem, the id and the next step; its code is stable.
 import type { Message } from './message.ts';
 
 /** Every error code and what to do about it. `docs/reference/errors.md` is made from this list. */
@@ -7,21 +7,21 @@ export const ERROR_CODES = {
   'no-model': 'No model was given. Pass `model` to the call or to `countersign()`.',
   'unknown-model': 'A model was named whose provider is not in `providers`. Add the provider or pass a model object.',
   'unsupported-model':
-    'The object given as a model is none that can be driven. Pass an AI SDK provider model (V2, V3 or V4) or a model of the port.',
+    'The object given as a model is not supported. Pass an AI SDK provider model (V2, V3 or V4) or a model of the port.',
   'unknown-tool': 'A tool was named that is neither given nor defined. Define it, or correct the name.',
   'duplicate-tool': 'Two tools of one call have the same name. Rename one: the model tells them apart by name only.',
   'unusable-schema':
     'A schema cannot be turned into JSON Schema or cannot validate. Use zod, a Standard Schema with JSON Schema, or JSON Schema.',
   'circular-agents': 'An agent is, through its tools, a sub-agent of itself. Break the circle.',
   'invalid-history':
-    'The messages are no valid conversation. The error lists every fault with the index of its message.',
-  'invalid-resume': 'The decisions do not fit what is pending. The error lists every fault; nothing ran.',
-  'invalid-decision':
-    'A decision was made on something that is no pending interrupt of this tool, or with a value that does not fit its schema.',
-  'already-decided': 'The interrupt was decided before. Reload the conversation and look at what is pending now.',
+    'The messages are not a valid conversation. The error lists every fault with the index of its message.',
+  'invalid-resume': 'The decisions do not match the pending interrupts. The error lists every fault; nothing ran.',
+  'invalid-decision': 'The decision is not on a pending interrupt of this tool, or its value does not fit the schema.',
+  'already-decided': 'The interrupt was decided before. Reload the conversation to see the pending ones.',
   'decision-pending': 'A decision is pending and `whilePending` is `refuse`. Decide it first.',
   'not-json': 'A value that must be saved is not JSON. Pass plain JSON.',
-  'tool-failed': 'A tool threw and `onToolError` is `throw`. `cause` is the error of the tool; go on from `messages`.',
+  'tool-failed':
+    'A tool threw and `onToolError` is `throw`. `cause` is the error of the tool; continue from `messages`.',
   'invalid-output': 'The final reply does not fit the output schema. `messages` holds the reply; ask the model again.',
   'unknown-prompt': 'No prompt of this name is defined or in `promptDir`. Correct the name or the folder.',
   'invalid-prompt': 'A prompt cannot be read or rendered. The error names the file and line where it can.',
@@ -29,38 +29,38 @@ export const ERROR_CODES = {
   'provider-failed':
     'The model or the network failed. If `retryable`, try again from `messages`: no finished tool runs twice.',
   'stream-cut-off':
-    "The model's stream ended in the middle. `details.partial` holds what arrived; go on from `messages`.",
+    "The model's stream ended in the middle. `details.partial` holds the part that arrived; continue from `messages`.",
   'unknown-run': 'The store has no run with this id. Correct the id, or look in the store that the run was started in.',
   'unknown-interrupt': 'The store has no interrupt with this id. Correct the id.',
   'no-store': 'The call needs a store. Pass `store` to `countersign()`.',
-  'run-exists': 'A run with this id was started before. Get it by its id, or start another with a new one.',
-  'run-deleted': 'The run with this id was deleted, and its id is not given again. Start another with a new one.',
-  'run-not-ended': 'The run has not ended, or somebody works on it. Cancel it, or wait until it rests.',
+  'run-exists': 'A run with this id exists. Get it by its id, or start another with a new id.',
+  'run-deleted': 'The run with this id was deleted, and ids are not reused. Start another run with a new id.',
+  'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
   'run-too-large':
     'The run has reached its size limit and takes no new input. Start a new run, send less, or raise `maxRunSize`.',
-  'stale-version': 'Somebody changed the run at the same time. Load it again and look.',
-  'claim-lost': 'Another worker has taken the run over. Nothing more was written; leave it to the other.',
-  'outdated-card': 'The decision was made on something else than what is pending now. Load the interrupt again.',
+  'stale-version': 'The run was changed at the same time. Reload it and try again.',
+  'claim-lost': 'Another worker has taken over the run. Nothing more was written; leave the run to that worker.',
+  'outdated-card': 'The card has changed since the decision was made. Reload the interrupt and decide again.',
   'tampered-run':
-    'The events of the run, or the row of its question, are not what was recorded: somebody changed the store. Nothing is run; look into it.',
+    'The events of the run, or the row of its interrupt, were changed in the store. Nothing runs; find out who changed them.',
   'reminder-failed':
     'The hook `onReminder` threw or took too long. `cause` is its error; it is called again after a pause.',
   'context-failed':
-    '`contextFor` failed when a run was to be driven. Its message says why; drive the run again when it can be had.',
+    '`contextFor` failed, so the run could not continue. Fix the cause in the message, then drive the run again.',
   'store-failed':
     'The store could not be read or written. If `retryable`, try again when it is back; nothing was half written.',
-  'not-authorized': 'Nobody is known who asks this. Sign in, or pass `authorize` to the route.',
-  'not-allowed': 'The person may not do this. Ask the one who may.',
-  'invalid-request': 'The request cannot be read, or is not what the route takes. The error says where.',
-  'too-large': 'The request is larger or more deeply nested than the route takes. Send less.',
+  'not-authorized': 'Not signed in. Sign in, or pass `authorize` to the route.',
+  'not-allowed': 'The person is not allowed to do this. Ask someone who is.',
+  'invalid-request': 'The request is invalid. The error says where.',
+  'too-large': 'The request is larger or more deeply nested than allowed. Send less.',
   'not-found': 'The server has nothing at this address. Correct the address.',
-  'method-not-allowed': 'The address takes other methods than this one; the header `Allow` says which.',
+  'method-not-allowed': 'The address does not support this method; the header `Allow` lists those that it does.',
   claimed: 'Another person is reviewing this request. `hold` says who and until when; wait, or ask them.',
   'key-reused': 'The Idempotency-Key was used for another request. Use a new key for a new request.',
   'too-many-streams':
     'The server, or this person, has as many open streams as allowed. Close some or try again later, or raise `maxStreams` or `maxStreamsPerPerson`.',
   'server-stopping': 'The server is stopping and takes no new work. Send the request again in a moment.',
-  'bad-seal': 'What came back is not what was sent out, or was sealed with another key. Load the conversation again.',
+  'bad-seal': 'The request was changed after it was sealed, or was sealed with another key. Reload the conversation.',
   'seal-expired': 'The question was sealed too long ago to be decided. Ask the model again.',
   invariant: 'A bug in Countersign. Please report it with the message.',
 } as const;
@@ -68,7 +68,7 @@ export const ERROR_CODES = {
 /** The stable code of an error. `docs/reference/errors.md` lists them all with what to do. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Ids and faults as data; `messages` is the conversation to go on from, where there is one. */
+/** Ids and faults as data; `messages`, if present, is the conversation to continue from. */
 export type ErrorDetails = { readonly messages?: readonly Message[]; readonly [key: string]: unknown };
 
 /** The base of every error that Countersign throws. */
@@ -85,23 +85,23 @@ export class CountersignError extends Error {
     this.details = details;
   }
 
-  /** The conversation to go on from, where the error came in the middle of one. */
+  /** The conversation to continue from, if the error came in the middle of one. */
   get messages(): readonly Message[] | undefined {
     return this.details.messages;
   }
 }
 
-/** What can be said of anything that was thrown, even if it cannot be read. */
+/** The message of anything that was thrown, even if reading it throws. */
 export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message || error.name : error);
   } catch {
-    // It refuses to be read; that is all there is to say.
+    // Its own getters threw.
     return 'something that cannot be read was thrown';
   }
 }
 
-/** What was thrown, or an error in place of what cannot even be looked at. */
+/** The thrown value, or an error in its place if even `instanceof` would throw on it. */
 export function readableError(error: unknown): unknown {
   try {
     // A proxy may throw at this.
@@ -115,7 +115,7 @@ export function readableError(error: unknown): unknown {
 /** The call was wrong, or a tool of the caller failed: fix it. */
 export class UsageError extends CountersignError {}
 
-/** Someone was first: reload. */
+/** Another writer was first: reload. */
 export class ConflictError extends CountersignError {}
 
 /** The model or the network failed. */
@@ -137,7 +137,7 @@ export class ProviderError extends CountersignError {
 /** A bug of ours. */
 export class InvariantError extends CountersignError {}
 
-/** The same error with the conversation to go on from. */
+/** Adds the conversation to continue from. */
 export function withMessages(error: CountersignError, messages: readonly Message[]): CountersignError {
   const details = { ...error.details, messages };
   const { code, message, cause = error } = error;
@@ -149,7 +149,7 @@ export function withMessages(error: CountersignError, messages: readonly Message
 
 /**
  * Thrown by a tool that knows it did nothing: a refusal before the irreversible request. Any other error of a gated
- * tool means that it may have acted, and the model and the next person asked are told so.
+ * tool means that it may have acted; the model and the next card say so.
  */
 export class NotPerformed extends Error {
   override readonly name = 'NotPerformed';
@@ -157,14 +157,14 @@ export class NotPerformed extends Error {
 
 /**
  * Bundlers and reloading servers load this package more than once in a process, and a store of one copy may serve another.
- * So each copy takes the errors of the others for its own.
+ * So each copy recognizes the errors of the others.
  */
 function knownToAllCopies(Class: { readonly prototype: object }, name: string): void {
   const mark = Symbol.for(`countersign.${name}`);
   Object.defineProperty(Class.prototype, mark, { value: true });
   Object.defineProperty(Class, Symbol.hasInstance, {
     value(this: unknown, thrown: unknown): boolean {
-      // Classes that others derive from ours inherit this, and are no more than they are.
+      // Subclasses of users inherit this, but must not match every error of ours.
       return (
         Function.prototype[Symbol.hasInstance].call(this as object, thrown) || (this === Class && has(thrown, mark))
       );
@@ -176,7 +176,7 @@ function has(thrown: unknown, mark: symbol): boolean {
   try {
     return typeof thrown === 'object' && thrown !== null && mark in thrown;
   } catch {
-    // A proxy that refuses to be looked at is none of ours.
+    // A proxy that throws is not one of our errors.
     return false;
   }
 }

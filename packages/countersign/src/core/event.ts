@@ -1,4 +1,4 @@
-// Events: the facts that a run consists of, and the words they use.
+// Events: the facts that a run consists of.
 import type { Json } from './json.ts';
 import type { Message, Metadata, Part } from './message.ts';
 
@@ -29,7 +29,7 @@ export type Interrupt = {
 } & Bound;
 
 /**
- * What runs if the call is approved. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the
+ * The input that an approved call runs with. `runsWith`: the input as the tool's schema parsed it, if that differs. `readAnew`: the
  * schema rejects its own output, so the input is parsed again when the call runs. Neither: the input itself.
  */
 export type Bound =
@@ -39,27 +39,27 @@ export type Bound =
 /** The sub-agent of a call asks; its questions are recorded in its own conversation. */
 export type SubAgentPause = { readonly id: string; readonly kind: 'inside'; readonly payload: true };
 
-/** Who decides when nobody has decided in time. */
+/** The decider of a question that has expired. */
 export const DEADLINE = 'deadline';
 
-/** A deadline decides through no channel; whoever decides through one is a person, whatever they are called. */
+/** A deadline has no channel, so a person who is called `deadline` does not count as one. */
 export function isByDeadline({ by, channel }: Signed): boolean {
   return by === DEADLINE && channel === undefined;
 }
 
-/** Who made a decision, through which channel, and what they noted beside it. */
+/** The person who decided, the channel they used, and their note. */
 type Signed = { readonly by?: string; readonly channel?: string; readonly note?: string; readonly metadata?: Json };
 
-/** What the schema of the tool made of the input when it was decided, where that is something else. */
+/** The edited input as the tool's schema parsed it when it was decided, if that differs. */
 export type EditBound = { readonly runsWith?: Json };
 
 /**
- * `bound` is missing where the schema does not take what it makes, or was not there: then it reads the edit anew. It is
- * also there where a person changed nothing of a call that was handed out: no card said what would run.
+ * Without `bound`, the schema parses the edit again when the call runs, because it was missing or rejects its own output.
+ * A call that `returnToolRequests` handed out has `bound` even without an edit, because no card showed its input.
  */
 type Edited = { readonly input?: Json; readonly bound?: EditBound };
 
-/** A person's answer to one interrupt. `input` is there when they edited the input. */
+/** A person's answer to one interrupt. `input` is present if they edited it. */
 export type Decision = Signed &
   (
     | { readonly type: 'respond'; readonly output: Json }
@@ -67,13 +67,13 @@ export type Decision = Signed &
     | ({ readonly type: 'approve' } & Edited)
     | { readonly type: 'reject'; readonly reason?: string }
     | { readonly type: 'cancel'; readonly reason?: string }
-    /** `decided` says who decided what in the conversation inside; `resume` is what it goes on with. */
+    /** On questions of a sub-agent: `resume` are the decisions, `decided` a note of each for the history. */
     | { readonly type: 'inside'; readonly resume: Json; readonly decided: Json }
   );
 
 /**
- * How a call ended, as the model is told. `text` explains what is not an output.
- * `mayHaveActed`: the tool may have taken effect all the same.
+ * How a call ended, as the model reads it. `text` stands in for the output.
+ * `mayHaveActed`: the tool failed and may still have taken effect.
  */
 export type Result =
   | { readonly type: 'output'; readonly output: Json; readonly metadata?: Metadata }
@@ -84,7 +84,7 @@ export type Result =
       readonly metadata?: Metadata;
     };
 
-/** Why a `generate` ended. `interrupted`: a person has to decide. `max-turns` and `aborted`: it can be gone on from. */
+/** Why a `generate` ended. `interrupted`: a person has to decide. `max-turns` and `aborted`: it can be continued. */
 export type FinishReason = 'stop' | 'length' | 'blocked' | 'interrupted' | 'max-turns' | 'aborted' | 'error' | 'other';
 
 /** A call of a reply: our id and the `ref` under which the messages know it. */
@@ -100,48 +100,48 @@ type Fact =
       readonly finishMessage?: string;
     }
   /**
-   * `inside`: what happens in the conversation inside the call is recorded as it happens, with `call-went-on`.
-   * `commits`: the body says with `call-committed` when it is about to act, and does nothing before.
+   * `inside`: each event of its sub-agent is recorded as it happens, with `call-went-on`.
+   * `commits`: the body records `call-committed` when it is about to act, and does nothing before.
    */
   | { readonly type: 'call-started'; readonly callId: string; readonly inside?: true; readonly commits?: true }
-  /** What happened in the conversation inside the call since it was begun, or was last interrupted or held. */
+  /** The next events of the sub-agent of the call. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {
       readonly type: 'call-interrupted';
       readonly callId: string;
       readonly interrupt: Interrupt | SubAgentPause;
-      /** The conversation inside the tool that waits, where it is not on record with `call-went-on`. */
+      /** The messages of a sub-agent that waits, if its events are not recorded with `call-went-on`. */
       readonly inner?: readonly Message[];
     }
-  /** The conversation inside the tool stopped in the middle, nobody's decision is missing: it can just go on. */
+  /** The sub-agent stopped in the middle. It needs no decision to continue. */
   | { readonly type: 'call-held'; readonly callId: string; readonly inner?: readonly Message[] }
   | {
       readonly type: 'decision-made';
       readonly callId: string;
       readonly interruptId: string;
       readonly decision: Decision;
-      /** What the tool message of this turn says about its resumption. */
+      /** `metadata.resumed` of the tool message of this turn. */
       readonly resumed: Json;
     }
   | { readonly type: 'step-done'; readonly callId: string; readonly step: string; readonly output: Json }
   | { readonly type: 'call-settled'; readonly callId: string; readonly result: Result }
-  /** What a body came to after others had said how its call stands. It happened, and changes nothing. */
+  /** The result of a body that came after another writer had settled or restarted its call. It settles nothing. */
   | {
       readonly type: 'call-ended-late';
       readonly callId: string;
-      /** The calls that the call is inside of, the outermost first. It is told here, since theirs may be over. */
+      /** The calls whose sub-agents the call is in, the outermost first. They may be over. */
       readonly path?: readonly string[];
       readonly result: Result;
     }
-  /** The body is about to do what cannot be undone. */
+  /** The body is about to do something irreversible. */
   | { readonly type: 'call-committed'; readonly callId: string }
-  /** The run stopped for an error; whoever drives it on goes on from here. */
+  /** The run stopped for an error. It can be resumed from here. */
   | { readonly type: 'run-failed'; readonly error: Json }
-  /** Somebody drives on a run that had failed. */
+  /** A failed run was resumed. */
   | { readonly type: 'run-went-on' }
   | { readonly type: 'run-ended'; readonly reason: FinishReason; readonly message?: string };
 
-/** `at` is when it was recorded, in milliseconds, where somebody keeps the time. */
+/** `at` is the time of recording in milliseconds; a stateless run has none. */
 export type RunEvent = Fact & { readonly v: typeof EVENT_VERSION; readonly at?: number };
 
 const TYPES: { readonly [type in Fact['type']]: true } = {
@@ -192,7 +192,7 @@ const RESULTS: { readonly [type in Result['type']]: true } = {
   cancelled: true,
 };
 
-/** A later release may write events that this one does not know, and decide, ask and end calls in ways of its own. */
+/** False if a later release wrote the event, or used a kind of decision, question or result that this one does not know. */
 export function isKnown(event: RunEvent): boolean {
   if (event.v !== EVENT_VERSION || !Object.hasOwn(TYPES, event.type)) return false;
   if (event.type === 'decision-made') return Object.hasOwn(DECISIONS, event.decision.type);

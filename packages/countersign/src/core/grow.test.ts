@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { GrowList, GrowSet } from './grow.ts';
 
-test('an older version of a list stays what it was', () => {
+test('an older version of a list does not change', () => {
   const first = GrowList.of([1, 2]);
   const second = first.append(3);
   const fork = first.append(4, 5);
@@ -20,7 +20,7 @@ test('appending to the newest version does not copy', () => {
   expect(first.append(2).toArray()).toBe(storage);
 });
 
-test('a list does not change what it was made of', () => {
+test('a list does not change its source', () => {
   const given = Object.freeze([1]);
   GrowList.of(given).append(2);
   expect(given).toEqual([1]);

@@ -2,14 +2,14 @@
 
 /**
  * A list whose versions share their storage: appending to the newest version is O(1), appending to an older one copies.
- * Every version stays what it was.
+ * No version ever changes.
  */
 export class GrowList<T> {
   static of<T>(items: readonly T[]): GrowList<T> {
     return new GrowList(items.slice(), items.length);
   }
 
-  /** Takes the array over: whoever gives it must not touch it again. */
+  /** Takes ownership of the array: the caller must not touch it again. */
   static owning<T>(items: T[]): GrowList<T> {
     return new GrowList(items, items.length);
   }
@@ -46,7 +46,7 @@ export class GrowList<T> {
   }
 }
 
-/** A set with the same sharing as `GrowList`: it knows when each item came, so an older version knows less. */
+/** A set that shares its storage like `GrowList`: each item has its place, so an older version ignores later ones. */
 export class GrowSet<T> {
   static of<T>(items: Iterable<T> = []): GrowSet<T> {
     return new GrowSet(new Map<T, number>(), 0).add(items);

@@ -51,7 +51,7 @@ describe('toJson', () => {
     ['an error', new TypeError('no'), 'an Error is not JSON: throw it, or give its message'],
     ['a response', new Response('x'), 'a Response is not JSON: it would be {}'],
     ['a generator', (function* () {})(), 'a Generator is not JSON: it would be {}'],
-    ['what is private', new (class Card {})(), 'an object of a class without fields is not JSON: it would be {}'],
+    ['a private class', new (class Card {})(), 'an object of a class without fields is not JSON: it would be {}'],
     ['a __proto__ key', JSON.parse('{"a":{"__proto__":{"admin":true}}}'), 'at a: the key "__proto__" is not allowed'],
     [
       'a getter that throws',
@@ -67,19 +67,19 @@ describe('toJson', () => {
     expect(toJson(value)).toEqual({ ok: false, problem });
   });
 
-  test('refuses what is nested too deep instead of overflowing the stack', () => {
+  test('refuses deep nesting instead of overflowing the stack', () => {
     expect(toJson(deep(400)).ok).toBe(true);
     expect(toJson(deep(100_000))).toMatchObject({ ok: false, problem: expect.stringContaining('nested deeper than') });
   });
 
-  test('copies, so that whoever keeps the original cannot change what was recorded', () => {
+  test('copies, so that changing the original does not change the record', () => {
     const original = { list: [1] };
     const copy = toJson(original);
     original.list.push(2);
     expect(copy).toEqual({ ok: true, value: { list: [1] } });
   });
 
-  test('the same object in two places is no cycle', () => {
+  test('the same object in two places is not a cycle', () => {
     const shared = { a: 1 };
     expect(toJson([shared, shared])).toEqual({ ok: true, value: [{ a: 1 }, { a: 1 }] });
   });

@@ -1,4 +1,4 @@
-// JSON values: what may be stored, sent and shown. Everything else is refused with the place where it stands.
+// JSON values, which can be stored, sent and shown. Anything else is rejected with its path.
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -11,10 +11,10 @@ const MAX_DEPTH = 500;
 export type JsonCheck = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string };
 
 /**
- * Copies `value` as plain JSON, so that nobody who keeps the original can change what was recorded.
+ * Copies `value` as plain JSON, so that changing the original does not change the record.
  * As `JSON.stringify` does, it honours `toJSON` and leaves out properties that are `undefined`; unlike it, it refuses
- * what JSON would silently change or drop: functions, symbols, bigints, NaN, infinities, cycles, `__proto__` keys,
- * errors, promises, and objects of other classes of which nothing would be left.
+ * values that JSON would silently change or drop: functions, symbols, bigints, NaN, infinities, cycles, `__proto__` keys,
+ * errors, promises, and class instances that would become `{}`.
  */
 export function toJson(value: unknown): JsonCheck {
   const open: object[] = [];
@@ -22,7 +22,7 @@ export function toJson(value: unknown): JsonCheck {
   function copy(value: unknown, path: string): Json {
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
     if (typeof value === 'number') {
-      // As it is read back: there is no -0 in JSON.
+      // JSON has no -0.
       if (Number.isFinite(value)) return value === 0 ? 0 : value;
       throw new NotJson(path, `${value} is not a JSON number`);
     }
@@ -53,7 +53,7 @@ export function toJson(value: unknown): JsonCheck {
     return out;
   }
 
-  /** Unlike `map`, it sees the holes: what comes out has none. */
+  /** Unlike `map`, it visits holes, so the copy has none. */
   function copyArray(value: readonly unknown[], path: string): Json {
     const out: Json[] = [];
     for (let index = 0; index < value.length; index++) out.push(copy(value[index], `${path}[${index}]`));
@@ -69,7 +69,7 @@ export function toJson(value: unknown): JsonCheck {
   }
 }
 
-/** Found without going into it: what is nested without end would fill the stack of whoever does. */
+/** Checks level by level: recursion into a deep value would overflow the stack. */
 export function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -79,7 +79,7 @@ export function isTooDeep(value: unknown): boolean {
   return false;
 }
 
-/** A copy of what is JSON, for those who may change what they are given. */
+/** Copies JSON before it is handed to code that may change it. */
 export function copyOf<T>(value: T): T {
   const copy = toJson(value);
   return copy.ok ? (copy.value as T) : value;

@@ -1,11 +1,11 @@
 // Messages: the conversation as plain JSON, in the shape that users save, send and pass back.
 
-/** Free-form data beside a part or a message. Keys that are not ours survive every pause untouched. */
+/** Free-form data beside a part or a message. Foreign keys survive every pause unchanged. */
 export type Metadata = { readonly [key: string]: unknown };
 
 /** Text. */
 export type TextPart = { readonly text: string; readonly metadata?: Metadata };
-/** What a model thought aloud. */
+/** The reasoning of a model. */
 export type ReasoningPart = { readonly reasoning: string; readonly metadata?: Metadata };
 /** An image or another file, as a `data:` or `http` URL. */
 export type MediaPart = {
@@ -21,7 +21,7 @@ export type ToolRequestPart<Input = any> = {
   readonly metadata?: Metadata;
 };
 
-/** The result of the call with the same `ref`, as the model is told it. */
+/** The result of the call with the same `ref`, as the model reads it. */
 export type ToolResponsePart<Output = any> = {
   readonly toolResponse: { readonly name: string; readonly ref: string; readonly output: Output };
   readonly metadata?: Metadata;
@@ -30,7 +30,7 @@ export type ToolResponsePart<Output = any> = {
 /** One piece of a message. */
 export type Part = TextPart | ReasoningPart | MediaPart | DataPart | ToolRequestPart | ToolResponsePart;
 
-/** Who speaks: `tool` messages hold the results of the calls in the `model` message before them. */
+/** The author of a message. `tool` messages hold the results of the calls in the `model` message before them. */
 export type Role = 'system' | 'user' | 'model' | 'tool';
 
 /** One message of a conversation: plain JSON that can be saved and passed back. */

@@ -51,11 +51,7 @@ describe('what a run does next', () => {
     ['a reply with calls: run them', [said, asks], ['run-calls', 'P', 'L']],
     ['calls are handed out: wait', [said, asks], ['wait'], { holdCalls: true }],
     ['one settled, one open: run the open one', [said, asks, settled('L')], ['run-calls', 'P']],
-    [
-      'one started, nobody knows how it ended: settle the doubt first',
-      [said, asks, started('P')],
-      ['settle-doubt', 'P'],
-    ],
+    ['one started, outcome unknown: settle the doubt first', [said, asks, started('P')], ['settle-doubt', 'P']],
     ['one waits, one open: run the open one', [said, asks, waits], ['run-calls', 'L']],
     ['one waits, the other is settled: wait', [said, asks, waits, settled('L')], ['wait']],
     ['approved: run it', [said, asks, waits, settled('L'), approved], ['run-calls', 'P']],
@@ -75,7 +71,7 @@ describe('what a run does next', () => {
     ['a turn that waits is not stopped by the limit', [said, asks, waits, settled('L')], ['wait'], { maxTurns: 1 }],
     ['ended: finish', [said, asks, settled('P'), settled('L'), ended], ['finish']],
     ['the user spoke while a call waits: still wait', [said, asks, waits, settled('L'), said], ['wait']],
-    ['then it is settled: the model hears both', [said, asks, waits, settled('L'), said, settled('P')], ['call-model']],
+    ['then it is settled: ask the model', [said, asks, waits, settled('L'), said, settled('P')], ['call-model']],
   ])('%s', (_name, events, expected, limits) => {
     expect(step(events, limits)).toEqual(expected);
   });
@@ -87,7 +83,7 @@ describe('what a run does next', () => {
     expect(JSON.stringify([before.turn, before.history.toArray()])).toBe(snapshot);
   });
 
-  test('results stand in the order of the calls, whoever was first', () => {
+  test('results are in the order of the calls, whichever finished first', () => {
     const state = stateAfter([said, asks, settled('L'), settled('P')]);
     expect(state.history.last?.content.map((part) => 'toolResponse' in part && part.toolResponse.ref)).toEqual([
       'p',

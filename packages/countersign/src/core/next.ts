@@ -1,18 +1,18 @@
-// What a run does next: a pure function of its state.
+// The next step of a run: a pure function of its state.
 import type { Call } from './call.ts';
 import type { FinishReason } from './event.ts';
 import type { State } from './state.ts';
 
 export type Limits = {
   readonly maxTurns: number;
-  /** The caller wants to see the calls; only what a person has decided runs. */
+  /** The caller wants to see the calls first: only approved ones run. */
   readonly holdCalls?: boolean;
 };
 
 export type Step =
   | { readonly do: 'call-model' }
   | { readonly do: 'run-calls'; readonly calls: readonly Call[] }
-  /** These calls were started and nobody knows how they ended. */
+  /** These calls were started, and their outcome is unknown. */
   | { readonly do: 'settle-doubt'; readonly calls: readonly Call[] }
   | { readonly do: 'wait' }
   | { readonly do: 'stop'; readonly reason: FinishReason }

@@ -23,10 +23,10 @@ export type RawReply = {
 export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () => string): readonly RunEvent[] {
   const calls: CallIds[] = [];
   const taken = new Set<string>();
-  /** A model may have given what is an id of ours to another call. */
+  /** A model may have used one of our ids for another call. */
   const unused = (id: string): string => (used.has(id) || taken.has(id) ? unused(`${id}_`) : id);
   const content = reply.content.map((part): Part => {
-    // Only tools answer for tools: what a model sends as an answer is kept as data.
+    // Only tools answer for tools: a tool response from the model is kept as data.
     if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
     if (!('toolRequest' in part)) return saved(part);
     const id = newId();
@@ -53,7 +53,7 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
     : [replied, ...notRun(calls, finishReason, message)];
 }
 
-/** A reply that broke off or was blocked must not act: its calls are answered as not run, and the run ends. */
+/** A reply that was cut off or blocked must not act: its calls are cancelled, and the run ends. */
 function notRun(calls: readonly CallIds[], reason: FinishReason, message: string | undefined): readonly RunEvent[] {
   const text = 'This call was not run, because the reply that asked for it did not end properly.';
   return [
@@ -88,7 +88,7 @@ function request(part: RawRequest, ref: string, providerRef: string | undefined)
   };
 }
 
-/** As it can be recorded: otherwise what is on record is not what this process goes on with. */
+/** Keeps only what can be recorded, so that this process continues with the recorded reply. */
 function saved(part: Part): Part {
   const whole = toJson(part);
   if (whole.ok) return whole.value as Part;
@@ -97,7 +97,7 @@ function saved(part: Part): Part {
   return rest.ok ? (rest.value as Part) : { data: { problem: rest.problem } };
 }
 
-/** What stands beside a part, without what is not JSON. */
+/** The metadata without values that are not JSON. */
 function savable(metadata: Metadata): Metadata {
   const kept = Object.entries(metadata).flatMap(([key, value]) => {
     const json = toJson(value);
@@ -106,5 +106,5 @@ function savable(metadata: Metadata): Metadata {
   return Object.fromEntries(kept);
 }
 
-/** Told to the model like an input that cannot be read, whether or not there is a tool that is called `unnamed`. */
+/** The model reads this as invalid input, even if a tool is called `unnamed`. */
 const NAMELESS = { ok: false, problem: 'the call names no tool' } as const;

@@ -143,12 +143,12 @@ function interruptCall(call: Call, { interrupt, inner }: RunEvent & { type: 'cal
   const { resumed, phase, ...rest } = call;
   const asked: Call = { ...rest, pauses: call.pauses + 1, phase: { at: 'waiting', interrupt } };
   if (!KEEPS_RESUMED.has(interrupt.kind)) return forgetRecord(asked);
-  // If the call is approved, it runs exactly as it was started, or would have been.
+  // If a person lets the call run, it gets the same value to continue with.
   const resumesWith = phase.at === 'sub-agent-held' ? resumedWith(phase.messages) : resumed;
   return resumesWith ? { ...asked, resumed: resumesWith } : asked;
 }
 
-/** Questions about the body as a whole, which do not replace what it was given to continue with. */
+/** Questions about the call as a whole: `resumed` stays the same. */
 const KEEPS_RESUMED: ReadonlySet<InterruptKind> = new Set(['approval', 'unknown-outcome', 'unavailable']);
 
 function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Call {
@@ -164,7 +164,7 @@ function decideCall(call: Call, event: RunEvent & { type: 'decision-made' }): Ca
     case 'respond':
     case 'reject':
     case 'cancel':
-      // The result follows as an event of its own; until then the call cannot run.
+      // The result is a separate event; until then the call cannot run.
       return decided;
     case 'restart': {
       // A recorded sub-agent continues with the decisions on its questions.

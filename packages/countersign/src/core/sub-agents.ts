@@ -6,7 +6,7 @@ import { isToolRequest, type Message, type Part, type ToolRequestPart, type Tool
 import { loadMessages, messagesOf } from './messages/load-messages.ts';
 import { requestPart } from './messages/turn-messages.ts';
 
-/** The state of the conversation, as far as it is known. */
+/** The state of the conversation: recorded, or read from its messages. */
 export function subAgentState(call: Call): State {
   return call.subAgent?.recorded?.state ?? loadMessages(lastPause(call)).state;
 }
@@ -43,7 +43,7 @@ export function startSubAgent(call: Call): Call {
   return continueWith(call, lastPause(call), resume);
 }
 
-/** Folds the events of the sub-agent in. `fold` is the fold of a run: a sub-agent is a run of its own. */
+/** Folds the events of the sub-agent in. `fold` is the fold of a run, which a sub-agent also is. */
 export function advanceSubAgent(
   call: Call,
   progress: RunEvent & { type: 'call-went-on' },

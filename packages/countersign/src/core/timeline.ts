@@ -16,7 +16,7 @@ export type TimedEvent = RunEvent & { readonly at: number };
 /** A call of a tool, as the timeline names it. */
 export type TimelineCall = { readonly id: string; readonly name: string };
 
-/** One thing that happened. `startedAt` says since when; null if the start is not on record. */
+/** One thing that happened. `startedAt` says since when; null if the start is not recorded. */
 export type TimelineEntry = {
   /** The place of the event in the run, starting at 1. */
   readonly seq: number;

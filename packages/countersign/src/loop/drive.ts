@@ -1,4 +1,4 @@
-// The loop: ask the core what to do next, do it, record what happened.
+// The loop: ask the core for the next step, do it, record the outcome.
 import { ProviderError } from '../core/errors.ts';
 import { event } from '../core/event.ts';
 import { next } from '../core/next.ts';
@@ -10,7 +10,7 @@ import { runCall } from './call/run-call.ts';
 import type { Driver, Run } from './run.ts';
 import { modelChunk } from './stream/chunk.ts';
 
-/** Drives the run until it finishes, waits for a person, or stops. Rejects with what the model rejects with. */
+/** Drives the run until it finishes, waits for a person, or stops. Rejects if the model does. */
 export async function drive(run: Run, driver: Driver): Promise<void> {
   for (;;) {
     if (driver.signal?.aborted && !run.state.ended) return run.record(event({ type: 'run-ended', reason: 'aborted' }));
@@ -53,7 +53,7 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
   try {
     reply = await untilAborted(model.reply(request, emit && ((chunk) => emit(modelChunk(chunk, index)))), signal);
   } catch (error) {
-    // The loop sees the abort or the stop next; what the model had said so far is not a reply.
+    // The loop sees the abort or the stop next; an incomplete reply is dropped.
     if (signal?.aborted) return;
     throw error;
   } finally {
@@ -72,7 +72,7 @@ async function callModel(run: Run, driver: Driver): Promise<void> {
   run.record(...replyEvents(reply, run.state.refs, driver.newId));
 }
 
-/** Aborts with the run, or once a stop waits no more. Not `AbortSignal.any`: V8 keeps it until the next full collection. */
+/** Aborts with the run, or once a stop stops waiting. Not `AbortSignal.any`: V8 keeps it until the next full collection. */
 function untilGivenUp({ signal, worker }: Driver): { readonly signal?: AbortSignal; readonly answered: () => void } {
   if (!worker || !signal) return { ...(signal && { signal }), answered: () => undefined };
   const left = new AbortController();
@@ -88,8 +88,8 @@ function untilGivenUp({ signal, worker }: Driver): { readonly signal?: AbortSign
 }
 
 /**
- * An abort does not wait for a tool that does not listen. An agent inside a tool listens, and is waited for, so that
- * what it has finished is kept.
+ * An abort does not wait for a tool that ignores it. It waits for a sub-agent, which stops by itself and keeps its
+ * finished work.
  */
 function orAborted(work: Promise<void>, { signal, tools, worker }: Driver, name: string): Promise<void> {
   if (!signal || tools.get(name)?.innerTools) return work;

@@ -23,8 +23,8 @@ export { DEADLINE } from '../core/event.ts';
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
 /**
- * What a resumption names must be pending and must fit the `known` tools; otherwise one error lists every fault. Where
- * none are given, that was looked at before it was recorded.
+ * Throws one error with every fault unless each decision is on a pending interrupt and fits the `known` tools. Without
+ * `known`, the decisions were checked before they were recorded.
  */
 export async function checkResume(
   state: State,
@@ -44,8 +44,8 @@ export async function checkResume(
 const NO_EDITS: ReadonlyMap<string, EditBound> = new Map();
 
 /**
- * A person decides on what the schema makes of their edit now, whatever a later version would make of it. The same holds
- * for a call that was handed out before it was looked at.
+ * Binds an edit to what the schema makes of it now, whatever a later version would make of it. The same holds for a call
+ * that `returnToolRequests` handed out.
  */
 async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<ReadonlyMap<string, EditBound>> {
   const bounds = new Map<string, EditBound>();
@@ -59,18 +59,18 @@ async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<Readon
   return bounds;
 }
 
-/** Undefined where one of the calls has tools that only it knows, or is gone. */
+/** Undefined if one of the tools on the path is missing, or has tools that only its body knows. */
 function toolsInside(path: readonly Call[], tools: Tools): Tools | undefined {
   return path.reduce<Tools | undefined>((inner, { name }) => inner?.get(name)?.innerTools?.(), tools);
 }
 
 /** Records the decisions; those that end a call settle it. */
 export function applyDecisions(run: Run, decisions: readonly Matched[], metadata: unknown): void {
-  // A resumption that says nothing of itself does not take back what an earlier one of this turn said.
+  // Without metadata, that of an earlier resumption of this turn stays.
   const note = toJson(metadata ?? run.state.turn?.resumed ?? true);
   if (!note.ok) throw new UsageError('not-json', {}, `resume.metadata is not JSON: ${note.problem}.`);
   for (const { call, interruptId: id, decision } of decisions) {
-    // A call that was handed out before it was looked at waits for whatever its caller decides.
+    // A call that `returnToolRequests` handed out has not asked anything yet.
     if (call.phase.at === 'open' && decision.type !== 'inside')
       run.record(
         event({
@@ -85,7 +85,7 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
   }
 }
 
-/** The user spoke instead of deciding: every call but those in `kept` is withdrawn, and the model is told. */
+/** Cancels every open call except those in `kept`, because the user spoke instead of deciding. */
 export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string | undefined): void {
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
@@ -122,7 +122,7 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
   }
 }
 
-/** Said in so many words: a model takes a vague denial for a success. */
+/** Says explicitly that nothing ran: a model mistakes a vague refusal for success. */
 function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
   const kind = isSubAgentInDoubt(call) ? 'unknown-outcome' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
@@ -136,22 +136,22 @@ function kindOf(call: Call): keyof typeof CONSEQUENCE {
   if (hasSubAgent(call)) return 'sub-agent';
   if (phase.at === 'started') return 'unknown-outcome';
   if (phase.at === 'waiting' && !MAY_COME_LATE.has(phase.interrupt.kind)) return phase.interrupt.kind;
-  // Somebody said that it had not happened, so that it was to run. Who had started it may have been only asleep.
+  // A person let it run again, but the process that had started it may only have been asleep.
   if (call.approvals.includes('unknown-outcome')) return 'unknown-outcome';
   return hadBegun(call) ? 'interrupt' : 'approval';
 }
 
-/** What is asked before a body runs, or, after a deploy, before it goes on. */
+/** Questions that may come before the body, or, after a deploy, before it continues. */
 const MAY_COME_LATE: ReadonlySet<InterruptKind> = new Set(['approval', 'unavailable']);
 
-/** Its body had done some of its steps, or was given an answer to go on with. */
+/** The body has done some of its steps, or was given an answer to continue with. */
 function hadBegun({ steps, resumed, decided, approvals }: Call): boolean {
   if (steps.size > 0 || approvals.includes('interrupt')) return true;
   if (resumed === undefined || decided === undefined) return false;
   return decided.interrupt === undefined || !ASKED_BEFORE.has(decided.interrupt.kind);
 }
 
-/** What is asked before a body runs. */
+/** Questions that come before the body. */
 const ASKED_BEFORE: ReadonlySet<InterruptKind> = new Set(['approval', 'question']);
 
 const isQuestion = ({ phase }: Call): boolean => phase.at === 'waiting' && phase.interrupt.kind === 'question';
@@ -165,7 +165,7 @@ const CONSEQUENCE: Readonly<Record<InterruptKind | 'sub-agent', string>> = {
   'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
 };
 
-/** Said to those who pass the tools themselves and to those who decide in a stored run. */
+/** For callers that pass the tools, and for people who decide in a stored run. */
 const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject or cancel it';
 
 async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
@@ -174,25 +174,25 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   let inner = tools;
   for (const outer of path) {
     const deeper = inner.get(outer.name)?.innerTools?.();
-    // A tool may hold a conversation with tools of its own that only it knows; it checks their decisions itself.
+    // The body of a tool may call `generate` with tools that only it knows; it checks their decisions itself.
     if (!deeper) return outer.subAgent?.recorded ? checkWithout(outer.name, leaf, defined) : [];
     inner = deeper;
   }
-  // An answer runs nothing, so its tool need not be offered to the model any more.
+  // An answer runs nothing, so its tool need not be available to the model.
   const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
-  // What happened is for a person to say, whether or not the tool is still there.
+  // A person can say how a call ended even if its tool is missing.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `there is no tool ${call.name} here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
     return misfits(tool.output, decision.output, where, `the answer to ${call.name} (${call.ref})`);
-  // Also where a tool has taken the place of the question since.
+  // Also if a tool has since replaced the question.
   if (!tool.body || isQuestion(call))
     return [{ where, problem: `${call.name} (${call.ref}) is a question and has nothing to run; use respond` }];
   if (decision.type === 'inside' || decision.input === undefined) return [];
   return misfits(tool.input, decision.input, where, `the edited input of ${call.name} (${call.ref})`);
 }
 
-/** The agent that asks is gone. When it is back, it goes on with what was decided, and does not check it. */
+/** The agent is missing. When it is back, it continues with these decisions and does not check them again. */
 async function checkWithout(agent: string, leaf: Leaf, defined: Tools): Promise<readonly DecisionFault[]> {
   const { call, decision, where } = leaf;
   const what = `${call.name} (${call.ref})`;
@@ -205,7 +205,7 @@ async function checkWithout(agent: string, leaf: Leaf, defined: Tools): Promise<
   return [{ where, problem }];
 }
 
-/** The schema has a copy: it cannot change what was decided. */
+/** The schema gets a copy, so that it cannot change the decision. */
 async function misfits(
   schema: ToolDefinition['input'],
   given: Json,

@@ -1,4 +1,4 @@
-// A run in progress, and what it is driven with.
+// A run in progress, and the driver that it runs with.
 import type { Call } from '../core/call.ts';
 import type { RunEvent } from '../core/event.ts';
 import { copyOf } from '../core/json.ts';
@@ -12,7 +12,7 @@ import type { Context, ToolDefinition } from './tool/definition.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
-/** What a run is driven with. Nothing of it is stored. */
+/** The model, tools and settings of a run. None of them are stored. */
 export type Driver = {
   readonly model: Model;
   readonly tools: ReadonlyMap<string, ToolDefinition>;
@@ -122,7 +122,7 @@ export abstract class Run {
     this.usage = addUsage(this.usage, usage);
   }
 
-  /** From now on the state stays as it is, whatever still runs. */
+  /** From now on nothing changes the state, even if a tool still runs. */
   close(): void {
     this.#isClosed = true;
   }

@@ -14,7 +14,7 @@ export type Sink = {
 
 /** The process that drives stored runs, which may have to stop in the middle of one. */
 export type Worker = {
-  /** True if the run should be left, as it is, to another worker. */
+  /** True if the run should be left to another worker. */
   isStopping(): boolean;
   /** Calls `giveUp` once a stopping process no longer waits for models. Returns how to unsubscribe. */
   onGiveUp(giveUp: () => void): () => void;
@@ -22,7 +22,7 @@ export type Worker = {
   onLeft(work: Promise<void>): void;
 };
 
-/** The record of a sub-agent inside a call of a stored run, and what it shares with that run. */
+/** Where a sub-agent in a stored run records its events, and the worker and clock of that run. */
 export type SubAgentRecord = {
   /** The recorded state of its conversation; absent if it has not begun. */
   readonly past?: State;

@@ -119,7 +119,7 @@ export class StoredRun extends Run {
     return !this.state.ended && callOf(this.state, id)?.phase.at === 'started';
   }
 
-  /** False if what was recorded cannot become durable: nothing more may happen. */
+  /** False if the recorded events cannot become durable: nothing more may happen. */
   async #isDurable(): Promise<boolean> {
     try {
       await this.#sink.flushed();

@@ -24,7 +24,7 @@ const faultsOf = (messages: unknown): readonly string[] => {
   }
 };
 
-describe('messages that are no conversation', () => {
+describe('invalid conversations', () => {
   test.each<[string, unknown, readonly string[]]>([
     ['no array', { role: 'user' }, ['0: messages is not an array']],
     ['not an object', [null], ['0: it is not an object']],
@@ -87,7 +87,7 @@ describe('messages that are no conversation', () => {
 });
 
 describe('messages that are read back', () => {
-  test('calls without ids, and with the same id, are told apart and keep their answers in order', () => {
+  test('calls without ids or with duplicate ids get their own ids and keep their answers in order', () => {
     const messages = [
       user,
       model(request('ask', undefined), request('ask', undefined)),
@@ -120,7 +120,7 @@ describe('messages that are read back', () => {
     ]);
   });
 
-  test('what the user says after an open call is told apart from the conversation', () => {
+  test('user messages after an open call are kept apart from the history', () => {
     const { state, spoken } = loadMessages([user, model(request('a', '1', { interrupt: true })), user]);
     expect(state.turn?.calls).toHaveLength(1);
     expect(spoken).toEqual([user]);

@@ -8,18 +8,18 @@ import { MAX_TURNS_KEY, openMessage, QUEUED_KEY, readTurn, STORED_KEY } from './
 
 export type Loaded = {
   readonly state: State;
-  /** What the user said, without asking first, after a reply whose calls are still open. */
+  /** User messages after a reply whose calls are still open. */
   readonly spoken: readonly Message[];
-  /** The stored run that these messages are a picture of, where calls are still open in it. */
+  /** The stored run that these messages come from, if calls are still open in it. */
   readonly storedIn?: string;
 };
 
-/** The state of a run that nothing was said in yet. */
+/** The state of a run without messages. */
 export function newState(): State {
   return { history: GrowList.owning([]), refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0, queued: [] };
 }
 
-/** Throws a `UsageError` that lists every fault if the messages are no valid conversation. */
+/** Throws a `UsageError` that lists every fault if the messages are not a valid conversation. */
 export function loadMessages(messages: readonly Message[]): Loaded {
   const scan = scanMessages(messages);
   if (scan.faults.length > 0) throw invalidHistory(scan.faults);
@@ -54,7 +54,7 @@ export function messagesOf(state: State, storedIn?: string): Message[] {
   return messages;
 }
 
-/** Notes that these messages are what `state` says, so that loading them again need not read them all. */
+/** Remembers that these messages match `state`, so that loading them again need not check them all. */
 function rememberMessages(messages: readonly Message[], state: State): void {
   const count = state.history.length;
   scanned.set(messages, {
@@ -66,7 +66,7 @@ function rememberMessages(messages: readonly Message[], state: State): void {
   });
 }
 
-/** A front part of a list of messages that is known to be sound: all its calls have their answers. */
+/** The valid start of a list of messages: all its calls have answers. */
 type Prefix = {
   readonly count: number;
   readonly last: Message | undefined;
@@ -84,19 +84,19 @@ type Open = {
 
 type Scan = Omit<Prefix, 'count' | 'last'> & {
   readonly open?: Open;
-  /** Messages whose calls had no id of their own and were given one. */
+  /** Messages whose calls had no id, or a duplicate one, and were given another. */
   readonly renamed: ReadonlyMap<number, Message>;
   readonly faults: readonly Fault[];
 };
 
 type Fault = { readonly index: number; readonly problem: string };
 
-/** Only how far a list was found sound is kept, never what it says: a caller may change a message between two calls. */
+/** Keeps how far a list is valid, never its content: a caller may change a message between two calls. */
 const scanned = new WeakMap<readonly Message[], Prefix>();
 
 function knownPrefix(messages: readonly Message[]): Prefix {
   const known = scanned.get(messages);
-  // A set of its own each time: sets that grow share what they are made of.
+  // A new set each time, because growing sets share their storage.
   if (!known || known.count > messages.length || messages[known.count - 1] !== known.last)
     return { count: 0, last: undefined, refs: GrowSet.of<string>(), mayHaveActed: [], turnsUsed: 0 };
   return known;
@@ -253,7 +253,7 @@ function hasName(value: unknown): boolean {
   return isObject(value) && typeof value.name === 'string' && value.name !== '';
 }
 
-/** What the user said stays as it was said once it takes its place in the conversation. */
+/** A queued message loses its mark when it joins the conversation. */
 function unqueued(message: Message): Message {
   const { [QUEUED_KEY]: _queued, ...metadata } = message.metadata ?? {};
   const { metadata: _metadata, ...rest } = message;
@@ -262,5 +262,5 @@ function unqueued(message: Message): Message {
 
 function invalidHistory(faults: readonly Fault[]): UsageError {
   const list = faults.map((fault) => `messages[${fault.index}]: ${fault.problem}`).join('; ');
-  return new UsageError('invalid-history', { faults }, `These messages are no valid conversation. ${list}.`);
+  return new UsageError('invalid-history', { faults }, `These messages are not a valid conversation. ${list}.`);
 }

@@ -1,4 +1,4 @@
-// A turn as messages: how its calls are written at a pause and after it, and how they are read back.
+// A turn as messages: writes its calls at a pause and after it, and reads them back.
 import { type Call, interruptId, newCall, type Phase, type Turn } from '../call.ts';
 import type { Bound, Decision, Interrupt, InterruptKind, Result } from '../event.ts';
 import { isObject, type Json } from '../json.ts';
@@ -11,16 +11,16 @@ import {
   type ToolResponsePart,
 } from '../message.ts';
 
-/** On the last message of a run that reached its turn limit: counting starts anew after it. */
+/** On the last message of a run that reached its turn limit: counting starts again after it. */
 export const MAX_TURNS_KEY = 'maxTurnsReached';
 
 /** On a user message that waits until the pending decisions are made. */
 export const QUEUED_KEY = 'queued';
 
-/** On the open reply of a stored run, wherever its messages are shown: the id of that run, in which it goes on. */
+/** On the open reply of a stored run: the id of that run, which continues only in its store. */
 export const STORED_KEY = 'storedRun';
 
-/** Metadata keys that only the engine writes on a request; whatever a model sends under them is dropped. */
+/** Metadata keys that only the engine writes on a request; a model's values under them are dropped. */
 const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'callId',
   'interrupt',
@@ -54,7 +54,7 @@ const ENGINE_KEYS: ReadonlySet<string> = new Set([
   'pendingMetadata',
 ]);
 
-/** The part's metadata without what only the engine may say. */
+/** The metadata without the engine's keys. */
 export function foreignMetadata(metadata: Metadata | undefined): Metadata | undefined {
   if (!metadata) return undefined;
   const keys = Object.keys(metadata);
@@ -63,7 +63,7 @@ export function foreignMetadata(metadata: Metadata | undefined): Metadata | unde
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
 }
 
-/** The model's message of a turn in which calls are open. Reading it back gives the same turn. */
+/** The model's message of an open turn. Reading it back gives the same turn. */
 export function openMessage(turn: Turn, storedIn?: string): Message {
   const metadata = {
     ...turn.metadata,
@@ -77,7 +77,7 @@ export function openMessage(turn: Turn, storedIn?: string): Message {
   };
 }
 
-/** The two messages of a turn whose calls are all settled: what the model said, and what came of it, in its order. */
+/** The two messages of a settled turn: the model's reply, and the results in the order of its calls. */
 export function closeTurn(turn: Turn): readonly [Message, Message] {
   const responses = turn.calls.map((call) => responsePart(call));
   return [
@@ -118,7 +118,7 @@ function withRequests(turn: Turn, metadata: (call: Call) => Metadata): readonly 
   });
 }
 
-/** What whoever goes on from the messages has to know, and nobody is shown on a card. */
+/** Also what only a continuation needs and no card shows. */
 function messageMetadata(call: Call): Metadata {
   const { approvals, phase } = call;
   return { ...openMetadata(call), ...(phase.at !== 'settled' && approvals.length > 0 && { passed: approvals }) };
@@ -136,7 +136,7 @@ function openMetadata(call: Call): Metadata {
   };
 }
 
-/** The call was approved, or needed no approval, and has neither a result nor a question of its own. */
+/** The call was approved, or needed no approval, and has neither asked nor ended. */
 function isUnderWay({ at }: Phase): boolean {
   return at === 'cleared' || at === 'started' || at === 'sub-agent-waiting';
 }
@@ -177,7 +177,7 @@ function phaseMetadata(phase: Phase): Metadata {
   }
 }
 
-/** How long and how urgently a question waits, and with what its call would run, as far as it says. */
+/** The deadline, labels and risk of a question, and the input that it is bound to. */
 export function waitOf(
   given: Partial<Interrupt>,
 ): Pick<Interrupt, 'expiresAt' | 'onExpiry' | 'remindAt' | 'labels' | 'risk'> & Bound {
@@ -195,7 +195,7 @@ export function waitOf(
 /** Kinds that the message names; without a name, the tool's body asked. */
 const WRITTEN_KINDS: ReadonlySet<InterruptKind> = new Set(['question', 'approval', 'unknown-outcome', 'unavailable']);
 
-/** What stays on a request for good: which question was decided, and how the input was edited and by whom. */
+/** What stays on a request for good: the decided question, the decision and the edit. */
 function decidedMetadata(call: Call): Metadata {
   if (!call.decided) return {};
   const { interrupt, decision, earlier } = call.decided;
@@ -210,14 +210,14 @@ function decidedMetadata(call: Call): Metadata {
   };
 }
 
-/** A plain answer that nobody signed: what it was is told by the rest. */
+/** An unsigned answer or restart, which the other keys already describe. */
 function isPlain(decision: Decision): boolean {
   if (decision.type !== 'respond' && decision.type !== 'restart') return false;
   const { by, channel, note } = decision;
   return by === undefined && channel === undefined && note === undefined && !('input' in decision);
 }
 
-/** What is kept of a decision in the messages. */
+/** The note of a decision in the messages. */
 export function decisionMetadata(decision: Decision): Metadata {
   if (decision.type === 'inside') return { type: 'inside', decided: decision.decided };
   if (isPlain(decision)) return { type: decision.type };
@@ -345,7 +345,7 @@ function readDecided(metadata: Metadata): Call['decided'] {
   };
 }
 
-/** What a request says about its decision; an edit was an approval with another input. */
+/** Reads that note back; an edit was an approval with another input. */
 function readSaid(said: Record<string, unknown>): Decision {
   return (said.type === 'edit' ? { ...said, type: 'approve', input: null } : said) as Decision;
 }

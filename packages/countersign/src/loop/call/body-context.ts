@@ -1,4 +1,4 @@
-// What the body of a call, and its gate, are given beside the input: what reaches the run stops once the run is lost.
+// The context that the body of a call, and its gate, get beside the input.
 import { type Call, isOver } from '../../core/call.ts';
 import { event, type RunEvent } from '../../core/event.ts';
 import { copyOf, toJson } from '../../core/json.ts';
@@ -7,7 +7,7 @@ import type { Driver, Run } from '../run.ts';
 import type { ApprovalContext, Inside, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';
 
-/** `unbegun` has the steps whose work was not begun yet. */
+/** `unbegun` collects the steps whose work has not begun. */
 export function bodyContext(
   run: Run,
   driver: Driver,
@@ -36,7 +36,7 @@ export const approvalContext = (driver: Driver, call: Call): ApprovalContext => 
   signal: driver.signal ?? NEVER,
 });
 
-/** A signal that never fires, for bodies of runs that nobody can abort. */
+/** A signal that never fires, for runs without an abort signal. */
 const NEVER = new AbortController().signal;
 
 function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
@@ -84,7 +84,7 @@ function stepsOf(run: Run, call: Call, unbegun: Set<string>): ToolContext['step'
   return (name, work) => quietlyLost(once(name, work));
 }
 
-/** A body that does not wait for it is told in vain that it must not go on. That is no reason for Node to end the process. */
+/** A body that does not await it ignores the `LostSignal`. That must not end the process as an unhandled rejection. */
 function quietlyLost<T>(doing: Promise<T>): Promise<T> {
   const given = new Promise<T>((resolve, reject) => {
     doing.then(resolve, (error: unknown) => {
@@ -95,7 +95,7 @@ function quietlyLost<T>(doing: Promise<T>): Promise<T> {
   return given;
 }
 
-/** A call that has its result takes no more: what still runs of its body comes too late. */
+/** Records an event of the body, unless the call already has its result. */
 function note(run: Run, { id, name }: Call, noted: RunEvent): void {
   if (isOver(run.state, id)) throw new LostSignal(name);
   run.record(noted);

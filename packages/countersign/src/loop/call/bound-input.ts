@@ -1,4 +1,4 @@
-// What the schema of a tool makes of an input. A person lets run what was made of it when they were asked.
+// Binds a call to the input that its card showed, as the tool's schema had parsed it.
 import type { Call } from '../../core/call.ts';
 import type { Bound, EditBound } from '../../core/event.ts';
 import { copyOf, type Json, sameJson, toJson } from '../../core/json.ts';
@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../tool/definition.ts';
 
 export type ValidInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string };
 
-/** What the body gets: where a person let it run, exactly what they were shown. */
+/** The input for the body. For an approved call it is exactly the input that the card showed. */
 export async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
   const invalid = call.metadata?.invalidInput;
   if (invalid !== undefined)
@@ -25,8 +25,8 @@ export async function validInput(tool: ToolDefinition, call: Call): Promise<Vali
 }
 
 /**
- * What the schema makes of the input, such as with defaults, for the card and the record; nothing where that is the
- * input itself. A schema that does not take what it made, such as a number made of a text, reads the input anew instead.
+ * The input as the schema parsed it, for example with defaults; empty if that is the input itself. A schema that rejects its
+ * own output, for example because it turns a string into a number, parses the input again when the call runs.
  */
 export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: unknown): Promise<Bound> {
   const made = toJson(value);
@@ -36,12 +36,12 @@ export async function runsWithOf(tool: ToolDefinition, { input }: Call, value: u
     const again = await read(tool, made.value);
     if (again.ok && isMadeOf(again.value, made.value)) return { runsWith: made.value };
   } catch {
-    // To throw at what it made is not to take it, either.
+    // A schema that throws at its own output rejects it.
   }
   return { readAnew: true };
 }
 
-/** What an edit binds its call to; undefined where the schema does not take what it makes, and reads the edit anew. */
+/** The input that an edit binds its call to; undefined if the schema must parse the edit again. */
 export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): Promise<EditBound | undefined> {
   try {
     const made = await read(tool, input);
@@ -53,12 +53,12 @@ export async function boundEdit(tool: ToolDefinition, call: Call, input: Json): 
   }
 }
 
-/** What a question about a call that has begun binds it to: what was approved, or what the body was given. */
+/** The input that a question about a started call binds it to: the approved one, or the one that the body got. */
 export async function boundTo(tool: ToolDefinition, call: Call, given: unknown): Promise<Bound> {
   return call.runsWith === undefined ? runsWithOf(tool, call, given) : { runsWith: call.runsWith };
 }
 
-/** A copy each time: neither the gate nor the body can change what is on record. */
+/** Parses a copy each time, so that neither the gate nor the body can change the record. */
 function read(tool: ToolDefinition, input: Json): ReturnType<ToolDefinition['input']['validate']> {
   return tool.input.validate(copyOf(input));
 }

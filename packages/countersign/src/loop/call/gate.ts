@@ -57,7 +57,7 @@ async function askFirst(run: Run, driver: Driver, tool: ToolDefinition, call: Ca
   return undefined;
 }
 
-/** The gate gets its own copy of the input, so that it cannot change what runs. */
+/** The gate gets its own copy of the input, so that it cannot change the input of the body. */
 async function askApproval(run: Run, driver: Driver, tool: ToolDefinition, call: Call): Promise<Call | undefined> {
   const input = await validInput(tool, call);
   if (!input.ok) {

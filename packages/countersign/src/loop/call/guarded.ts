@@ -1,18 +1,17 @@
-// Listeners of callers, which may throw.
+// Protects a run from listeners that throw.
 
-/** A listener that throws, or whose promise rejects, is not called again: a dead reader must not hurt the run. */
-export function guarded<T>(listen: (heard: T) => void): (heard: T) => void {
+/** Stops calling a listener that throws or whose promise rejects: a dead reader must not hurt the run. */
+export function guarded<T>(listen: (value: T) => void): (value: T) => void {
   let listening = true;
-  // Its author hears of nothing more; there is nobody here to tell.
   const stop = (): void => {
     listening = false;
   };
-  return (heard) => {
+  return (value) => {
     if (!listening) return;
     try {
-      const telling: unknown = listen(heard);
-      // Nobody waits for it, and a rejection that nobody takes would end the process.
-      if (typeof telling === 'object') Promise.resolve(telling).catch(stop);
+      const result: unknown = listen(value);
+      // It is not awaited, and an unhandled rejection would end the process.
+      if (typeof result === 'object') Promise.resolve(result).catch(stop);
     } catch {
       stop();
     }

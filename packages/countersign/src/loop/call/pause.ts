@@ -18,7 +18,7 @@ type Question = {
   readonly kind: InterruptKind;
   readonly payload: Json;
   readonly options?: AskOptions | undefined;
-  /** What the call runs with if it is approved; what it was bound to before, unless given. */
+  /** The input that an approved call runs with; that of the call, unless given. */
   readonly bound?: Bound | undefined;
 };
 
@@ -62,7 +62,7 @@ function shownBound({ runsWith, readAnew }: Bound, { input }: Call): Bound {
 /** No deadline may decide how a call ended, or whether it waits for its tool: only a person can. */
 const EXPIRES: ReadonlySet<InterruptKind> = new Set(['question', 'interrupt', 'approval']);
 
-/** Asks what becomes of an approved call that cannot run here. `bound`: what it would run with now. */
+/** Asks a person about an approved call that cannot run here. `bound`: the input that it would run with now. */
 export function askUnavailable(
   run: Run,
   driver: Driver,
@@ -91,7 +91,7 @@ export function lateResult({ endedLate }: Call): string {
 
 const MAX_SHOWN = 500;
 
-/** Records what a body asked with `interrupt()`: a question of its own, or those of a sub-agent that it passes on. */
+/** Records what a body asked with `interrupt()`: its question, or the questions of a sub-agent that it passes on. */
 export async function pauseInBody(
   run: Run,
   driver: Driver,
@@ -132,7 +132,7 @@ export function holdSubAgent(run: Run, call: Call, messages: readonly Message[])
   run.record(event({ type: 'call-held', callId: call.id, ...unrecorded(call, messages) }));
 }
 
-/** The messages of a sub-agent are written only where its events were not recorded as they happened. */
+/** The messages of a sub-agent are not written if its events were recorded as they happened. */
 function unrecorded({ phase }: Call, inner: readonly Message[]): { inner?: readonly Message[] } {
   return phase.at === 'started' && phase.progress === 'sub-agent' ? {} : { inner };
 }

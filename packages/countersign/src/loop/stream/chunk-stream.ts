@@ -1,4 +1,4 @@
-// The stream of a run's chunks: kept until somebody reads them, dropped once nobody will.
+// The stream of a run's chunks: buffers them until they are read, and drops them once the reader leaves.
 import type { Chunk } from './chunk.ts';
 
 /** For one reader. A reader that leaves early does not stop the run. */
@@ -10,19 +10,19 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
 
   push(chunk: Chunk): void {
     if (this.#end) return;
-    // One reader waits as a rule, and taking the last is cheaper than taking the first.
+    // Usually one reader waits, and `pop` is cheaper than `shift`.
     const waiting = this.#waiting.length > 1 ? this.#waiting.shift() : this.#waiting.pop();
     if (waiting) waiting.resolve({ value: chunk, done: false });
     else this.#chunks.push(chunk);
   }
 
-  /** No more chunks come; with an error, the reader gets it after the last chunk. */
+  /** Ends the stream. With an error, the reader gets it after the last chunk. */
   end(end: { readonly error?: unknown } = {}): void {
     if (this.#end) return;
     this.#end = end;
     const [first, ...others] = this.#waiting.splice(0);
     if (first && 'error' in end) {
-      // It is told once; whoever reads on finds the end.
+      // The error is reported once; later reads find the end.
       this.#end = {};
       first.reject(end.error);
     } else first?.resolve(DONE);
@@ -33,7 +33,7 @@ export class ChunkStream implements AsyncIterableIterator<Chunk> {
     const chunk = this.#chunks[this.#next];
     if (chunk) {
       this.#next += 1;
-      // What was read is let go in blocks, so that a long stream neither keeps it all nor shifts it one by one.
+      // Frees chunks in blocks, so that a long stream neither keeps them all nor shifts them one by one.
       if (this.#next === this.#chunks.length) this.#reset();
       return Promise.resolve({ value: chunk, done: false });
     }

@@ -1,4 +1,4 @@
-// Chunks: what a stream shows of a run while it goes on, the pause included.
+// Chunks: the parts of a run that a stream shows, pauses included.
 import { callOf } from '../../core/call.ts';
 import type { Decision, RunEvent } from '../../core/event.ts';
 import { copyOf } from '../../core/json.ts';
@@ -7,7 +7,7 @@ import { requestPart, responsePart } from '../../core/messages/turn-messages.ts'
 import type { State } from '../../core/state.ts';
 import type { ModelChunk } from '../../models/model.ts';
 
-/** What every chunk has. `text` is the text that this chunk adds, empty for the others. */
+/** Fields of every chunk. `text` is the text that this chunk adds; empty for other types. */
 type Common = {
   readonly role: 'model' | 'tool';
   /** Which reply of this `generate` it belongs to, from 0. */
@@ -45,8 +45,8 @@ export function modelChunk(chunk: ModelChunk, index: number): Chunk {
 }
 
 /**
- * The chunks that tell of one event; `before` and `after` are the states around it. They hold copies: whoever shows them,
- * and hides something in them, does not change what is asked, runs or is on record.
+ * The chunks of one event; `before` and `after` are the states around it. They hold copies, so that a listener that changes
+ * a chunk does not change the run.
  */
 export function eventChunks(event: RunEvent, before: State, after: State, index: number): readonly Chunk[] {
   switch (event.type) {
