@@ -91,7 +91,7 @@ export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string 
     const { phase } = call;
     if (phase.at === 'settled' || kept.has(call.id)) continue;
     if (run.keepsDecision(call)) continue;
-    const reason = 'The user said something else instead.';
+    const reason = 'The user sent a message instead.';
     const decision: Decision = { type: 'cancel', reason, ...(by !== undefined && { by }) };
     const interruptId = pendingInterruptId(call);
     if (interruptId !== undefined)
@@ -126,7 +126,7 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
 function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
   const kind = isSubAgentInDoubt(call) ? 'unknown-outcome' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
-  const text = `The call of ${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
+  const text = `${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
   return kind === 'unknown-outcome' ? { text, mayHaveActed: true } : { text };
 }
 
@@ -158,11 +158,11 @@ const isQuestion = ({ phase }: Call): boolean => phase.at === 'waiting' && phase
 
 const CONSEQUENCE: Readonly<Record<InterruptKind | 'sub-agent', string>> = {
   approval: 'It did not run.',
-  question: 'There is no answer.',
+  question: 'It was not answered.',
   interrupt: 'It stopped before it was done.',
   'sub-agent': 'It stopped before it was done.',
   unavailable: 'It did not run.',
-  'unknown-outcome': 'It had been started, and nobody knows whether it took effect.',
+  'unknown-outcome': 'It had started, and it is unknown whether it took effect.',
 };
 
 /** For callers that pass the tools, and for people who decide in a stored run. */
@@ -182,7 +182,7 @@ async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<read
   const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   // A person can say how a call ended even if its tool is missing.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
-  if (!tool) return [{ where, problem: `there is no tool ${call.name} here; ${WITHOUT_TOOL}` }];
+  if (!tool) return [{ where, problem: `the tool ${call.name} is not available here; ${WITHOUT_TOOL}` }];
   if (decision.type === 'respond')
     return misfits(tool.output, decision.output, where, `the answer to ${call.name} (${call.ref})`);
   // Also if a tool has since replaced the question.
@@ -201,7 +201,7 @@ async function checkWithout(agent: string, leaf: Leaf, defined: Tools): Promise<
     if (tool) return misfits(tool.output, decision.output, where, `the answer to ${what}`);
     if (isInDoubt(call)) return [];
   } else if (!('input' in decision) && !isQuestion(call)) return [];
-  const problem = `a decision on ${what} cannot be checked, as there is no agent ${agent} here; ${WITHOUT_TOOL}`;
+  const problem = `a decision on ${what} cannot be checked, because the agent ${agent} is not available here; ${WITHOUT_TOOL}`;
   return [{ where, problem }];
 }
 
@@ -218,14 +218,14 @@ async function misfits(
     const problem = `${what} does not fit its schema: ${checked.problems.join('; ')}`;
     return [{ where, problem, issues: checked.issues }];
   } catch (error) {
-    return [{ where, problem: `${what} could not be checked, as its schema threw: ${messageOf(error)}` }];
+    return [{ where, problem: `${what} could not be checked, because its schema threw: ${messageOf(error)}` }];
   }
 }
 
 /** One error lists every fault. */
 export function invalidResume(faults: readonly DecisionFault[]): UsageError | ConflictError {
   const list = faults.map(({ where, problem }) => `${where}: ${problem}`).join('; ');
-  const message = `These decisions do not fit what is pending, and nothing ran. ${list}.`;
+  const message = `These decisions do not match the pending interrupts, and nothing ran. ${list}.`;
   const details = {
     faults: faults.map(({ where, problem, issues }) => ({ where, problem, ...(issues && { issues }) })),
   };

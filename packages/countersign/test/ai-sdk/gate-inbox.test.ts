@@ -109,7 +109,7 @@ test('after an edit, the chat and the model are told what ran', async () => {
 test('a call that is cancelled elsewhere is told as such', async () => {
   const { decide, told } = await asked();
   await decide({ type: 'cancel', reason: 'No payments today.' });
-  const reason = 'The call of pay was cancelled. It did not run. Reason: No payments today.';
+  const reason = 'pay was cancelled. It did not run. Reason: No payments today.';
   expect(await told()).toMatchObject({ state: 'output-denied', approval: { approved: false, reason } });
 });
 

@@ -23,7 +23,7 @@ async function inDoubt() {
   await eventually(() => expect(pay).toHaveBeenCalledOnce());
   now += 60_000;
   expect(await resume(asked, true)).toMatchObject([
-    { type: 'tool-error', error: { message: expect.stringMatching(/outcome is unknown|nobody knows how it ended/) } },
+    { type: 'tool-error', error: { message: expect.stringContaining('outcome is unknown') } },
   ]);
   expect(pay).toHaveBeenCalledOnce();
   const gated = gate(toolsOf({ pay }), { ...who, store });
@@ -47,7 +47,7 @@ test.each([{ type: 'reject', reason: 'Leave it.' }, 'cancel'] as const)(
   async (decision) => {
     const { gated, decide, again } = await inDoubt();
     await decide(decision);
-    const told = expect.stringMatching(/(unknown|nobody knows) whether it took effect/);
+    const told = expect.stringContaining('unknown whether it took effect');
     expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: told } }]);
     const part = { type: 'tool-pay', toolCallId: 'call-1', state: 'approval-requested', input: { amount: 10 } };
     const messages = [{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')];

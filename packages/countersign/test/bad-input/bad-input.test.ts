@@ -37,7 +37,7 @@ describe('what the model gets wrong is told to it', () => {
     const ai = instance({ calls: [{ name: 'nope' }] }, 'Sorry.');
     const look = ai.defineTool({ ...anything, name: 'look' }, () => 1);
     const response = await ai.generate({ prompt: 'go', tools: [look] });
-    expect(outputs(response.messages)).toEqual(['There is no tool nope. The tools are: look.']);
+    expect(outputs(response.messages)).toEqual(['Unknown tool nope. Available tools: look.']);
     expect(response.text).toBe('Sorry.');
   });
 

@@ -276,7 +276,7 @@ test.each(HOW_AGAIN)(
     expect(effects).toEqual(['pay 1']);
     const card = only(await waiting(two.runs));
     expect(card).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
-    expect(JSON.stringify(card.part)).toContain('needs approval by now');
+    expect(JSON.stringify(card.part)).toContain('now needs an approval');
     await two.runs.decide(card.id, 'approve');
     await two.runs.settled();
     expect(effects).toEqual(['pay 1', 'pay 2']);

@@ -174,7 +174,7 @@ describe('a default that a new version adds to what was approved', () => {
     const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
     const next = deploy(withDefault(1_000));
     const after = await next.ai.generate({ messages, tools: [next.pay], resume: { approve: interrupts } });
-    expect(JSON.stringify(after.messages)).toContain('does not take what was approved any more');
+    expect(JSON.stringify(after.messages)).toContain('no longer accepts the approved input');
     expect(after.interrupts).toEqual([]);
     expect(paid).toEqual([]);
   });
@@ -222,7 +222,7 @@ test('a call that had begun and is refused because its tool changed is not told 
   await next.runs.decide(card.id, 'reject');
   await next.runs.settled();
   const told = JSON.stringify((await next.runs.get('run')).messages);
-  expect(told).toContain('It had been started, and nobody knows whether it took effect.');
+  expect(told).toContain('It had started, and it is unknown whether it took effect.');
   expect(told).not.toContain('It did not run.');
 });
 
@@ -358,7 +358,7 @@ test('a schema that does not take any more what was approved asks, and shows wha
   await next.runs.settled();
   const card = await cardOf(next);
   expect(card).toMatchObject({ kind: 'unavailable', labels: ['money'], risk: 'high' });
-  expect(JSON.stringify(card.payload)).toContain('does not take what was approved any more');
+  expect(JSON.stringify(card.payload)).toContain('no longer accepts the approved input');
   expect(card.part.metadata?.runsWith).toEqual({ to: 'ann', amount: 100 });
   expect(paid).toEqual([]);
   await next.runs.decide(card.id, 'approve');
@@ -386,7 +386,7 @@ test.each<[string, z.ZodType, unknown]>([
   expect(paid).toEqual([]);
   const card = await cardOf(next);
   expect(card).toMatchObject({ kind: 'unavailable', input: made });
-  expect(JSON.stringify(card.payload)).toContain('it makes something else of it now');
+  expect(JSON.stringify(card.payload)).toContain('it is parsed differently now');
   await next.runs.decide(card.id, 'approve', { digest: card.digest });
   await next.runs.settled();
   expect(paid).toEqual([made]);
@@ -650,7 +650,7 @@ describe('a call in doubt', () => {
   test.each<[string, Partial<ToolConfig>]>([
     ['may run again', { idempotent: true }],
     ['was not found', { verify: () => undefined, settlesWithin: 1 }],
-  ])('that %s is asked about where it needs approval by now, which nobody gave', async (_why, config) => {
+  ])('a call that %s is asked about if it now needs an approval', async (_why, config) => {
     const { deploy, paid, lapse } = versions({ to: 'ann' });
     const old = deploy(withDefault(10), { ...config, needsApproval: false }, () => new Promise(() => undefined));
     await old.clerk.start('Pay.', { runId: 'run' });
@@ -661,7 +661,7 @@ describe('a call in doubt', () => {
     await next.runs.settled();
     expect(await cardOf(next)).toMatchObject({
       kind: 'unknown-outcome',
-      payload: { message: expect.stringContaining('needs approval by now') },
+      payload: { message: expect.stringContaining('now needs an approval') },
     });
     expect(paid).toHaveLength(1);
   });

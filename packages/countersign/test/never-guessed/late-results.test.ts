@@ -572,7 +572,7 @@ describe('a result that comes after a person said to run it again, and before th
     const [card] = (await three.runs.interrupts()).items;
     expect(card?.kind).toBe('unavailable');
     expect(card?.payload).toEqual({
-      message: expect.stringContaining('An earlier start of it has ended by now: "paid"'),
+      message: expect.stringContaining('An earlier start has ended late: "paid"'),
     });
   });
 
@@ -609,14 +609,13 @@ test('who is asked about another start is told what an earlier one came to', asy
   await one.clerk.start('Pay.', { runId: 'run' });
   await eventually(() => expect(started).toBe(1));
   const doubt = await asked(two);
-  expect(doubt?.payload).toEqual({ message: 'This call of pay was started, and nobody knows how it ended.' });
+  expect(doubt?.payload).toEqual({ message: 'pay was started, and its outcome is unknown.' });
   await two.runs.decide(doubt?.id ?? '', 'approve');
   await eventually(() => expect(started).toBe(2));
   first.resolve('paid');
   await eventually(async () => expect(JSON.stringify(await store.read('run'))).toContain('call-ended-late'));
   expect((await asked(three))?.payload).toEqual({
-    message:
-      'This call of pay was started, and nobody knows how it ended. An earlier start of it has ended by now: "paid"',
+    message: 'pay was started, and its outcome is unknown. An earlier start has ended late: "paid"',
   });
 });
 

@@ -20,7 +20,7 @@ import {
 } from '../sub-agents/kit.ts';
 
 test.each(EVERYWHERE)(
-  'a user who speaks while a call is in doubt: the model is told that nobody knows (%s)',
+  'a user who speaks while a call is in doubt: the model learns that its outcome is unknown (%s)',
   async (where) => {
     const { open, takeOver, effects } = world();
     const define: Define = (ai, nth) => {
@@ -35,7 +35,7 @@ test.each(EVERYWHERE)(
     const two = await takeOver('c', define);
     expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', tool: 'pay' });
     const { text } = await two.root.chat({ runId: 'c' }).send('Never mind');
-    expect(text).toMatch(/nobody knows/);
+    expect(text).toMatch(/unknown whether it took effect/);
   },
 );
 
@@ -59,12 +59,12 @@ test('doubt two levels down is withdrawn only by what is said after it was asked
     metadata: { interruptKind: 'unknown-outcome' },
   });
   const { text, interrupts: none } = await root.generate({ runId: 'c', prompt: 'Never mind.' });
-  expect({ text, none }).toEqual({ text: expect.stringMatching(/nobody knows whether it took effect/), none: [] });
+  expect({ text, none }).toEqual({ text: expect.stringMatching(/unknown whether it took effect/), none: [] });
   expect(effects).toEqual(['paid']);
 });
 
 test.each(EVERYWHERE)(
-  'a user who speaks on after a cancel, while a call was under way: the model is told that nobody knows (%s)',
+  'a user who speaks on after a cancel, while a call was under way: the model learns that its outcome is unknown (%s)',
   async (where) => {
     const { open, pass, effects } = world();
     const define: Define = (ai) => {
@@ -81,7 +81,7 @@ test.each(EVERYWHERE)(
     // The process that was in the middle of it is gone.
     pass(2 * LEASE_MS);
     const { text } = await two.root.chat({ runId: 'c' }).send('What happened?');
-    expect(text).toMatch(/nobody knows/);
+    expect(text).toMatch(/unknown whether it took effect/);
     expect(effects).toEqual(['paid']);
   },
 );

@@ -386,7 +386,10 @@ describe('inside an agent that is gone', () => {
   ] as const)('%s, which nobody can check, is refused', async (_what, tool, decision) => {
     const { runs, ...cards } = await withoutHelper();
     const deciding = runs.decide(cards[tool], decision);
-    await expect(deciding).rejects.toMatchObject({ code: 'invalid-resume', message: /no agent helper here/ });
+    await expect(deciding).rejects.toMatchObject({
+      code: 'invalid-resume',
+      message: /agent helper is not available here/,
+    });
     expect((await runs.interrupt(cards[tool])).settledAt).toBeNull();
   });
 
@@ -409,7 +412,7 @@ describe('inside an agent that is gone', () => {
 });
 
 const WITHOUT_TOOL =
-  'there is no tool pay here; add it to the tools of the call or of the agent, or reject or cancel it.';
+  'the tool pay is not available here; add it to the tools of the call or of the agent, or reject or cancel it.';
 test.each([
   ['approves', 'without', 'approve', WITHOUT_TOOL],
   ['answers', 'without', { type: 'respond', output: 'paid' }, WITHOUT_TOOL],

@@ -127,7 +127,7 @@ describe('rule 12: doubt', () => {
     const { log, ai, model, tools, messages, part } = await asked();
     await ai.generate({ tools, messages, resume: decide(part) });
     const [told] = outputs(nth(model.requests, 1).messages);
-    expect(told).toMatch(/nobody knows/);
+    expect(told).toMatch(/unknown whether it took effect/);
     expect(told).not.toMatch(/did not run/);
     expect(log).toEqual(['sent 5']);
   });
@@ -139,10 +139,10 @@ describe('rule 12: doubt', () => {
     expect(only(next.interrupts).metadata?.interrupt).toMatchObject({ mayHaveActed: [{ ref: 't' }] });
   });
 
-  test('the user speaks instead: the model is told that nobody knows', async () => {
+  test('the user speaks instead: the model learns that the outcome is unknown', async () => {
     const { log, ai, model, tools, messages } = await stopped();
     await ai.generate({ tools, messages, prompt: 'never mind' });
-    expect(outputs(nth(model.requests, 1).messages)[0]).toMatch(/nobody knows/);
+    expect(outputs(nth(model.requests, 1).messages)[0]).toMatch(/unknown whether it took effect/);
     expect(log).toEqual(['sent 5']);
   });
 

@@ -101,7 +101,7 @@ describe('a flat resume', () => {
     const error = await failureOf(ai.generate({ tools, messages, resume: [part] }));
     expect(only(faultsOf(error))).toMatchObject({
       where: 'resume[0]',
-      problem: expect.stringContaining('pay (p1) does not say what was decided'),
+      problem: expect.stringContaining('pay (p1) does not say its kind'),
     });
     expect(log).toEqual([]);
   });

@@ -49,7 +49,7 @@ describe('rule 10: mistakes are results', () => {
     async (name) => {
       const { ai } = scripted([calls({ name }), 'done']);
       const done = await ai.generate({ prompt: 'go', tools: [ask] });
-      expect(outputs(done.messages)[0]).toContain(`no tool ${name}`);
+      expect(outputs(done.messages)[0]).toContain(`Unknown tool ${name}`);
     },
   );
 
@@ -233,7 +233,7 @@ describe('rule 10: mistakes are results', () => {
     const { ai } = scripted([calls({ name: 'odd' }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [odd] });
     expect(outputs(done.messages)[0]).toBe(
-      'The tool odd ran, but its output could not be checked, as its schema threw: The list is away. Its effect has taken place.',
+      'The tool odd ran, but its output could not be checked, because its schema threw: The list is away. Its effect has taken place.',
     );
   });
 

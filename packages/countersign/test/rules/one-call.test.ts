@@ -82,7 +82,7 @@ test('a sub-agent that stopped in the middle and is gone is told as unknown, whe
   const failure = await failureOf(ai.generate({ prompt: 'go', tools: [helper] }));
   const done = await ai.generate({ messages: travelled(messagesOf(failure)), tools: [payTool([])] });
   expect(done.finishReason).toBe('stop');
-  expect(outputs(done.messages)).toEqual([expect.stringContaining('There is no tool helper')]);
+  expect(outputs(done.messages)).toEqual([expect.stringContaining('Unknown tool helper')]);
 });
 
 test('what a gate says of its card counts before what the tool says, and times are whole', async () => {

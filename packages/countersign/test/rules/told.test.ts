@@ -10,7 +10,7 @@ const asksInside = tool({ name: 'asksInside', description: 'Asks in the middle.'
 );
 const TOLD: readonly (readonly [name: string, consequence: string])[] = [
   ['pay', 'It did not run.'],
-  ['ask', 'There is no answer.'],
+  ['ask', 'It was not answered.'],
   ['asksInside', 'It stopped before it was done.'],
 ];
 

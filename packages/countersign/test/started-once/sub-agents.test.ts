@@ -302,7 +302,7 @@ describe('after a crash', () => {
     const other = await takeOver(one, id);
     await other.runs.decide(only((await other.runs.interrupts()).items).id, 'reject');
     await other.runs.settled();
-    expect((await other.runs.get(id)).text).toMatch(/nobody knows whether it took effect/);
+    expect((await other.runs.get(id)).text).toMatch(/unknown whether it took effect/);
     expect(one.effects).toEqual(['paid']);
   });
 
@@ -315,7 +315,7 @@ describe('after a crash', () => {
     const { interrupts } = await root.generate({ runId: id, prompt: 'And?' });
     expect(only(interrupts).metadata).toMatchObject({ interruptKind: 'unknown-outcome', path: ['to-helper'] });
     const { text, interrupts: none } = await root.generate({ runId: id, prompt: 'Never mind.' });
-    expect({ text, none }).toEqual({ text: expect.stringMatching(/nobody knows whether it took effect/), none: [] });
+    expect({ text, none }).toEqual({ text: expect.stringMatching(/unknown whether it took effect/), none: [] });
     expect(one.effects).toEqual(['paid']);
   });
 

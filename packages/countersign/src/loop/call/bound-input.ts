@@ -10,14 +10,17 @@ export type ValidInput = { readonly ok: true; readonly value: unknown } | { read
 export async function validInput(tool: ToolDefinition, call: Call): Promise<ValidInput> {
   const invalid = call.metadata?.invalidInput;
   if (invalid !== undefined)
-    return { ok: false, text: `The input of ${call.name} was not read: ${String(invalid)}. Send it again as JSON.` };
+    return {
+      ok: false,
+      text: `The input of ${call.name} could not be read: ${String(invalid)}. Send it again as JSON.`,
+    };
   const { runsWith = call.input } = call;
   const reading = read(tool, runsWith);
   const checked = reading instanceof Promise ? await reading : reading;
   if (checked.ok && (call.runsWith === undefined || isMadeOf(checked.value, runsWith))) return checked;
-  const problem = checked.ok ? 'it makes something else of it now' : checked.problems.join('; ');
+  const problem = checked.ok ? 'it is parsed differently now' : checked.problems.join('; ');
   if (checked.ok || !sameJson(runsWith, call.input))
-    return { ok: false, text: `The schema of ${call.name} does not take what was approved any more: ${problem}.` };
+    return { ok: false, text: `The schema of ${call.name} no longer accepts the approved input: ${problem}.` };
   return {
     ok: false,
     text: `The input of ${call.name} does not fit its schema: ${problem}. Correct it and call again.`,

@@ -4,10 +4,9 @@ import type { ToolDefinition } from '../tool/definition.ts';
 
 /** Says how the tool has changed its kind since then; undefined if it has not. */
 export function changedKind({ name, body, innerTools }: ToolDefinition, call: Call): string | undefined {
-  if (!body) return `${name} is a question here now, and has nothing to run.`;
-  if (innerTools)
-    return wasTool(call) ? `${name} was a tool when it was let run, and is an agent here now.` : undefined;
-  return wasAgent(call) ? `${name} was an agent when this began, and is a tool here now.` : undefined;
+  if (!body) return `${name} is now a question and has nothing to run.`;
+  if (innerTools) return wasTool(call) ? `${name} was a tool when it was approved, and is now an agent.` : undefined;
+  return wasAgent(call) ? `${name} was an agent when it started, and is now a tool.` : undefined;
 }
 
 /** Only agents record their events as they happen, and only agents are held in the middle. */

@@ -40,18 +40,18 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
       }
     }
   } catch (error) {
-    finding = ` Looking it up failed: ${messageOf(error)}.`;
+    finding = ` Checking it failed: ${messageOf(error)}.`;
   }
-  const message = `This call of ${call.name} was started, and nobody knows how it ended.${finding}${lateResult(call)}`;
+  const message = `${call.name} was started, and its outcome is unknown.${finding}${lateResult(call)}`;
   const options = keptOptions(call);
   ask(run, driver, call, { tool: known, kind: 'unknown-outcome', payload: { message }, options, bound });
 }
 
-const NEEDS_APPROVAL = ' It could be run again, but needs approval by now, which nobody gave.';
+const NEEDS_APPROVAL = ' It could run again, but now needs an approval.';
 
 const FINDINGS = {
-  nothing: ' A look-up found no trace of it, which does not prove that it will not still happen.',
-  invalid: ' A look-up gave something that is neither { output } nor undefined.',
+  nothing: ' `verify` found no trace of it, but it may still happen.',
+  invalid: ' `verify` returned neither { output } nor undefined.',
 } as const;
 
 /** Nothing was done, or it may be done twice, or the events of the sub-agent say how far it came. */

@@ -84,7 +84,7 @@ function approvalPayload(run: Run, call: Call, approval: Approval | true): Json 
   const shown = toJson(approval);
   const payload: Json = shown.ok
     ? shown.value
-    : { message: `What ${call.name} wanted to show is not JSON: ${shown.problem}.` };
+    : { message: `The approval request from ${call.name} is not JSON: ${shown.problem}.` };
   if (earlier.length === 0) return payload;
   const warnings = earlier.map(({ ref, text }) => ({ ref, message: text }));
   return isObject(payload) ? { ...payload, mayHaveActed: warnings } : { mayHaveActed: warnings };

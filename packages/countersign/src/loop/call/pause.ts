@@ -86,7 +86,7 @@ export function lateResult({ endedLate }: Call): string {
   if (!endedLate) return '';
   const result = endedLate.type === 'output' ? JSON.stringify(endedLate.output) : endedLate.text;
   const shown = result.length > MAX_SHOWN ? `${result.slice(0, MAX_SHOWN)}…` : result;
-  return ` An earlier start of it has ended by now: ${shown}`;
+  return ` An earlier start has ended late: ${shown}`;
 }
 
 const MAX_SHOWN = 500;
@@ -105,7 +105,7 @@ export async function pauseInBody(
   const shown = asPayload(payload);
   const bound = await boundTo(tool, call, input);
   if (shown.ok) ask(run, driver, call, { tool, kind: 'interrupt', payload: shown.value, options, bound });
-  else settle(run, call, failedInBody(tool, call, `What ${call.name} wanted to ask is not JSON: ${shown.problem}.`));
+  else settle(run, call, failedInBody(tool, call, `The question from ${call.name} is not JSON: ${shown.problem}.`));
 }
 
 /** `true` stands for no payload, so that a falsy one is shown as well. */

@@ -23,12 +23,12 @@ export function failedInBody({ needsApproval }: ToolDefinition, { decided }: Cal
 }
 
 const MAY_HAVE_ACTED =
-  ' It may have taken effect all the same: do not assume that it did not, and do not repeat it without saying so.';
+  ' It may have taken effect anyway: do not assume that it did not, and do not repeat it without saying so.';
 
 /** The result of a body that returned. An output that cannot be checked does not undo what the body did. */
 export function bodyResult(tool: ToolDefinition, call: Call, output: unknown): Promise<Result> {
   return outputResult(tool, call, output).catch((error: unknown) =>
-    ranBut(call, `its output could not be checked, as its schema threw: ${messageOf(error)}`),
+    ranBut(call, `its output could not be checked, because its schema threw: ${messageOf(error)}`),
   );
 }
 

@@ -29,7 +29,8 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
 function findTool(run: Run, driver: Driver, call: Call): ToolDefinition | undefined {
   const tool = driver.tools.get(call.name);
   if (!tool) {
-    if (run.waitsForTool(call)) askUnavailable(run, driver, tool, call, `There is no tool ${call.name} here any more.`);
+    if (run.waitsForTool(call))
+      askUnavailable(run, driver, tool, call, `The tool ${call.name} is no longer available.`);
     else settle(run, call, failed(unknownTool(call.name, driver)));
     return undefined;
   }
@@ -41,5 +42,5 @@ function findTool(run: Run, driver: Driver, call: Call): ToolDefinition | undefi
 
 function unknownTool(name: string, { tools }: Driver): string {
   const known = [...tools.keys()];
-  return `There is no tool ${name}. ${known.length > 0 ? `The tools are: ${known.join(', ')}.` : 'There are no tools.'}`;
+  return `Unknown tool ${name}. ${known.length > 0 ? `Available tools: ${known.join(', ')}.` : 'No tools are available.'}`;
 }
