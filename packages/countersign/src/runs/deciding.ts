@@ -10,7 +10,7 @@ import { bufferUntilDurable } from './journal/buffer-until-durable.ts';
 import { checkChain } from './port/chain.ts';
 import { unknownInterrupt, unknownRun } from './port/run-id.ts';
 import { refuseLargeDecision, refuseLargeMessage } from './port/run-limit.ts';
-import type { RunRecord, Store } from './port/store.ts';
+import type { LoadedRun, RunRecord, Store } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt, pendingCards, runIdOf } from './questions/card.ts';
 import {
@@ -44,20 +44,23 @@ type Checked = Pick<Matching, 'matched'> & Pick<Resumption, 'decided'> & { reado
 /** When it was recorded, or why the run must be read again. `claim-lost`: another worker drives the run. */
 type Attempt = { readonly at: number } | 'stale-version' | 'claim-lost' | 'expired';
 
-/** Decides one question. */
+/** Decides one question. `read` is the run as the caller has just read it, for the first attempt. */
 export async function decideOne(
   desk: Desk,
   interruptId: string,
   decision: DecisionInput,
   options: DecideOptions,
+  read?: LoadedRun,
 ): Promise<Decided> {
   const { by = null, channel = null, note = null } = options;
   const settlement = checkDecider({ decision: decisionOf(decision), by, channel, note });
   const runId = runIdOf(interruptId);
   await desk.drives.refreshTime();
-  for (let mayBegin = true; ; ) {
-    const loaded = await load(desk, runId, () => unknownInterrupt(interruptId));
+  for (let mayBegin = true, known = read; ; known = undefined) {
+    const loaded = await load(desk, runId, () => unknownInterrupt(interruptId), known);
     const card = pendingCards(runId, loaded.state).get(interruptId);
+    // The question may be newer than what the caller read.
+    if (!card && known) continue;
     if (!card) return recorded(desk, interruptId, decision);
     const decided = new Map([[interruptId, { card, settlement }]]);
     if (await isOver(desk, loaded, decided)) mayBegin = await expire(desk, loaded, options, mayBegin);
@@ -98,8 +101,8 @@ export async function decideSeveral(
   }
 }
 
-async function load({ store }: Desk, runId: string, unknown: () => Error): Promise<Loaded> {
-  const loaded = await store.read(runId);
+async function load({ store }: Desk, runId: string, unknown: () => Error, known?: LoadedRun): Promise<Loaded> {
+  const loaded = known ?? (await store.read(runId));
   if (!loaded) throw unknown();
   const size = checkChain(loaded);
   return { run: loaded.run, state: stateOf(loaded.events), size };

@@ -123,18 +123,20 @@ export class Runs<C extends Context = Context> {
    * recorded one; a different one is a `ConflictError` that says who decided first. After the deadline, the deadline's
    * decision is recorded and counts. Pass the question itself instead
    * of its id to decide on exactly what it shows; if `tool.is(question)` holds, the edit or answer is typed.
+   * `read` is the run as the caller has just read it, which saves reading it again.
    */
   async decide<Input = unknown, Output = unknown>(
     question: string | (Pick<RunInterrupt, 'id' | 'digest'> & AskedBy<Input, Output>),
     decision: DecisionInput<NoInfer<Input>, NoInfer<Output>>,
     options: DecideOptions<C> = {},
+    read?: LoadedRun,
   ): Promise<Decided> {
     checkDecide('`decide`', options);
     const { id, digest } = isObject(question) ? question : { id: question, digest: undefined };
     const interruptId = checkId('interruptId', id);
     const said = copyDecision(decision);
     const given = { ...(digest !== undefined && { digest }), ...options };
-    return this.#decisions.run(runIdOf(interruptId), () => decideOne(this.#desk, interruptId, said, given));
+    return this.#decisions.run(runIdOf(interruptId), () => decideOne(this.#desk, interruptId, said, given, read));
   }
 
   /**

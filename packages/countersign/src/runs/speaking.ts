@@ -26,6 +26,8 @@ export type SpeakOptions = DriveOptions & {
   readonly seen?: number;
   /** The person who sends the message. */
   readonly by?: string;
+  /** The run as the caller has just read it, for the first attempt. */
+  readonly read?: LoadedRun | undefined;
 };
 
 type Runs = { readonly store: Store; readonly drives: Drives };
@@ -38,10 +40,11 @@ export async function speak(runs: Runs, runId: string, say: Say, options: SpeakO
   const { store, drives } = runs;
   await untilAborted(drives.refreshTime(), options.signal);
   const changes = changesOf(store, runId, options.signal);
-  let { seen } = options;
+  let { seen, read } = options;
   try {
     for (;;) {
-      const loaded = await untilAborted(store.read(runId), options.signal);
+      const loaded = read ?? (await untilAborted(store.read(runId), options.signal));
+      read = undefined;
       if (!loaded) throw unknownRun(runId);
       const size = checkChain(loaded);
       seen ??= loaded.run.version;

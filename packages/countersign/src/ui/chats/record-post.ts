@@ -2,8 +2,9 @@
 import { ConflictError, CountersignError, UsageError } from '../../core/errors.ts';
 import type { State } from '../../core/state.ts';
 import { hear } from '../../loop/generate.ts';
-import type { RunRecord } from '../../runs/port/store.ts';
+import type { LoadedRun } from '../../runs/port/store.ts';
 import { pendingCards, runIdOf } from '../../runs/questions/card.ts';
+import type { ProposedDecision } from '../../runs/questions/policy.ts';
 import { stateOfRun } from '../../runs/questions/view.ts';
 import type { Post, PostedDecision, PostedMessage } from '../http/post.ts';
 import { canHaveSeen, postedDecisions, problemsOf } from '../http/posted-decisions.ts';
@@ -16,7 +17,7 @@ import { isLastRecorded, isRecorded, lastWithId, userMessage } from './user-mess
 export type Problems = ReadonlyMap<string, readonly Problem[]>;
 
 /** The run of a chat, read for this post. */
-type ReadRun = { readonly run: RunRecord; readonly state: State };
+type ReadRun = { readonly loaded: LoadedRun; readonly state: State };
 
 /** Resolves once everything is durable. `read` is undefined if the chat does not exist yet. */
 export async function recordPost(
@@ -31,7 +32,7 @@ export async function recordPost(
   // Another request started the chat in the meantime.
   const existing = await findChat(chat);
   if (!existing) throw unknownChat(chat.chatId);
-  return recordIn(chat, post, { run: existing.run, state: stateOfRun(existing) }, signal);
+  return recordIn(chat, post, { loaded: existing, state: stateOfRun(existing) }, signal);
 }
 
 /** False if the chat exists. */
@@ -49,15 +50,19 @@ async function startChat({ agent, chatId, person }: PersonalChat, message: Poste
 async function recordIn(
   chat: PersonalChat,
   post: Post,
-  { run, state }: ReadRun,
+  { loaded, state }: ReadRun,
   signal: AbortSignal,
 ): Promise<Problems> {
+  const { run } = loaded;
   const pending = pendingCards(chat.chatId, state);
   const { decisions, problems } = postedDecisions(post, pending);
   const refused = new Map(problems);
   let isNew = false;
+  // The first write can build on the run as it was read; after that it has changed.
+  let unchanged: LoadedRun | undefined = loaded;
   for (const decision of decisions) {
-    const found = await decide(chat, decision);
+    const found = await decide(chat, decision, unchanged);
+    unchanged = undefined;
     if (found) refused.set(decision.interruptId, found);
     isNew ||= found !== undefined || pending.has(decision.interruptId);
   }
@@ -68,7 +73,7 @@ async function recordIn(
     // A page that edits a message, or asks for another reply, does not post the messages after it.
     const isCut = lastWithId(state, message.id) !== undefined;
     const seen = decisions.length === 0 && !isCut && canHaveSeen(post, pending) ? run.version : 0;
-    await speak(chat, message, regenerate, seen, signal);
+    await speak(chat, message, { regenerate, seen, signal, read: unchanged });
   }
   return refused;
 }
@@ -80,6 +85,7 @@ const CORRECTABLE: ReadonlySet<string> = new Set(['invalid-resume', 'invalid-dec
 async function decide(
   chat: PersonalChat,
   { interruptId, decision, digest, note }: PostedDecision,
+  read: LoadedRun | undefined,
 ): Promise<readonly Problem[] | undefined> {
   const { runs, agent, chatId, person, mayDecide } = chat;
   const { id: by, context } = person;
@@ -98,14 +104,15 @@ async function decide(
   const misfit = card.status === 'pending' ? misfitOf(card, decision) : undefined;
   if (misfit !== undefined) return problem([{ path: [], message: misfit }]);
   try {
-    await runs.decide(interruptId, decision, {
+    const options = {
       by,
       channel: 'chat',
-      mayDecide: ({ input }) => mayDecide({ ...card, input }, person),
+      mayDecide: ({ input }: ProposedDecision) => mayDecide({ ...card, input }, person),
       ...(note !== undefined && { note }),
       ...(digest !== undefined && { digest }),
       ...(context && { context }),
-    });
+    };
+    await runs.decide(interruptId, decision, options, read);
     return undefined;
   } catch (error) {
     // The card in the stream shows who decided, and how.
@@ -118,12 +125,18 @@ async function decide(
   }
 }
 
+type SpokenOptions = {
+  readonly regenerate: boolean;
+  /** How many events the user can have seen. */
+  readonly seen: number;
+  readonly signal: AbortSignal;
+  readonly read: LoadedRun | undefined;
+};
+
 async function speak(
   { runs, chatId, person, whilePending }: PersonalChat,
   posted: PostedMessage,
-  regenerate: boolean,
-  seen: number,
-  signal: AbortSignal,
+  { regenerate, ...options }: SpokenOptions,
 ): Promise<void> {
   const { id: by, context } = person;
   const message = userMessage(posted, regenerate);
@@ -135,7 +148,7 @@ async function speak(
       // Nothing is pending in a run that has ended.
       hear(run, [message], run.state.ended ? 'cancel' : whilePending, kept, by);
     },
-    { signal, seen, by, ...(context && { context }) },
+    { ...options, by, ...(context && { context }) },
   );
 }
 

@@ -37,7 +37,7 @@ export class StoredChat {
     try {
       const loaded = await findChat(this.#chat);
       const picture = this.#picture(loaded);
-      const read = loaded && { run: loaded.run, state: picture.state };
+      const read = loaded && { loaded, state: picture.state };
       const problems = await recordPost(this.#chat, post, read, signal);
       return streamRun(this.#chat, live, {
         picture,
