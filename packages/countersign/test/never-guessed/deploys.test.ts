@@ -1,4 +1,4 @@
-// A tool or a sub-agent that is gone, or takes other input, in the next version of the program.
+// The next version of the program removes a tool or sub-agent, or changes its input.
 import { cancel, memoryStore, reject, respond, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
@@ -24,9 +24,9 @@ import {
 } from '../sub-agents/kit.ts';
 
 test.each([
-  { level: 'of the root', deep: false },
-  { level: 'of a sub-agent', deep: true },
-])('a sub-agent $level that is gone at the takeover and comes back goes on from the record', async ({ deep }) => {
+  { level: 'the root', deep: false },
+  { level: 'a sub-agent', deep: true },
+])('a removed sub-agent of $level resumes from its record once a later version brings it back', async ({ deep }) => {
   const { open, takeOver, recorded, effects } = world();
   const version =
     (has: 'deputy' | 'no deputy'): Define =>
@@ -54,8 +54,8 @@ test.each([
   expect(effects).toEqual(['first']);
 });
 
-test.each(['is gone', 'takes other input'])(
-  'a sub-agent that stopped in the middle and then %s is asked about, not told as never run',
+test.each(['is removed', 'takes other input'])(
+  'a sub-agent that failed midway and then %s is asked about, not reported as never run',
   async (how) => {
     const { open, effects } = world();
     const version =
@@ -75,7 +75,7 @@ test.each(['is gone', 'takes other input'])(
         });
         return ai.defineAgent({
           name: 'root',
-          tools: which === 'new' && how === 'is gone' ? [] : [helper],
+          tools: which === 'new' && how === 'is removed' ? [] : [helper],
           model: script([[ask('helper')]]),
         });
       };
@@ -94,7 +94,7 @@ test.each(['is gone', 'takes other input'])(
   },
 );
 
-test('a sub-agent that had acted and is gone, rejected: the model is not told that it did not run', async () => {
+test('rejecting a removed sub-agent that already acted does not tell the model that it never ran', async () => {
   const { open, effects } = world();
   const version =
     (has: 'helper' | 'no helper'): Define =>
@@ -130,11 +130,11 @@ test('a sub-agent that had acted and is gone, rejected: the model is not told th
   expect(text).not.toContain('It did not run.');
 });
 
-describe('a sub-agent that is gone while a question waits inside it', () => {
+describe('a sub-agent removed while a question inside it is pending', () => {
   const ENDINGS = ['reject', 'cancel', 'respond'] as const;
   const ending = (type: (typeof ENDINGS)[number]) => (type === 'respond' ? { type, output: 'over' } : type);
 
-  /** The first question inside was answered, the second waits, and so does the sub-agent: it was gone in between. */
+  /** Answers the first question inside, removes the sub-agent and brings it back. The second question and the sub-agent stay pending. */
   async function wasGone(deep: boolean) {
     const { open } = world();
     const version =
@@ -157,7 +157,7 @@ describe('a sub-agent that is gone while a question waits inside it', () => {
     return { id, three: open(version('deputy')), gone: of(cards, 'deputy'), second: of(cards, 'q') };
   }
 
-  test.each(ENDINGS)('both decided before it goes on (%s): the run goes on', async (type) => {
+  test.each(ENDINGS)('the run completes when both are decided before it resumes (%s)', async (type) => {
     const { id, three, gone, second } = await wasGone(true);
     await three.runs.decide(second.id, { type: 'respond', output: '2' }, { drive: false });
     await three.runs.decide(gone.id, ending(type), { drive: false });
@@ -166,7 +166,7 @@ describe('a sub-agent that is gone while a question waits inside it', () => {
     expect((await three.runs.get(id)).status).toBe('done');
   });
 
-  test.each(ENDINGS)('both decided at once (%s): the run goes on', async (type) => {
+  test.each(ENDINGS)('the run completes when both are decided in one message (%s)', async (type) => {
     const { id, three, gone, second } = await wasGone(false);
     const over = { reject: reject(gone.part), cancel: cancel(gone.part), respond: respond(gone.part, 'over') }[type];
     const answer = respond(second.part, '2');
@@ -176,7 +176,7 @@ describe('a sub-agent that is gone while a question waits inside it', () => {
 });
 
 test.each([true, { messages: [] }])(
-  'a sub-agent that was gone, run again with %j, goes on with what was decided inside',
+  'a restored sub-agent restarted with %j uses the decision made inside it',
   async (resumed) => {
     const { open, effects } = world();
     const version =
@@ -205,8 +205,8 @@ test.each([true, { messages: [] }])(
   },
 );
 
-test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how) => ({ where, how }))))(
-  'a tool that is gone and whose body $how, rejected: the model is told so, $where',
+test.each(EVERYWHERE.flatMap((where) => ['asked a question', 'never started'].map((how) => ({ where, how }))))(
+  'rejecting a removed tool whose body $how tells the model how far it got ($where)',
   async ({ where, how }) => {
     const { open, effects } = world();
     const version =
@@ -219,7 +219,7 @@ test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how)
             effects.push('deposit');
             if (resumed === undefined) interrupt({ message: 'More?' });
           },
-          { needsApproval: how === 'had not begun' },
+          { needsApproval: how === 'never started' },
         );
         return placed(ai, where, { tools: has === 'pay' ? [pay] : [], model: script([[call('pay')]]) });
       };
@@ -234,13 +234,13 @@ test.each(EVERYWHERE.flatMap((where) => ['had asked', 'had not begun'].map((how)
     expect(card.kind).toBe('unavailable');
     await two.runs.decide(card.id, 'reject');
     await two.runs.settled();
-    const began = how === 'had asked';
+    const began = how === 'asked a question';
     expect(effects).toEqual(began ? ['deposit'] : []);
     expect((await two.runs.get(id)).text).toContain(began ? 'It stopped before it was done.' : 'It did not run.');
   },
 );
 
-/** The tool is given by name, and that name is defined, or not. */
+/** Gives the tool to the agent by name, and defines that name or not. */
 const byName =
   (has: 'pay' | 'no pay', where: Where, effects: string[]): Define =>
   (ai) => {
@@ -252,26 +252,23 @@ const byName =
     return placed(ai, where, { tools: ['pay'], toolChoice: { tool: 'pay' }, model: script([[call('pay')]]) });
   };
 
-test.each(EVERYWHERE)(
-  'an approved call of a tool whose name is not defined any more waits for it, %s',
-  async (where) => {
-    const { open, takeOver, effects } = world();
-    const one = open(byName('pay', where, effects));
-    const { id } = await one.root.start('Go');
-    await one.runs.settled();
-    await one.runs.decide(only(await waiting(one.runs)).id, 'approve', { drive: false });
-    const two = await takeOver(id, byName('no pay', where, effects));
-    const card = only(await waiting(two.runs));
-    expect(card).toMatchObject({ tool: 'pay', kind: 'unavailable' });
-    const three = open(byName('pay', where, effects));
-    await three.runs.decide(card.id, 'approve');
-    await three.runs.settled();
-    expect((await three.runs.get(id)).status).toBe('done');
-    expect(effects).toEqual(['paid']);
-  },
-);
+test.each(EVERYWHERE)('an approved call waits while the name of its tool is undefined (%s)', async (where) => {
+  const { open, takeOver, effects } = world();
+  const one = open(byName('pay', where, effects));
+  const { id } = await one.root.start('Go');
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)).id, 'approve', { drive: false });
+  const two = await takeOver(id, byName('no pay', where, effects));
+  const card = only(await waiting(two.runs));
+  expect(card).toMatchObject({ tool: 'pay', kind: 'unavailable' });
+  const three = open(byName('pay', where, effects));
+  await three.runs.decide(card.id, 'approve');
+  await three.runs.settled();
+  expect((await three.runs.get(id)).status).toBe('done');
+  expect(effects).toEqual(['paid']);
+});
 
-test.each(EVERYWHERE)('what waits of a tool whose name is not defined any more can be rejected, %s', async (where) => {
+test.each(EVERYWHERE)('a pending call of a tool with an undefined name can be rejected (%s)', async (where) => {
   const { open, effects } = world();
   const one = open(byName('pay', where, effects));
   const { id } = await one.root.start('Go');
@@ -282,7 +279,7 @@ test.each(EVERYWHERE)('what waits of a tool whose name is not defined any more c
   expect(await two.runs.get(id)).toMatchObject({ status: 'done', text: expect.stringContaining('It did not run.') });
 });
 
-test.each(EVERYWHERE)('a run with a tool whose name is not defined any more can be cancelled, %s', async (where) => {
+test.each(EVERYWHERE)('a run with an undefined tool name can be cancelled (%s)', async (where) => {
   const { open, effects } = world();
   const one = open(byName('pay', where, effects));
   const { id } = await one.root.start('Go');
@@ -291,7 +288,7 @@ test.each(EVERYWHERE)('a run with a tool whose name is not defined any more can 
   expect((await two.runs.cancel(id)).status).toBe('cancelled');
 });
 
-test.each(EVERYWHERE)('for whoever begins, a name that is not defined is a mistake, %s', async (where) => {
+test.each(EVERYWHERE)('an undefined tool name fails a new run with unknown-tool (%s)', async (where) => {
   const { open, effects } = world();
   const { root, runs } = open(byName('no pay', where, effects));
   await expect(root.generate('Go')).rejects.toMatchObject({ code: 'unknown-tool' });
@@ -303,9 +300,9 @@ test.each(EVERYWHERE)('for whoever begins, a name that is not defined is a mista
 
 test.each([
   ['a tool', {}],
-  ['one that may run again', { idempotent: true }],
-  ['one that looks up what became of it', { verify: () => ({ output: 'found' }) }],
-])('a sub-agent that became %s does not run as one, also where nothing inside was on record', async (_what, config) => {
+  ['an idempotent tool', { idempotent: true }],
+  ['a tool with verify', { verify: () => ({ output: 'found' }) }],
+])('a call started as a sub-agent does not run as %s, even with no event inside it recorded', async (_what, config) => {
   let dies = true;
   const { open, takeOver, store, effects } = world((now) => {
     const kept = memoryStore({ now });
@@ -334,7 +331,7 @@ test.each([
 });
 
 test.each(['nothing else', 'a question beside it'])(
-  'what was decided inside a sub-agent just as that was rejected does not hold up whoever goes on: %s',
+  'a decision inside a sub-agent made while the sub-agent is rejected does not block the takeover: %s',
   async (beside) => {
     const { open, takeOver, store, effects } = world();
     const isAlone = beside === 'nothing else';

@@ -1,4 +1,4 @@
-// What is read from the record about results that come late.
+// How the record decides whether a late result still counts.
 import { expect, test } from 'vitest';
 import { type Bound, type Decision, event, type Interrupt, type Result } from '../../src/core/event.ts';
 import { fold, type State } from '../../src/core/state.ts';
@@ -12,7 +12,7 @@ import {
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { approved, loaded } from '../runs/approved.ts';
 
-test('a body that commits may have acted once it has committed, and others as soon as they are started', async () => {
+test('a committing body counts as under way once it committed, any other body once it started', async () => {
   const { kept, callId, started } = await approved();
   const before = trustedState(await loaded(kept));
   expect(underWay(before)).toEqual([]);
@@ -22,7 +22,7 @@ test('a body that commits may have acted once it has committed, and others as so
   expect(underWay(fold(about, event({ type: 'call-committed', callId })))).toEqual([[callId]]);
 });
 
-test('a result is awaited only from who has started the body, and not from an agent that others go on with', async () => {
+test('a result counts only from the process that started the body, and never for a whole sub-agent', async () => {
   const { kept, callId, started, settled } = await approved();
   const before = trustedState(await loaded(kept));
   const ours = fold(before, started);
@@ -33,7 +33,7 @@ test('a result is awaited only from who has started the body, and not from an ag
   expect(isAwaited(result, agent, agent)).toBe(false);
 });
 
-test('a start is forgotten also where an earlier one, of the same moment, is on record', async () => {
+test('a start is missing from the record even if an earlier start has the same time', async () => {
   const { kept, callId, started } = await approved();
   const start = { ...started, at: 5 };
   const once = fold(trustedState(await loaded(kept)), start);
@@ -44,7 +44,7 @@ test('a start is forgotten also where an earlier one, of the same moment, is on 
   expect(isStartLost([callId], once, [{ ...start, at: 4 }])).toBe(true);
 });
 
-/** The payment is in doubt, for the second time or the first, and a person decides on that. */
+/** Puts the payment in doubt. */
 function doubted(state: State, callId: string, id: string, asked: Bound = {}): State {
   const interrupt: Interrupt = { id, kind: 'unknown-outcome', payload: true, ...asked };
   return fold(state, event({ type: 'call-interrupted', callId, interrupt }));
@@ -54,12 +54,12 @@ function decided(state: State, callId: string, interruptId: string, decision: De
 }
 
 test.each([
-  ['as it was', { type: 'approve' }, {}, true],
-  ['with another input', { type: 'approve', input: { amount: 2 }, bound: {} }, {}, false],
-  ['with the input that it had', { type: 'approve', input: {}, bound: {} }, {}, true],
-  ['with what a schema makes of it by now', { type: 'approve' }, { runsWith: { amount: 2 } }, false],
-  ['with something to go on with', { type: 'restart', resumed: 'again' }, {}, false],
-] as const)('an output settles an order to run it once more %s: %j', async (_how, decision, asked, awaited) => {
+  ['unchanged', { type: 'approve' }, {}, true],
+  ['with a different input', { type: 'approve', input: { amount: 2 }, bound: {} }, {}, false],
+  ['with the same input', { type: 'approve', input: {}, bound: {} }, {}, true],
+  ['with an input that the schema changes', { type: 'approve' }, { runsWith: { amount: 2 } }, false],
+  ['with a resume value', { type: 'restart', resumed: 'again' }, {}, false],
+] as const)('a late output and an approved retry %s: %j', async (_how, decision, asked, awaited) => {
   const { kept, callId, started, settled } = await approved();
   const ours = fold(trustedState(await loaded(kept)), started);
   const now = decided(doubted(ours, callId, 'doubt', asked), callId, 'doubt', decision);
@@ -69,13 +69,13 @@ test.each([
   expect(isAwaited(settled as LateResult, ours, fold(now, started))).toBe(false);
 });
 
-test('a result settles the doubt about its own start, and no later one', async () => {
+test('a result settles the doubt about its own start and not about a later one', async () => {
   const { kept, callId, started, settled } = await approved();
   const ours = fold(trustedState(await loaded(kept)), started);
   const doubt = doubted(ours, callId, 'doubt');
   expect(isAwaited(settled as LateResult, ours, doubt)).toBe(true);
   expect(isAwaited(settled as LateResult, ours, doubted(doubt, callId, 'doubt/2'))).toBe(false);
-  // Started anew by others without a question, as what is harmless is.
+  // Another process started it again without asking, as it does for idempotent calls.
   expect(isAwaited(settled as LateResult, ours, fold(ours, started))).toBe(false);
   const again = fold(decided(doubt, callId, 'doubt', { type: 'approve' }), started);
   expect(isAwaited(settled as LateResult, ours, doubted(again, callId, 'doubt/2'))).toBe(false);
@@ -86,11 +86,11 @@ const failed = (text: string): Result => ({ type: 'error', text });
 const late = { ...event({ type: 'call-settled', callId: 'pay', result: failed('no') }) } as LateResult;
 
 test.each([
-  ['just this', { callId: 'pay', result: failed('no') }, 1],
-  ['of another call', { callId: 'ask', result: failed('no') }, 0],
-  ['of a call inside another', { callId: 'pay', path: ['agent'], result: failed('no') }, 0],
+  ['the same result', { callId: 'pay', result: failed('no') }, 1],
+  ['for another call', { callId: 'ask', result: failed('no') }, 0],
+  ['for a nested call', { callId: 'pay', path: ['agent'], result: failed('no') }, 0],
   ['another failure', { callId: 'pay', result: failed('yes') }, 0],
   ['an output', { callId: 'pay', result: { type: 'output', output: 'no' } }, 0],
-] as const)('that it came late is on record only where it is %s', (_what, told, times) => {
+] as const)('counts a recorded late result only if it is the same: %s', (_what, told, times) => {
   expect(timesRecordedLate(late, [event({ type: 'call-ended-late', ...told })])).toBe(times);
 });

@@ -1,10 +1,10 @@
-// Results that come late to a call inside an agent that the version which took the run over does not have.
+// Late results of a call inside a sub-agent that the new version no longer has.
 import { memoryStore } from 'countersign';
 import { expect, test, vi } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { ask, call, type Define, of, question, script, tool, waiting, world } from '../sub-agents/kit.ts';
 
-/** The first process is stuck in a body inside a helper. The second one has no helper, and asks about that as a whole; a question waits beside it. */
+/** The first process is stuck in a body inside the helper. The second has no helper and asks about the whole helper; a question is pending beside it. */
 async function withoutHelper() {
   const bank = Promise.withResolvers<string>();
   const reads = vi.fn();
@@ -41,13 +41,13 @@ async function withoutHelper() {
     reads.mockClear();
     bank.resolve('paid');
     await one.runs.settled();
-    // Nobody goes on inside, so that there is nobody to wait for.
+    // No process works inside the helper, so the late result does not wait for one.
     expect(reads.mock.calls.length).toBeLessThan(10);
   };
   return { id, card, two, effects, recorded, wake, back: () => open(version('helper')) };
 }
 
-test('they are taken while a person is asked about the agent, and nobody is asked about the call', async () => {
+test('a late result settles the inner call while the doubt about its removed sub-agent is pending', async () => {
   const { card, effects, wake, back } = await withoutHelper();
   await wake();
   const three = back();
@@ -57,7 +57,7 @@ test('they are taken while a person is asked about the agent, and nobody is aske
   expect(effects).toEqual(['pay']);
 });
 
-test('they are put on record where a person has settled the agent', async () => {
+test('a late result is recorded as late once a person has settled the removed sub-agent', async () => {
   const { id, card, two, wake, recorded } = await withoutHelper();
   await two.runs.decide(card.id, { type: 'respond', output: 'Helped.' });
   await two.runs.settled();

@@ -1,4 +1,4 @@
-// Results that come after another process has taken the run over.
+// Results that arrive after another process took over the run, at the root and inside sub-agents.
 import { ConflictError, ProviderError, type RunEvent } from 'countersign';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -20,7 +20,7 @@ import {
   world,
 } from '../sub-agents/kit.ts';
 
-/** A body that says that it has begun, and comes to what the bank says. */
+/** A body that records its start and returns the answer of the bank. */
 function asksBank(effects: string[], bank: { readonly promise: Promise<string> }) {
   return () => {
     effects.push('pay');
@@ -28,7 +28,7 @@ function asksBank(effects: string[], bank: { readonly promise: Promise<string> }
   };
 }
 
-/** The first process is stuck in two bodies; the second one takes over, and a person is asked about both. */
+/** The first process is stuck in two bodies. The second takes over and asks about both. */
 async function twoInDoubt(where: Where) {
   const { open, takeOver, effects, store } = world();
   const bank = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ async function twoInDoubt(where: Where) {
   return { id, one, two, effects, store, wake: bank.resolve };
 }
 
-test.each(EVERYWHERE)('two results that come late in the same moment both settle their doubt (%s)', async (where) => {
+test.each(EVERYWHERE)('two late results at the same moment settle both doubts (%s)', async (where) => {
   const { id, one, two, effects, wake } = await twoInDoubt(where);
   expect(await waiting(two.runs)).toHaveLength(2);
   wake();
@@ -59,8 +59,8 @@ test.each(EVERYWHERE)('two results that come late in the same moment both settle
   expect(effects).toHaveLength(2);
 });
 
-describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person has settled the doubt (%s)', (where) => {
-  /** The first process is stuck in its body; the second one takes over, and a person is asked how it ended. */
+describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person settled the doubt (%s)', (where) => {
+  /** The first process is stuck in its body. The second takes over and asks how the call ended. */
   async function inDoubt(thinks?: (nth: number, turn: number) => void) {
     const theWorld = world();
     const { open, takeOver, effects } = theWorld;
@@ -82,7 +82,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     const two = await takeOver(id, define);
     const doubt = only(await waiting(two.runs));
     expect(doubt.kind).toBe('unknown-outcome');
-    /** The first one wakes up. Whatever comes of that has come of it. */
+    /** Wakes the first process and waits until it has nothing left to do. */
     const wake = async (output: string) => {
       bank.resolve(output);
       for (let i = 0; i < 5; i++) {
@@ -91,7 +91,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
       }
     };
     const late = async () => (await two.runs.recorded(id)).flatMap(lateIn);
-    /** Answers the question that comes after the payment. */
+    /** Answers the question that follows the payment. */
     const end = async () => {
       const last = only(await waiting(two.runs));
       expect(last.tool).toBe('color');
@@ -103,12 +103,12 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
   }
 
   test.each([
-    ['another try', 'approve', 'first', ['first']],
-    ['another try that came to the same', 'approve', 'second', ['second']],
-    ['what it had done', { type: 'respond', output: 'said' }, 'first', ['first']],
-    ['the very same', { type: 'respond', output: 'first' }, 'first', []],
-    ['that it is left', { type: 'reject', reason: 'leave it' }, 'first', ['first']],
-  ] as const)('with %s, what comes late is on record', async (_how, decision, output, told) => {
+    ['by a retry', 'approve', 'first', ['first']],
+    ['by a retry with the same output', 'approve', 'second', ['second']],
+    ['with another output', { type: 'respond', output: 'said' }, 'first', ['first']],
+    ['with the same output', { type: 'respond', output: 'first' }, 'first', []],
+    ['by rejecting', { type: 'reject', reason: 'leave it' }, 'first', ['first']],
+  ] as const)('%s, a late result is recorded without changing the run', async (_how, decision, output, told) => {
     const { id, two, doubt, wake, late, end } = await inDoubt();
     await two.runs.decide(doubt.id, decision);
     await two.runs.settled();
@@ -126,7 +126,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await two.runs.verify(id)).toMatchObject({ ok: true });
   });
 
-  test('and the run is over, what comes late is on record', async () => {
+  test('a late result is recorded on a completed run', async () => {
     const { id, two, doubt, wake, late, end, effects } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -139,7 +139,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     await two.runs.delete(id);
   });
 
-  test('by cancelling the run, what comes late is on record', async () => {
+  test('a late result is recorded on a run cancelled meanwhile', async () => {
     const { id, two, wake, late } = await inDoubt();
     await two.runs.cancel(id);
     await wake('first');
@@ -150,7 +150,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await two.runs.verify(id)).toMatchObject({ ok: true });
   });
 
-  test('and the run has failed, what comes late is on record, and it stays failed until it is driven', async () => {
+  test('a late result is recorded on a failed run, which stays failed until it is driven', async () => {
     let isBroken = true;
     const { id, two, doubt, wake, late, end } = await inDoubt((nth, turn) => {
       if (nth === 2 && turn === 1 && isBroken) throw new Error('The model is away.');
@@ -170,7 +170,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await end()).toMatchObject({ status: 'done' });
   });
 
-  test('and decides the next question just when that is put on record, the run goes on', async () => {
+  test('a decision made while the late result is written does not stop the run', async () => {
     const { id, two, doubt, wake, late, end, store } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -187,7 +187,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await two.runs.get(id)).toMatchObject({ status: 'done' });
   });
 
-  test('and the store goes away for long just after taking what comes late, it is on record once', async () => {
+  test('a late result is recorded once when the store fails right after writing it', async () => {
     const { id, two, doubt, wake, late, store, pass } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -199,7 +199,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
         throw away();
       };
       store.append = async () => {
-        // Longer than a write is tried for.
+        // Longer than the journal retries a write.
         pass(31_000);
         Object.assign(store, { append, read });
         throw away();
@@ -211,7 +211,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await two.runs.verify(id)).toMatchObject({ ok: true });
   });
 
-  test('and the store was away for long before it took what comes late, it is on record once', async () => {
+  test('a late result is recorded once when the store fails before writing it', async () => {
     const { two, doubt, wake, late, store, pass } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -226,7 +226,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await late()).toEqual(['first']);
   });
 
-  test('and the store takes no writes any more, a stop does not wait for long', async () => {
+  test('a stop does not wait long for a store that rejects writes', async () => {
     const { one, two, doubt, wake, late, store, pass } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -248,7 +248,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     expect(await late()).toEqual([]);
   });
 
-  test('and others are first each time, what comes late is on record, also before a stop', async () => {
+  test('a late result is recorded after many version conflicts, even during a stop', async () => {
     const { one, two, doubt, wake, late, store, pass } = await inDoubt();
     await two.runs.decide(doubt.id, 'approve');
     await two.runs.settled();
@@ -256,7 +256,7 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
     let others = 60;
     store.append = async (given) => {
       pass(31_000);
-      if (others-- > 0) throw new ConflictError('stale-version', {}, 'Somebody else was first.');
+      if (others-- > 0) throw new ConflictError('stale-version', {}, 'Another writer was first.');
       return append(given);
     };
     await Promise.all([one.runs.stop(), wake('first')]);
@@ -264,65 +264,63 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person h
   });
 });
 
-test.each(EVERYWHERE)(
-  'two tries that come late to the same in the same moment are both on record (%s)',
-  async (where) => {
-    const { open, takeOver, effects } = world();
-    const bank = Promise.withResolvers<string>();
-    const define: Define = (ai) => {
-      const pay = tool(ai, 'pay', asksBank(effects, bank));
-      return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
-    };
-    const one = open(define);
-    const { id } = await one.root.start('Go');
-    await eventually(() => expect(effects).toHaveLength(1));
-    const two = await takeOver(id, define);
-    await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
-    await eventually(() => expect(effects).toHaveLength(2));
-    const three = await takeOver(id, define);
-    await three.runs.decide(only(await waiting(three.runs)).id, { type: 'respond', output: 'said' });
-    await three.runs.settled();
-    bank.resolve('paid');
-    const late = async () => (await three.runs.recorded(id)).flatMap(lateIn);
-    await eventually(async () => expect(await late()).toEqual(['paid', 'paid']));
-  },
-);
+test.each(EVERYWHERE)('two tries with equal late results are both recorded (%s)', async (where) => {
+  const { open, takeOver, effects } = world();
+  const bank = Promise.withResolvers<string>();
+  const define: Define = (ai) => {
+    const pay = tool(ai, 'pay', asksBank(effects, bank));
+    return placed(ai, where, { tools: [pay], model: script([[call('pay')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await eventually(() => expect(effects).toHaveLength(1));
+  const two = await takeOver(id, define);
+  await two.runs.decide(only(await waiting(two.runs)).id, 'approve');
+  await eventually(() => expect(effects).toHaveLength(2));
+  const three = await takeOver(id, define);
+  await three.runs.decide(only(await waiting(three.runs)).id, { type: 'respond', output: 'said' });
+  await three.runs.settled();
+  bank.resolve('paid');
+  const late = async () => (await three.runs.recorded(id)).flatMap(lateIn);
+  await eventually(async () => expect(await late()).toEqual(['paid', 'paid']));
+});
 
-test.each(EVERYWHERE)(
-  'a late result is told although the store is away, before the process stops (%s)',
-  async (where) => {
-    const { open, takeOver, effects, store } = world();
-    const bank = Promise.withResolvers<string>();
-    const define: Define = (ai) => {
-      return placed(ai, where, { tools: [tool(ai, 'pay', asksBank(effects, bank))], model: script([[call('pay')]]) });
-    };
-    const one = open(define);
-    const { id } = await one.root.start('Go');
-    await eventually(() => expect(effects).toHaveLength(1));
-    const two = await takeOver(id, define);
-    // The first one hears that it has lost the run, and stops driving it.
-    await one.runs.drive(id).catch(() => undefined);
-    const read = store.read.bind(store);
-    let fails = 3;
-    store.read = async (...given) => {
-      if (fails-- > 0) throw new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
-      return read(...given);
-    };
-    bank.resolve('first');
-    await eventually(() => expect(fails).toBeLessThan(3));
-    await one.runs.stop();
-    expect(await waiting(two.runs)).toEqual([]);
-    await two.runs.drive(id);
-    expect((await two.runs.wait(id)).text).toContain('first');
-  },
-);
+test.each(EVERYWHERE)('a stopping process records a late result once the failed store is back (%s)', async (where) => {
+  const { open, takeOver, effects, store } = world();
+  const bank = Promise.withResolvers<string>();
+  const define: Define = (ai) => {
+    return placed(ai, where, { tools: [tool(ai, 'pay', asksBank(effects, bank))], model: script([[call('pay')]]) });
+  };
+  const one = open(define);
+  const { id } = await one.root.start('Go');
+  await eventually(() => expect(effects).toHaveLength(1));
+  const two = await takeOver(id, define);
+  // The first process learns that it lost the run, and stops driving it.
+  await one.runs.drive(id).catch(() => undefined);
+  const read = store.read.bind(store);
+  let fails = 3;
+  store.read = async (...given) => {
+    if (fails-- > 0) throw new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
+    return read(...given);
+  };
+  bank.resolve('first');
+  await eventually(() => expect(fails).toBeLessThan(3));
+  await one.runs.stop();
+  expect(await waiting(two.runs)).toEqual([]);
+  await two.runs.drive(id);
+  expect((await two.runs.wait(id)).text).toContain('first');
+});
 
 describe.each(EVERYWHERE)(
-  'who has read what others recorded, and not heard yet that the run is theirs (%s)',
+  'a process that read new events but does not know yet that it lost its claim (%s)',
   (where) => {
     test.each([
-      ['settles the doubt', undefined, []],
-      ['has what comes late on record', { type: 'respond', output: 'said' } as const, ['first']],
+      ['settles the doubt with its result', undefined, []],
+      [
+        'records its result as late after a person settled the doubt',
+        { type: 'respond', output: 'said' } as const,
+        ['first'],
+      ],
     ])('%s', async (_what, decision, told) => {
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       onTestFinished(() => void vi.useRealTimers());
@@ -335,7 +333,7 @@ describe.each(EVERYWHERE)(
       const one = open(define);
       const { id } = await one.root.start('Go');
       await eventually(() => expect(effects).toHaveLength(1));
-      // It renews its claim, and is stalled before it reads what is new.
+      // It renews its claim and stalls before it reads the new events.
       const read = store.read.bind(store);
       const [stalled, awake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       store.read = async (...given) => {
@@ -364,7 +362,7 @@ describe.each(EVERYWHERE)(
 );
 
 test.each(EVERYWHERE)(
-  'a late result that cannot be recorded is told by a warning, and the next one is not lost (%s)',
+  'a late result that cannot be recorded causes a warning, and the next one is recorded (%s)',
   async (where) => {
     const { two, store, wake } = await twoInDoubt(where);
     const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
@@ -386,9 +384,9 @@ test.each(EVERYWHERE)(
 );
 
 test.each([
-  ['finds nothing: it settles the doubt', undefined, 'first', []],
-  ['finds something else: it is on record', { output: 'found' }, 'found', ['first']],
-])('what comes late while others look it up inside, which %s', async (_what, found, answer, told) => {
+  ['finds nothing: the result settles the call', undefined, 'first', []],
+  ['finds another output: the result is recorded as late', { output: 'found' }, 'found', ['first']],
+])('a result arrives inside a sub-agent while verify runs and %s', async (_what, found, answer, told) => {
   const { open, takeOver, effects } = world();
   const bank = Promise.withResolvers<string>();
   const looks = Promise.withResolvers<void>();
@@ -417,7 +415,7 @@ test.each([
   expect(effects).toHaveLength(1);
 });
 
-/** What bodies came to too late, at the root or inside: all of it is told at the root. */
+/** Returns the outputs recorded as late. Nested ones are recorded at the root too. */
 function lateIn(event: RunEvent): readonly unknown[] {
   return event.type === 'call-ended-late' && event.result.type === 'output' ? [event.result.output] : [];
 }

@@ -1,4 +1,4 @@
-// Results that come after a run was taken over: only of the try that is on record, and only from who started it.
+// Results that arrive after a takeover: only the recorded try counts, and only from the process that started it.
 import { countersign, memoryStore, NotPerformed, ProviderError, type ToolConfig } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -8,12 +8,12 @@ import { eventually } from '../eventually.ts';
 import { holdSteadyClock } from '../steady-clock.ts';
 
 const LEASE_MS = 60_000;
-/** Whoever renews a claim that is this short soon sees what others recorded. */
+/** A claim this short is renewed soon, so its owner soon sees new events. */
 const SHORT_LEASE_MS = 300;
 
 /**
- * Processes on one store, each with a tool `pay` of its own. The first one's is what `first` makes of it. With `beside`, a
- * question waits beside the call, and keeps the turn open.
+ * Two processes on one store, each with its own tool `pay`. `first` changes the tool of the first process. `beside` adds calls
+ * that keep the turn open.
  */
 function processes(
   first: Partial<ToolConfig>,
@@ -48,12 +48,12 @@ function processes(
   const results = async () =>
     (await store.read('run'))?.events.flatMap((event) => (event.type === 'call-settled' ? [event.result] : []));
   const renew = vi.spyOn(store, 'renew');
-  /** The second has seen what is on record by now. */
+  /** Waits until the second process has read all recorded events. */
   const seen = async () => {
     const before = renew.mock.calls.length;
     await eventually(() => expect(renew.mock.calls.length).toBeGreaterThan(before + 1));
   };
-  /** The body of the first has begun. */
+  /** Waits until the body of the first process has started. */
   const hasBegun = () => begun.promise;
   const lapse = () => (now += 2 * LEASE_MS);
   return { one: open(true), two: open(false), lapse, hasBegun, paid, mayReturn, results, seen };
@@ -72,7 +72,7 @@ function opener(clock: () => number, body: () => Promise<string>) {
   };
 }
 
-/** The second takes over and pays; what the first says when it wakes up, in the middle of that, is not heard. */
+/** The second process takes over and pays. The first wakes up meanwhile, and its result is ignored. */
 async function secondPays(
   { one, two, lapse, paid, mayReturn, results }: ReturnType<typeof processes>,
   wake: () => void,
@@ -88,7 +88,7 @@ async function secondPays(
   expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
 }
 
-test.each([true, false])('who never started a call does not say how it ended (gated: %s)', async (needsApproval) => {
+test.each([true, false])('a process that never started a call cannot settle it (gated: %s)', async (needsApproval) => {
   const asleep = Promise.withResolvers<void>();
   const awake = Promise.withResolvers<void>();
   let looks = 0;
@@ -96,7 +96,7 @@ test.each([true, false])('who never started a call does not say how it ended (ga
     '~standard': {
       version: 1 as const,
       vendor: 'own',
-      // The look of the gate goes through; the one right before the body hangs, and the connection is found dead.
+      // The gate's validation passes. The one right before the body hangs, then its connection is lost.
       validate: async (value: unknown) => {
         looks += 1;
         if (looks < (needsApproval ? 2 : 1)) return { value };
@@ -120,11 +120,11 @@ test.each([true, false])('who never started a call does not say how it ended (ga
 });
 
 describe.each([
-  ['idempotent', { idempotent: true }],
-  ['found to have done nothing', { verify: () => undefined, settlesWithin: LEASE_MS }],
-])('a call that is started again, %s', (_why, config) => {
+  ['because it is idempotent', { idempotent: true }],
+  ['because verify found no effect', { verify: () => undefined, settlesWithin: LEASE_MS }],
+])('a call started again %s', (_why, config) => {
   test.each([new NotPerformed('no account'), new Error('socket hang up')])(
-    'is not settled by the failure of its first try: %s',
+    'the failure of the first try does not settle it: %s',
     async (error) => {
       const begun = Promise.withResolvers<void>();
       const wakes = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ describe.each([
   );
 });
 
-test('a look-up that says neither yes nor no leads to no second try, however long ago the first was', async () => {
+test('an unclear verify answer never leads to a second try, however old the first one is', async () => {
   const verify = () => 'perhaps' as never;
   const stuck = () => new Promise(() => undefined);
   const { one, two, lapse, paid, mayReturn } = processes({}, stuck, { verify, settlesWithin: 1 });
@@ -159,9 +159,9 @@ test('a look-up that says neither yes nor no leads to no second try, however lon
 
 test.each([
   ['finds nothing', undefined, {}],
-  ['finds nothing, and it could be run again', undefined, { settlesWithin: LEASE_MS }],
-  ['finds something else', { output: 'found' }, {}],
-])('a result that is recorded while others look it up stays: the look-up %s', async (_what, found, config) => {
+  ['finds nothing and a retry is allowed', undefined, { settlesWithin: LEASE_MS }],
+  ['finds another output', { output: 'found' }, {}],
+])('a result recorded while verify runs stays: verify %s', async (_what, found, config) => {
   const begun = Promise.withResolvers<void>();
   const wakes = Promise.withResolvers<void>();
   const looks = Promise.withResolvers<void>();
@@ -189,13 +189,13 @@ test.each([
   mayReturn.resolve();
   await Promise.all([one.runs.settled(), two.runs.settled()]);
   expect(await results()).toEqual([{ type: 'output', output: 'late' }]);
-  // What was looked up is not what a body came to.
+  // The output of verify is not a late result of a body.
   expect((await two.runs.recorded('run')).map(({ type }) => type)).not.toContain('call-ended-late');
   expect(paid).toEqual([]);
   expect((await two.runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
 
-test('a result that comes after a stop is recorded, and the run is left to others', async () => {
+test('a result that arrives during a stop is recorded, and the run is released', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -222,7 +222,7 @@ test('a result that comes after a stop is recorded, and the run is left to other
   expect(JSON.stringify(await store.read('run'))).toContain('"output":"late"');
 });
 
-test('a result does not settle another try that a person orders while it is being written', async () => {
+test('a result does not settle a retry that a person approves while the result is written', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
@@ -242,7 +242,7 @@ test('a result does not settle another try that a person orders while it is bein
   const two = open(kept, LEASE_MS);
   const store = changedStore(kept, {
     append: async (append) => {
-      // What was awaited is about to be written.
+      // The late result is about to be written.
       if (append.claim?.how === 'take' && begun === 1) {
         const [card] = (await two.runs.interrupts()).items;
         await two.runs.decide(card?.id ?? '', 'approve');
@@ -270,7 +270,7 @@ test('a result does not settle another try that a person orders while it is bein
   ]);
 });
 
-test('a result settles the doubt also where its process has seen that it was raised', async () => {
+test('a late result settles an open doubt even if its process saw the doubt raised', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -278,7 +278,7 @@ test('a result settles the doubt also where its process has seen that it was rai
   const wakes = Promise.withResolvers<void>();
   const tookOver = Promise.withResolvers<void>();
   const returns = Promise.withResolvers<string>();
-  // It falls asleep between renewing its claim and looking at what others recorded.
+  // It stalls between renewing its claim and reading new events.
   const sleepy = changedStore(store, {
     read: async (runId, options) => {
       if (options?.after) {
@@ -312,7 +312,7 @@ test('a result settles the doubt also where its process has seen that it was rai
   ]);
 });
 
-test('who decides a doubt that a result has settled is told that, and not that somebody decided', async () => {
+test('deciding a doubt that a result settled fails and names the result as the reason', async () => {
   const returns = Promise.withResolvers<unknown>();
   const { one, two, lapse, hasBegun } = processes({}, () => returns.promise);
   await one.clerk.start('Pay.', { runId: 'run' });
@@ -332,13 +332,13 @@ test('who decides a doubt that a result has settled is told that, and not that s
   });
 });
 
-test('a result is on record as late also where its process has seen that a person settled the doubt', async () => {
+test('a result is recorded as late even if its process saw that a person settled the doubt', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
   const [looks, wakes, looked] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   const returns = Promise.withResolvers<string>();
-  // It falls asleep before it looks at what others recorded, and is not told afterwards that its claim is lost.
+  // It stalls before reading new events, and never learns that its claim is lost.
   const sleepy = changedStore(store, {
     read: async (runId, options) => {
       if (!options?.after) return store.read(runId, options);
@@ -368,8 +368,8 @@ test('a result is on record as late also where its process has seen that a perso
   expect(await two.runs.get('run')).toMatchObject({ status: 'done' });
 });
 
-describe('a result that comes after its doubt was settled', () => {
-  /** The first process is stuck in its body; the second one takes over, and a person is asked. */
+describe('a result that arrives after its doubt was settled', () => {
+  /** The first process is stuck in its body. The second takes over and asks. */
   async function inDoubt(beside: readonly { readonly name: string }[] = []) {
     const stuck = Promise.withResolvers<unknown>();
     const world = processes({}, () => stuck.promise, {}, beside);
@@ -383,7 +383,7 @@ describe('a result that comes after its doubt was settled', () => {
     const asked = items[0]?.id ?? '';
     const late = async () =>
       (await two.runs.recorded('run')).flatMap((event) => (event.type === 'call-ended-late' ? [event.result] : []));
-    /** The first one wakes up. Whatever comes of that has come of it. */
+    /** Wakes the first process and waits until it has nothing left to do. */
     const wake = async (value: unknown) => {
       stuck.resolve(value);
       await one.runs.settled();
@@ -393,23 +393,26 @@ describe('a result that comes after its doubt was settled', () => {
     return { ...world, asked, late, wake };
   }
 
-  test.each(['paid after all', 'paid'])('by another try is on record, and changes nothing: %s', async (output) => {
-    const { two, paid, asked, late, wake, results } = await inDoubt();
-    await two.runs.decide(asked, 'approve', { by: 'ann' });
-    await two.runs.settled();
-    const before = await two.runs.get('run');
-    expect(before).toMatchObject({ status: 'done' });
-    await wake(output);
-    expect(await late()).toEqual([{ type: 'output', output }]);
-    const { status, messages } = await two.runs.get('run');
-    expect({ status, messages }).toEqual({ status: 'done', messages: before.messages });
-    expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
-    expect(await two.runs.verify('run')).toMatchObject({ ok: true });
-    expect(paid).toEqual(['paid']);
-    await two.runs.delete('run');
-  });
+  test.each(['paid after all', 'paid'])(
+    'a late result after a completed retry is recorded and changes nothing: %s',
+    async (output) => {
+      const { two, paid, asked, late, wake, results } = await inDoubt();
+      await two.runs.decide(asked, 'approve', { by: 'ann' });
+      await two.runs.settled();
+      const before = await two.runs.get('run');
+      expect(before).toMatchObject({ status: 'done' });
+      await wake(output);
+      expect(await late()).toEqual([{ type: 'output', output }]);
+      const { status, messages } = await two.runs.get('run');
+      expect({ status, messages }).toEqual({ status: 'done', messages: before.messages });
+      expect(await results()).toEqual([{ type: 'output', output: 'paid' }]);
+      expect(await two.runs.verify('run')).toMatchObject({ ok: true });
+      expect(paid).toEqual(['paid']);
+      await two.runs.delete('run');
+    },
+  );
 
-  test.each(['running', 'waiting'] as const)('is on record also while the run goes on (%s)', async (status) => {
+  test.each(['running', 'waiting'] as const)('a late result is recorded while the run is %s', async (status) => {
     const stuck = Promise.withResolvers<unknown>();
     const beside = status === 'waiting' ? [{ name: 'ask' }] : [];
     const world = processes({}, () => stuck.promise, {}, beside);
@@ -442,9 +445,9 @@ describe('a result that comes after its doubt was settled', () => {
   });
 
   test.each([
-    ['another', 'mine', ['theirs']],
-    ['the same', 'theirs', []],
-  ])('with %s by a person is on record only where it says something else', async (_which, said, told) => {
+    ['a different answer', 'mine', ['theirs']],
+    ['the same answer', 'theirs', []],
+  ])('after %s by a person, a late result is recorded only if it differs', async (_which, said, told) => {
     const { two, asked, late, wake } = await inDoubt();
     await two.runs.decide(asked, { type: 'respond', output: said });
     await two.runs.settled();
@@ -452,7 +455,7 @@ describe('a result that comes after its doubt was settled', () => {
     expect((await late()).map((result) => 'output' in result && result.output)).toEqual(told);
   });
 
-  test('by a person who left it at that is on record also where it is a failure', async () => {
+  test('a late failure is recorded after a person rejected the doubt', async () => {
     const { two, asked, late, wake } = await inDoubt();
     await two.runs.decide(asked, 'reject');
     await two.runs.settled();
@@ -460,7 +463,7 @@ describe('a result that comes after its doubt was settled', () => {
     expect(await late()).toMatchObject([{ type: 'error', text: expect.stringContaining('The bank is closed.') }]);
   });
 
-  test('by a person is on record also while another question of its turn waits', async () => {
+  test('a late result is recorded while another question of the turn is pending', async () => {
     const { two, asked, late, wake } = await inDoubt([{ name: 'ask' }]);
     await two.runs.decide(asked, { type: 'respond', output: 'mine' });
     await two.runs.settled();
@@ -469,7 +472,7 @@ describe('a result that comes after its doubt was settled', () => {
     expect((await two.runs.get('run')).status).toBe('waiting');
   });
 
-  test('by a person is on record also where another call came to just that', async () => {
+  test('a late result is recorded even if another call had the same output', async () => {
     const { two, asked, late, wake } = await inDoubt([{ name: 'ask' }]);
     const [question] = (await two.runs.interrupts({ tool: 'ask' })).items;
     await two.runs.decide(question?.id ?? '', { type: 'respond', output: 'theirs' });
@@ -479,7 +482,7 @@ describe('a result that comes after its doubt was settled', () => {
     expect(await late()).toEqual([{ type: 'output', output: 'theirs' }]);
   });
 
-  test('of a run that was cancelled is on record', async () => {
+  test('a late result is recorded on a cancelled run', async () => {
     const { two, late, wake } = await inDoubt();
     await two.runs.cancel('run');
     await wake('paid');
@@ -488,10 +491,10 @@ describe('a result that comes after its doubt was settled', () => {
   });
 });
 
-describe('a result that comes after a person said to run it again, and before that', () => {
+describe('a result that arrives after a person approved a retry, before the retry starts', () => {
   const CLEARED = { type: 'approve' } as const;
 
-  /** The first process is stuck in an approved payment, and the second one has asked about it. The third has no such tool. */
+  /** The first process is stuck in an approved payment and the second has asked about it. The third has no such tool. */
   async function inDoubt() {
     holdSteadyClock();
     let now = 1_800_000_000_000;
@@ -538,7 +541,7 @@ describe('a result that comes after a person said to run it again, and before th
     return { two, three, doubt, wake, facts, paid };
   }
 
-  test('is taken, and it does not run again', async () => {
+  test('settles the call, which does not run again', async () => {
     const { two, doubt, wake, facts, paid } = await inDoubt();
     await two.runs.decide(doubt, CLEARED, { by: 'ann', drive: false });
     await wake(() => 0);
@@ -550,7 +553,7 @@ describe('a result that comes after a person said to run it again, and before th
     expect(await two.runs.verify('run')).toMatchObject({ ok: true });
   });
 
-  test('is taken also while it waits for its tool, and nobody is asked any more', async () => {
+  test('settles a call that waits for its missing tool, and withdraws the pending question', async () => {
     const { two, three, doubt, wake, facts } = await inDoubt();
     await two.runs.decide(doubt, CLEARED, { drive: false });
     await three.runs.drive('run');
@@ -563,7 +566,7 @@ describe('a result that comes after a person said to run it again, and before th
     expect(await two.runs.verify('run')).toMatchObject({ ok: true });
   });
 
-  test('is told to who is asked since the tool is gone: to run it would be a second time', async () => {
+  test('is shown to the person asked about the missing tool, because a retry would be a second payment', async () => {
     const { two, three, doubt, wake } = await inDoubt();
     await two.runs.decide(doubt, { ...CLEARED, edit: { to: 'y' } }, { drive: false });
     await wake(() => 'paid');
@@ -577,10 +580,10 @@ describe('a result that comes after a person said to run it again, and before th
   });
 
   test.each<[string, { readonly type: 'approve'; readonly edit?: { readonly to: string } }, () => unknown]>([
-    ['with another input', { ...CLEARED, edit: { to: 'y' } }, () => 'paid'],
-    ['and it did not happen', CLEARED, () => Promise.reject(new NotPerformed('no account'))],
-    ['and it failed', CLEARED, () => Promise.reject(new Error('socket hang up'))],
-  ])('is only put on record: %s', async (_what, decision, end) => {
+    ['the retry has a different input', { ...CLEARED, edit: { to: 'y' } }, () => 'paid'],
+    ['the result says that nothing happened', CLEARED, () => Promise.reject(new NotPerformed('no account'))],
+    ['the result is a failure', CLEARED, () => Promise.reject(new Error('socket hang up'))],
+  ])('is only recorded as late: %s', async (_what, decision, end) => {
     const { two, doubt, wake, facts, paid } = await inDoubt();
     await two.runs.decide(doubt, decision, { drive: false });
     await wake(end);
@@ -591,7 +594,7 @@ describe('a result that comes after a person said to run it again, and before th
   });
 });
 
-test('who is asked about another start is told what an earlier one came to', async () => {
+test('a question about a second start shows the result of the first one', async () => {
   holdSteadyClock();
   let now = 1_800_000_000_000;
   const clock = () => now;
@@ -619,8 +622,8 @@ test('who is asked about another start is told what an earlier one came to', asy
   });
 });
 
-describe('a result that a store was away for, for longer than a write is tried', () => {
-  /** A payment that is done while the store is away, and a journal that has given up. */
+describe('a result that arrives while the store is down for longer than a write is retried', () => {
+  /** A payment that ends while the store is down, and a journal that gave up. */
   async function givenUp() {
     let now = 1_800_000_000_000;
     let isAway = false;
@@ -641,7 +644,7 @@ describe('a result that a store was away for, for longer than a write is tried',
     let paid = 0;
     const pay = ai.defineTool({ name: 'pay', description: '' }, () => {
       isAway = true;
-      // As long as the store is away, time passes with every look at it.
+      // Time passes while the store is down.
       setTimeout(() => (now += 31_000), 20);
       paid += 1;
       return 'paid';
@@ -657,7 +660,7 @@ describe('a result that a store was away for, for longer than a write is tried',
     return { runs: ai.runs, back, pass, settled, paid: () => paid };
   }
 
-  test('is on record once it is back, and nobody is asked', async () => {
+  test('is recorded once the store is back, and no question is asked', async () => {
     const { runs, back, pass, settled, paid } = await givenUp();
     back();
     await eventually(async () => expect(await settled()).toMatchObject([{ result: { output: 'paid' } }]));
@@ -671,13 +674,13 @@ describe('a result that a store was away for, for longer than a write is tried',
     expect(await runs.verify('run')).toMatchObject({ ok: true });
   });
 
-  test('is told of by the process where it does not come back', async () => {
+  test('is reported by stop and a warning if the store stays down', async () => {
     const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
     const { runs, pass } = await givenUp();
     pass();
     const path = [expect.stringMatching(/^call_/)];
     expect(await runs.stop()).toEqual({ unrecorded: [{ runId: 'run', path }] });
-    // It is told of once.
+    // It is reported once.
     expect(await runs.stop()).toEqual({ unrecorded: [] });
     expect(await warned).toMatchObject({
       name: 'CountersignWarning',

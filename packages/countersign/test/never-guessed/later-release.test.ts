@@ -1,4 +1,4 @@
-// What a later release recorded: this one does not know it, says so, and does nothing on the strength of the rest.
+// Events recorded by a later release: this release rejects them and does not act on the run.
 import type { RunEvent } from 'countersign';
 import type { Store } from 'countersign/store';
 import { describe, expect, test } from 'vitest';
@@ -46,10 +46,10 @@ const LATER = {
   'with a result of another type': { v: 1, type: 'call-settled', callId: 'x', result: { type: 'deferred' }, at: 1 },
 } as const;
 
-/** As a process of the later release appends it, inside this call if one is named. */
+/** Appends an event as a later release would, inside the given call if there is one. */
 async function append(store: Store, runId: string, later: object, inside?: string): Promise<void> {
   const loaded = await store.read(runId);
-  if (!loaded) throw new Error('There is no run.');
+  if (!loaded) throw new Error('Run not found.');
   const { version, hash, status, wakeAt, outcome } = loaded.run;
   const event = inside === undefined ? later : { v: 1, type: 'call-went-on', callId: inside, inside: [later], at: 1 };
   const events = [event as RunEvent & { at: number }];
@@ -58,7 +58,7 @@ async function append(store: Store, runId: string, later: object, inside?: strin
 }
 
 describe.each(Object.entries(LATER))('an event %s', (_name, later) => {
-  test('recorded while a run is driven: nothing more runs or is written here', async () => {
+  test('appended while a run is driven stops the driver: it runs and writes nothing more', async () => {
     const { open, effects, store } = world();
     const gate = Promise.withResolvers<number>();
     const define: Define = (ai) => {
@@ -80,7 +80,7 @@ describe.each(Object.entries(LATER))('an event %s', (_name, later) => {
     expect((await store.read(id))?.events.at(-1)).toEqual(later);
   });
 
-  test.each(EVERYWHERE)('in a run that waits: what acts on it is refused, %s', async (where) => {
+  test.each(EVERYWHERE)('in a waiting run makes reads, decisions and cancels fail (%s)', async (where) => {
     const { open, effects, store, recorded } = world();
     const { root, runs } = open((ai) =>
       placed(ai, where, { tools: [payTool(ai, effects)], model: script([[call('pay')]]) }),

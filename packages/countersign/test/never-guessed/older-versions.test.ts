@@ -1,5 +1,5 @@
-// Runs that older versions left paused or in doubt load and go on. The fixtures are kept from now on, never made again;
-// `MAKE_FIXTURES=1` adds those of new scenarios.
+// Runs that older versions left paused or in doubt load and resume. Existing fixtures never change;
+// `MAKE_FIXTURES=1` adds fixtures for new scenarios.
 import { describe, expect, test } from 'vitest';
 import { finish, personOf, processOn, readFixtures, writeInto } from '../crash/fixture.ts';
 import { makeFixtures } from '../crash/make-fixtures.ts';
@@ -17,20 +17,20 @@ const subjects = [
   ...(postgres ? ([['PostgreSQL', async () => onPostgres(await postgres.freshDatabase())]] as const) : []),
 ] as const;
 
-test('there are fixtures of every scenario', () => {
+test('every scenario has a fixture', () => {
   const known = new Set(fixtures.map(([, { scenario }]) => scenario));
   expect([...scenarios.keys()].filter((name) => !known.has(name))).toEqual([]);
 });
 
 describe.each(subjects)('on %s', (_name, open) => {
-  test.each(fixtures)('%s goes on and ends as it should', async (_file, fixture) => {
+  test.each(fixtures)('%s resumes and ends as expected', async (_file, fixture) => {
     const scenario = scenarios.get(fixture.scenario);
-    if (!scenario) throw new Error(`There is no scenario ${fixture.scenario}.`);
+    if (!scenario) throw new Error(`Unknown scenario ${fixture.scenario}.`);
     const { store, close } = await open();
     try {
       await writeInto(store, fixture);
       const effects = [...fixture.effects];
-      // A month later, as the store sees it too.
+      // A month later, by the store's clock too.
       let now = Math.max(...fixture.appends.flatMap(({ events }) => events.map(({ at }) => at))) + 30 * 86_400_000;
       const waiting = fixture.appends.flatMap(({ opened }) => opened).some(({ expiresAt }) => expiresAt !== null);
       const { runs } = scenario.open(processOn(store, fixture.runId, () => now, effects));

@@ -1,4 +1,4 @@
-// What a process does about bodies that were under way when their run was lost: it tells, and warns where it cannot.
+// How a process records the results of bodies under way when it lost the run, and warns if it cannot.
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 const warned = () => warnings.mock.calls.map(([text]) => String(text));
 
-/** A run whose payment was begun by a process that has lost it since. */
+/** A run whose payment was started by a process that has lost it since. */
 async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => Promise<void>) {
   const { kept, clock, sleep, open, types, started, settled, callId } = await approved();
   const before = trustedState(await loaded(kept));
@@ -39,7 +39,7 @@ async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => 
   return { kept, telling, told, types, before, known: journal.ownState, settled, callId };
 }
 
-/** Away for so many times, and then it answers. */
+/** Fails so many times, then answers. */
 function awayFor(times: number, read: Store['read']): Store['read'] {
   let left = times;
   return async (...given) => {
@@ -48,7 +48,7 @@ function awayFor(times: number, read: Store['read']): Store['read'] {
   };
 }
 
-test('a result is on record although the process stops, once a store that was away is back soon', async () => {
+test('a stopping process records a result once a failed store is back', async () => {
   const changes: Partial<Store> = {};
   const { kept, telling, types, known, settled } = await lost(changes, true);
   changes.read = awayFor(3, kept.read.bind(kept));
@@ -57,7 +57,7 @@ test('a result is on record although the process stops, once a store that was aw
   expect(warned()).toEqual([]);
 });
 
-test('who waits for everything waits for what is being told', async () => {
+test('a result being recorded is listed as under way until it is written', async () => {
   const { telling, known, settled } = await lost({});
   const told = telling.tell('clerk', 'run', known, [settled]);
   expect([...telling.underWay]).toHaveLength(1);
@@ -65,7 +65,7 @@ test('who waits for everything waits for what is being told', async () => {
   expect([...telling.underWay]).toEqual([]);
 });
 
-/** Tells of a result where the first to write it gets no answer, though it may be written. A person may have answered. */
+/** Records a result whose first write gets no answer, although it may be written. A person may have answered first. */
 async function unanswered(isWritten: boolean, answer?: string) {
   const { kept, open, started, settled, callId, clock, sleep, types } = await approved();
   const { run, journal } = await open('hold');
@@ -95,20 +95,20 @@ async function unanswered(isWritten: boolean, answer?: string) {
   return types();
 }
 
-test('a result that was not written at first is written then', async () => {
+test('a write that failed is repeated', async () => {
   expect((await unanswered(false)).at(-1)).toBe('call-settled');
 });
 
-test('a result that was written without an answer is not written a second time', async () => {
+test('a write that succeeded without an answer is not repeated', async () => {
   const types = await unanswered(true, 'said by a person');
   expect(types.filter((type) => type === 'call-ended-late')).toHaveLength(1);
 });
 
-test('a store that stays away is not waited for without end, and the process warns', async () => {
+test('recording gives up on a store that stays down, and warns', async () => {
   const read = vi.fn(() => Promise.reject<never>(away()));
   let pauses = 0;
   const sleep = async () => {
-    if (++pauses > 200) throw new Error('It waits for ever.');
+    if (++pauses > 200) throw new Error('It waits forever.');
   };
   const { telling, known, settled } = await lost({ read }, false, sleep);
   await telling.tell('clerk', 'run', known, [settled]);
@@ -116,24 +116,24 @@ test('a store that stays away is not waited for without end, and the process war
   expect(warned()).toEqual([expect.stringMatching(/has ended, but its result could not be recorded/)]);
 });
 
-test.each([0, 2])('a body of a run that is gone is told of once, the store being away for %d times', async (times) => {
+test.each([0, 2])('a body of a deleted run causes one warning, after %d failed reads', async (times) => {
   const { telling, told, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
   telling.lost('run', known);
   await told();
   expect(warned()).toEqual([expect.stringMatching(/no longer has run run/)]);
-  // It comes to its end all the same.
+  // Its result causes no second warning.
   await telling.tell('clerk', 'run', known, [settled]);
   expect(warned()).toHaveLength(1);
 });
 
-test('what an agent came to is not told of: the bodies inside of it are', async () => {
+test('the result of a sub-agent causes no warning, only the bodies inside it do', async () => {
   const { telling, before, settled, callId } = await lost({ read: async () => undefined });
   const known = fold(before, event({ type: 'call-started', callId, inside: true }));
   await telling.tell('clerk', 'run', known, [settled]);
   expect(warned()).toEqual([]);
 });
 
-/** A run in whose helper a payment is under way, as its process knows it; nobody has rested inside since. */
+/** A run with a payment under way inside its helper, as its process knows it. */
 async function underWayInside() {
   const store = memoryStore();
   const begun = Promise.withResolvers<void>();
@@ -154,14 +154,14 @@ async function underWayInside() {
 }
 
 test.each([
-  ['for ten seconds', false, 49],
-  ['not at all before a stop', true, 0],
+  ['ten seconds', false, 49],
+  ['no time during a stop', true, 0],
 ] as const)(
-  'a result inside an agent that others go on with waits %s, and is only put on record',
+  'a result inside a sub-agent that another process drives waits %s, then is recorded as late',
   async (_how, isStopping, pauses) => {
     const { store, known, result } = await underWayInside();
     const sleep = vi.fn(async () => {
-      if (sleep.mock.calls.length > 100) throw new Error('It waits for ever.');
+      if (sleep.mock.calls.length > 100) throw new Error('It waits forever.');
     });
     const recorded: string[] = [];
     const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;

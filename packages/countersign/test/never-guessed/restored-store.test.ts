@@ -1,4 +1,4 @@
-// A store that is set back while a process works: a backup is restored, or a replica that was behind takes over.
+// A store that loses recent writes while a process works: a backup is restored, or a stale replica takes over.
 import { type Countersign, countersign, memoryStore, type Tool, type ToolContext } from 'countersign';
 import type { Append, Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
-/** A store that can be set back to what it had when `remember` was called. */
+/** A store that can be set back to its content at the call of `remember`. */
 function twoTimes() {
   const [present, past] = [memoryStore(), memoryStore()];
   let isSetBack = false;
@@ -35,7 +35,7 @@ function twoTimes() {
   };
 }
 
-/** A run whose call was approved after the store was as it will be again. Gives the id of the question. */
+/** Approves a call after `remember`, so that a set-back store has no approval. Returns the id of the question. */
 async function approvedAfter(remember: () => Promise<void>, ai: Countersign, pay: Tool): Promise<string> {
   await ai.defineAgent({ name: 'clerk', tools: [pay] }).start('Pay.', { runId: 'run' });
   await ai.runs.wait('run');
@@ -45,7 +45,7 @@ async function approvedAfter(remember: () => Promise<void>, ai: Countersign, pay
   return (await ai.runs.decide(card?.id ?? '', 'approve', { by: 'bob' })).interruptId;
 }
 
-test('a call that has run, whose start the store has forgotten, is told of', async () => {
+test('a call whose recorded start the store lost causes a warning', async () => {
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const running = Promise.withResolvers<void>();
@@ -69,12 +69,12 @@ test('a call that has run, whose start the store has forgotten, is told of', asy
       { type: 'CountersignWarning', code: 'store-failed' },
     ],
   ]);
-  // It is asked again, and nothing runs by itself.
+  // The question is pending again, and nothing runs by itself.
   expect((await ai.runs.interrupts()).items.map(({ id }) => id)).toEqual([asked]);
   warnings.mockRestore();
 });
 
-/** A payment of which the body ends when it is told to, and in which order it was begun. */
+/** A payment whose bodies end when the test resolves them, in the order of their starts. */
 async function clerkOn(store: Store) {
   const bodies: PromiseWithResolvers<void>[] = [];
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }, 'Done.', 'Done.']);
@@ -97,13 +97,13 @@ async function clerkOn(store: Store) {
 test.each([
   ['between two steps', (step: Step) => step('deposit', () => 'paid').then(() => step('rest', () => 'paid'))],
   [
-    'when it is told to',
+    'on its abort signal',
     (_: Step, signal: AbortSignal) => {
       vi.advanceTimersByTime(20_000);
       return aborted(signal);
     },
   ],
-])('a call that stops %s, since the store has forgotten its start, is told of once', async (_when, acts) => {
+])('a call that stops %s after the store lost its start causes one warning', async (_when, acts) => {
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }, 'Done.']);
@@ -130,7 +130,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
-test('a call of a run that the store has forgotten altogether is told of', async () => {
+test('a call of a run that the store lost causes a warning', async () => {
   const { store, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const { ai, agent, bodies, approve } = await clerkOn(store);
@@ -144,7 +144,7 @@ test('a call of a run that the store has forgotten altogether is told of', async
   warnings.mockRestore();
 });
 
-test('what is approved again after a store was set back is not settled by the body from before', async () => {
+test('a body from before the store was set back does not settle a later approval', async () => {
   const { store, remember, setBack } = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const { ai, agent, bodies, approve } = await clerkOn(store);
@@ -167,7 +167,7 @@ test('what is approved again after a store was set back is not settled by the bo
   warnings.mockRestore();
 });
 
-/** A payment so many sub-agents deep, that is approved after the store has remembered. Its body ends when it is told to. */
+/** A payment so many sub-agents deep, approved after `remember`. Its body ends when the test resolves it. */
 async function deepPaymentOn({ store, remember }: ReturnType<typeof twoTimes>, deep: number) {
   const body = Promise.withResolvers<void>();
   const begun = vi.fn();
@@ -197,7 +197,7 @@ async function deepPaymentOn({ store, remember }: ReturnType<typeof twoTimes>, d
   return { ai, card, body };
 }
 
-test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, is told of once', async (deep) => {
+test.each([1, 2, 3])('a lost call %d sub-agents deep causes one warning', async (deep) => {
   const times = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const { ai, card, body } = await deepPaymentOn(times, deep);
@@ -212,9 +212,9 @@ test.each([1, 2, 3])('a call %d sub-agents deep, which the store has forgotten, 
 });
 
 test.each([
-  ['is gone from the store', async () => undefined, /no longer has run run/],
+  ['is missing in the store', async () => undefined, /no longer has run run/],
   ['cannot be read', () => Promise.reject(new Error('It is on fire.')), /could not be recorded: It is on fire/],
-])('a call three sub-agents deep of a run that %s is told of once', async (_how, read, says) => {
+])('a call three sub-agents deep of a run that %s causes one warning', async (_how, read, says) => {
   const times = twoTimes();
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const changes: Partial<Store> = {};
@@ -230,31 +230,28 @@ test.each([
 test.each([
   ['ends', async () => undefined],
   ['stops between two steps', (step: Step) => step('deposit', () => 'paid').then(() => step('rest', () => 'paid'))],
-])(
-  'a call inside an agent that %s, of which the store has forgotten only the call, is told of once',
-  async (_how, acts) => {
-    const { store, remember, setBack } = twoTimes();
-    const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const asks = (name: string, input: object) => ({ calls: [{ name, ref: name, input }] });
-    const model = scriptedModel([asks('teller', { prompt: 'Pay.' }), asks('pay', {}), 'Paid.', 'Done.']);
-    const ai = countersign({ model, store, retry: false });
-    const needsApproval = async () => {
-      await remember();
-      return false;
-    };
-    const pay = ai.defineTool({ name: 'pay', description: '', needsApproval }, async (_input, { step }) => {
-      setBack();
-      await acts(step);
-      return 'paid';
-    });
-    const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
-    await ai.defineAgent({ name: 'clerk', tools: [teller] }).start('Pay.', { runId: 'run' });
-    await eventually(() => expect(warnings).toHaveBeenCalled());
-    await ai.runs.settled();
-    expect((await store.read('run'))?.events.map(({ type }) => type)).toContain('call-started');
-    expect(warnings.mock.calls.map(([text]) => text)).toEqual([
-      expect.stringMatching(/lost the start of call .*, .* of run run/),
-    ]);
-    warnings.mockRestore();
-  },
-);
+])('a call inside a sub-agent that %s causes one warning if the store lost only that call', async (_how, acts) => {
+  const { store, remember, setBack } = twoTimes();
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const asks = (name: string, input: object) => ({ calls: [{ name, ref: name, input }] });
+  const model = scriptedModel([asks('teller', { prompt: 'Pay.' }), asks('pay', {}), 'Paid.', 'Done.']);
+  const ai = countersign({ model, store, retry: false });
+  const needsApproval = async () => {
+    await remember();
+    return false;
+  };
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval }, async (_input, { step }) => {
+    setBack();
+    await acts(step);
+    return 'paid';
+  });
+  const teller = ai.defineAgent({ name: 'teller', description: 'Pays.', tools: [pay] });
+  await ai.defineAgent({ name: 'clerk', tools: [teller] }).start('Pay.', { runId: 'run' });
+  await eventually(() => expect(warnings).toHaveBeenCalled());
+  await ai.runs.settled();
+  expect((await store.read('run'))?.events.map(({ type }) => type)).toContain('call-started');
+  expect(warnings.mock.calls.map(([text]) => text)).toEqual([
+    expect.stringMatching(/lost the start of call .*, .* of run run/),
+  ]);
+  warnings.mockRestore();
+});

@@ -1,4 +1,4 @@
-// `settlesWithin`: a call that was not found is run again only where it was looked for after that time, and not before.
+// `settlesWithin`: a call that verify does not find runs again only if verify began after that time.
 import { countersign, memoryStore, ProviderError, type ToolConfig } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -9,7 +9,7 @@ import { holdSteadyClock } from '../steady-clock.ts';
 const LEASE_MS = 1_000;
 const SETTLES_MS = 10_000;
 
-/** Two processes on one store, and the time, which passes only when told to. */
+/** Two processes on one store, with a clock that the test moves. */
 function processes(verify: NonNullable<ToolConfig['verify']>, change = (store: Store): Store => store) {
   holdSteadyClock();
   let now = 1_800_000_000_000;
@@ -23,7 +23,7 @@ function processes(verify: NonNullable<ToolConfig['verify']>, change = (store: S
     const ai = countersign({ model, store, clock, leaseMs: LEASE_MS, retry: false });
     const pay = ai.defineTool({ name: 'pay', description: '', verify, settlesWithin: SETTLES_MS }, () => {
       began.push(who);
-      // The first one stalls.
+      // The first process stalls.
       return who === 'one' ? new Promise<string>(() => undefined) : 'paid';
     });
     return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
@@ -35,10 +35,10 @@ function processes(verify: NonNullable<ToolConfig['verify']>, change = (store: S
 }
 
 test.each([
-  ['before it has passed', SETTLES_MS - 1, ['one']],
-  ['after it has passed', SETTLES_MS + 1, ['one', 'two']],
-])('a look-up that began %s, and ends after it', async (_when, beganMs, began) => {
-  // What it does not find may happen while it looks.
+  ['before settlesWithin has passed asks a person', SETTLES_MS - 1, ['one']],
+  ['after settlesWithin has passed allows a retry', SETTLES_MS + 1, ['one', 'two']],
+])('a verify that begins %s', async (_when, beganMs, began) => {
+  // The call may still take effect while verify looks.
   const world = processes(async () => world.pass(SETTLES_MS) as undefined);
   await world.one.clerk.start('Pay.', { runId: 'run' });
   await expect.poll(() => world.began).toEqual(['one']);
@@ -51,9 +51,9 @@ test.each([
 });
 
 test.each([
-  ['it counts from when the body runs, also where the store was away while the start was to be written', 1, ['one']],
-  ['so it does where the store is away again and again', 9, ['one']],
-  ['a call whose start stays older than its body does not run, and a person is asked', 99, []],
+  ['settlesWithin counts from the start of the body, even if the store failed to write the start', 1, ['one']],
+  ['settlesWithin counts from the start of the body, even if the store fails repeatedly', 9, ['one']],
+  ['a call whose recorded start stays too old does not run, and a person is asked', 99, []],
 ])(
   '%s',
   async (_what, times, began) => {
@@ -64,7 +64,7 @@ test.each([
         changedStore(store, {
           append: async (append) => {
             const isStart = append.events.some(({ type }) => type === 'call-started');
-            // Each is written when it is tried again.
+            // Each is written at the retry.
             if (isStart && away < 2 * times && away++ % 2 === 0) {
               world.pass(SETTLES_MS);
               throw new ProviderError('store-failed', {}, 'away', { retryable: true });
@@ -88,16 +88,16 @@ test.each([
 const SETTLES = { settlesWithin: SETTLES_MS, verify: () => undefined };
 
 test.each([
-  ['is told anew, and a person is asked at last', SETTLES, 1_001, 10, 0],
-  ['is told once, where it was soon on record', SETTLES, 1_000, 1, 1],
-  ['is told once, where nothing counts from it', {}, 1_001, 1, 1],
-  ['is told once, where the call may run twice', { ...SETTLES, idempotent: true }, 1_001, 1, 1],
-])('a start that takes long each time %s', async (_how, config, takesMs, starts, runs) => {
+  ['is recorded again, and a person is asked in the end', SETTLES, 1_001, 10, 0],
+  ['is recorded once, if it was recorded in time', SETTLES, 1_000, 1, 1],
+  ['is recorded once, if the tool has no settlesWithin', {}, 1_001, 1, 1],
+  ['is recorded once, if the tool is idempotent', { ...SETTLES, idempotent: true }, 1_001, 1, 1],
+])('a start that is slow to record each time %s', async (_how, config, takesMs, starts, runs) => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   let told = 0;
   const store = afterStarts(memoryStore({ now: clock }), () => {
-    if (++told > 15) throw new Error('It is told for ever.');
+    if (++told > 15) throw new Error('It is recorded forever.');
     now += takesMs;
   });
   const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Done.']);
@@ -118,7 +118,7 @@ test.each([
   expect(recorded.filter(({ type }) => type === 'call-started')).toHaveLength(starts);
 });
 
-test('a start that is to be told anew is not, once somebody has cancelled the run', async () => {
+test('a slow start is not recorded again once the run is cancelled', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
@@ -128,7 +128,7 @@ test('a start that is to be told anew is not, once somebody has cancelled the ru
   const store = afterStarts(kept, async () => {
     starts += 1;
     now += 2_000;
-    // Seen with the next write.
+    // The next write sees it.
     await other.runs.cancel('run');
   });
   const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Done.']);

@@ -1,4 +1,4 @@
-// A call inside that was started, and of which nobody knows how it ended.
+// Calls at the root or inside sub-agents that started and have an unknown outcome.
 import type { AgentConfig } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -20,7 +20,7 @@ import {
 } from '../sub-agents/kit.ts';
 
 test.each(EVERYWHERE)(
-  'a user who speaks while a call is in doubt: the model learns that its outcome is unknown (%s)',
+  'a message sent while a call is in doubt tells the model that the outcome is unknown (%s)',
   async (where) => {
     const { open, takeOver, effects } = world();
     const define: Define = (ai, nth) => {
@@ -39,7 +39,7 @@ test.each(EVERYWHERE)(
   },
 );
 
-test('doubt two levels down is withdrawn only by what is said after it was asked, and the model is told', async () => {
+test('only a message sent after the question withdraws a doubt two levels down', async () => {
   const { open, pass, effects } = world();
   const define: Define = (ai) => {
     const pay = tool(ai, 'pay', () => {
@@ -64,7 +64,7 @@ test('doubt two levels down is withdrawn only by what is said after it was asked
 });
 
 test.each(EVERYWHERE)(
-  'a user who speaks on after a cancel, while a call was under way: the model learns that its outcome is unknown (%s)',
+  'a message after a cancel tells the model that the call under way has an unknown outcome (%s)',
   async (where) => {
     const { open, pass, effects } = world();
     const define: Define = (ai) => {
@@ -78,7 +78,7 @@ test.each(EVERYWHERE)(
     await eventually(() => expect(effects).toEqual(['paid']));
     const two = open(define);
     await two.runs.cancel('c');
-    // The process that was in the middle of it is gone.
+    // The process that ran the call is gone.
     pass(2 * LEASE_MS);
     const { text } = await two.root.chat({ runId: 'c' }).send('What happened?');
     expect(text).toMatch(/unknown whether it took effect/);
@@ -86,7 +86,7 @@ test.each(EVERYWHERE)(
   },
 );
 
-test('the next person who is asked about a tool that may have acted is told so', async () => {
+test('the next question about a tool warns that an earlier call may have acted', async () => {
   const { open } = world();
   const one = open((ai) => {
     const body = () => {
@@ -112,8 +112,8 @@ const unable = (): never => {
 
 test.each<[string, Partial<AgentConfig>]>([
   ['has no model', { model: undefined as never }],
-  ['cannot make its prompt', { toPrompt: unable }],
-  ['must call a tool that is gone', { toolChoice: { tool: 'other' } }],
+  ['cannot build its prompt', { toPrompt: unable }],
+  ['must call a tool that does not exist', { toolChoice: { tool: 'other' } }],
 ])('the doubt about a call inside stays when the sub-agent of the new process %s', async (_why, changes) => {
   const { open, takeOver, effects } = world();
   const define: Define = (ai, nth) => {
@@ -136,7 +136,7 @@ test.each<[string, Partial<AgentConfig>]>([
   expect(effects).toEqual(['paid']);
 });
 
-test('a sub-agent that was in the middle of its first calls needs no prompt anew to ask about its doubt', async () => {
+test('a sub-agent stopped in its first calls asks about its doubt without building a new prompt', async () => {
   const { open, takeOver, effects } = world();
   const define: Define = (ai, nth) => {
     const pay = tool(ai, 'pay', () => {
@@ -151,7 +151,7 @@ test('a sub-agent that was in the middle of its first calls needs no prompt anew
   expect((await two.runs.get(id)).status).toBe('waiting');
 });
 
-test('a tool inside that talks to a model itself and died in the middle is in doubt as a whole', async () => {
+test('a nested tool that drives its own model and dies midway is in doubt as a whole', async () => {
   const { open, takeOver, effects } = world();
   const define: Define = (ai, nth) => {
     const body = () => {
@@ -175,27 +175,30 @@ test('a tool inside that talks to a model itself and died in the middle is in do
   expect(effects).toEqual(['paid']);
 });
 
-test.each(EVERYWHERE)('that a call in doubt happened can be said where its tool is gone, %s', async (where) => {
-  const { open, takeOver, effects } = world();
-  const version =
-    (has: 'pay' | 'no pay'): Define =>
-    (ai) => {
-      const body = () => {
-        effects.push('pay');
-        return STUCK;
+test.each(EVERYWHERE)(
+  'a person can report the outcome of a call in doubt whose tool no longer exists (%s)',
+  async (where) => {
+    const { open, takeOver, effects } = world();
+    const version =
+      (has: 'pay' | 'no pay'): Define =>
+      (ai) => {
+        const body = () => {
+          effects.push('pay');
+          return STUCK;
+        };
+        const tools = has === 'pay' ? [tool(ai, 'pay', body)] : [];
+        return placed(ai, where, { tools, model: script([[call('pay')]]) });
       };
-      const tools = has === 'pay' ? [tool(ai, 'pay', body)] : [];
-      return placed(ai, where, { tools, model: script([[call('pay')]]) });
-    };
-  const { id } = await open(version('pay')).root.start('Go');
-  await eventually(() => expect(effects).toEqual(['pay']));
-  const two = await takeOver(id, version('no pay'));
-  const card = only(await waiting(two.runs));
-  expect(card.kind).toBe('unknown-outcome');
-  await expect(two.runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'invalid-resume' });
-  await two.runs.decide(card.id, { type: 'respond', output: 'paid by ann' });
-  await two.runs.settled();
-  const { status, text } = await two.runs.get(id);
-  expect(status).toBe('done');
-  expect(text).toContain('paid by ann');
-});
+    const { id } = await open(version('pay')).root.start('Go');
+    await eventually(() => expect(effects).toEqual(['pay']));
+    const two = await takeOver(id, version('no pay'));
+    const card = only(await waiting(two.runs));
+    expect(card.kind).toBe('unknown-outcome');
+    await expect(two.runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'invalid-resume' });
+    await two.runs.decide(card.id, { type: 'respond', output: 'paid by ann' });
+    await two.runs.settled();
+    const { status, text } = await two.runs.get(id);
+    expect(status).toBe('done');
+    expect(text).toContain('paid by ann');
+  },
+);
