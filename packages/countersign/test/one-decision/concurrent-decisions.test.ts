@@ -1,4 +1,4 @@
-// Many who decide on one run at the same moment: each is heard, and none keeps the others waiting.
+// Many concurrent decisions on one run: each is recorded, and none blocks the others.
 import { countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -23,31 +23,28 @@ function bank(store: Store) {
   return { paid, runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
 }
 
-test.each([true, false])(
-  'many decisions at once on one run read it a few times each, driven at once: %s',
-  async (drive) => {
-    const kept = memoryStore();
-    let reads = 0;
-    const store = changedStore(kept, {
-      read: (...given) => {
-        reads += 1;
-        return kept.read(...given);
-      },
-    });
-    const { runs, clerk, paid } = bank(store);
-    await clerk.start('Pay.', { runId: 'run' });
-    const { pending } = await runs.wait('run');
-    reads = 0;
-    const decided = await Promise.all(pending.map((id) => runs.decide(id, 'approve', { drive })));
-    expect(decided.map(({ interruptId }) => interruptId)).toEqual(pending);
-    expect(reads).toBeLessThan(4 * MANY);
-    if (!drive) await runs.drive('run');
-    expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
-    expect(paid.toSorted((a, b) => a - b)).toEqual(Array.from({ length: MANY }, (_, n) => n));
-  },
-);
+test.each([true, false])('many concurrent decisions on one run need few reads each (drive: %s)', async (drive) => {
+  const kept = memoryStore();
+  let reads = 0;
+  const store = changedStore(kept, {
+    read: (...given) => {
+      reads += 1;
+      return kept.read(...given);
+    },
+  });
+  const { runs, clerk, paid } = bank(store);
+  await clerk.start('Pay.', { runId: 'run' });
+  const { pending } = await runs.wait('run');
+  reads = 0;
+  const decided = await Promise.all(pending.map((id) => runs.decide(id, 'approve', { drive })));
+  expect(decided.map(({ interruptId }) => interruptId)).toEqual(pending);
+  expect(reads).toBeLessThan(4 * MANY);
+  if (!drive) await runs.drive('run');
+  expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done', text: 'Done.' });
+  expect(paid.toSorted((a, b) => a - b)).toEqual(Array.from({ length: MANY }, (_, n) => n));
+});
 
-test('whoever comes second on a run is next, and nobody waits for another run', async () => {
+test('the second task of a run waits for the first, and a task of another run does not', async () => {
   const queue = new RunQueue();
   const first = Promise.withResolvers<string>();
   const done: string[] = [];
@@ -61,7 +58,7 @@ test('whoever comes second on a run is next, and nobody waits for another run', 
   expect(done).toEqual(['other', 'two']);
 });
 
-test('whoever comes third waits for the second, also after the first has ended', async () => {
+test('the third task of a run waits for the second, even after the first has ended', async () => {
   const queue = new RunQueue();
   const second = Promise.withResolvers<void>();
   const done: string[] = [];
@@ -79,7 +76,7 @@ test('whoever comes third waits for the second, also after the first has ended',
   expect(done).toEqual(['one', 'two', 'three']);
 });
 
-test('what fails ends its turn, too', async () => {
+test('a failed task ends its turn', async () => {
   const queue = new RunQueue();
   const one = queue.run('run', () => Promise.reject(new Error('no')));
   const two = queue.run('run', async () => 'two');
@@ -87,7 +84,7 @@ test('what fails ends its turn, too', async () => {
   expect(await two).toBe('two');
 });
 
-test('nobody waits for long behind one that hangs', async () => {
+test('tasks do not wait long behind one that hangs', async () => {
   vi.useFakeTimers();
   try {
     const queue = new RunQueue();

@@ -1,4 +1,4 @@
-// Deciding, through a chat and by id: too late, at once, on another card, or with something that is no decision.
+// Decisions through a chat and by id: late, concurrent, on a changed card, or invalid.
 import { approve, countersign, memoryStore, UsageError, z } from 'countersign';
 import type { InterruptRecord, Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
@@ -40,8 +40,8 @@ function bank({ store = memoryStore(), clock, expiresIn }: BankOptions = {}) {
   };
 }
 
-describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadline, of the %s', (name) => {
-  test('is told so, the deadline is recorded, and nothing runs', async () => {
+describe.each(['clerk', 'boss'] as const)('a chat decision after the deadline, of the %s', (name) => {
+  test('fails, records the deadline, and runs nothing', async () => {
     let now = 1_000;
     const clock = () => now;
     const { runs, paid, ...agents } = bank({ store: memoryStore({ now: clock }), clock, expiresIn: 500 });
@@ -62,7 +62,7 @@ describe.each(['clerk', 'boss'] as const)('a chat that decides after the deadlin
 test.each([
   ['inherited', Object.assign(Object.create({ edit: { amount: 9 } }), { type: 'approve' })],
   [
-    'of a class',
+    'a getter of a class',
     new (class {
       readonly type = 'approve';
       get edit() {
@@ -70,7 +70,7 @@ test.each([
       }
     })(),
   ],
-])('an edit that is %s is on record, and runs', async (_how, decision) => {
+])('an edit that is %s is recorded, and runs', async (_how, decision) => {
   const { clerk, runs, paid } = bank();
   const { id } = await clerk.start('Pay.');
   const [card = ''] = (await runs.wait(id)).pending;
@@ -83,7 +83,7 @@ test.each([
   });
 });
 
-test('what a resumption decides is what it was when it was given', async () => {
+test('changing a part after resume was called changes nothing', async () => {
   const { clerk, runs, paid } = bank();
   const { id } = await clerk.start('Pay.');
   const [card = ''] = (await runs.wait(id)).pending;
@@ -98,7 +98,7 @@ test('what a resumption decides is what it was when it was given', async () => {
   });
 });
 
-test('a decision is what it was when it was made, whatever the caller does with it afterwards', async () => {
+test('changing a decision after decide was called changes nothing', async () => {
   const { runs, paid, clerk } = bank();
   await clerk.start('Pay.', { runId: 'run' });
   const { pending } = await runs.wait('run');
@@ -112,8 +112,8 @@ test('a decision is what it was when it was made, whatever the caller does with 
   expect(paid).toEqual([7]);
 });
 
-describe('who decided is on record', () => {
-  test('where the answer was built by hand', async () => {
+describe('the record names the approver', () => {
+  test('of an answer built manually', async () => {
     const { runs, asker } = bank();
     const chat = asker.chat({ runId: 'talk', by: 'ann' });
     await chat.send('Ask.');
@@ -125,7 +125,7 @@ describe('who decided is on record', () => {
     ]);
   });
 
-  test('where the question was asked inside a sub-agent', async () => {
+  test('of a question inside a sub-agent', async () => {
     const { runs, boss, paid } = bank();
     const chat = boss.chat({ runId: 'talk', by: 'ann' });
     await chat.send('Pay.');
@@ -139,8 +139,8 @@ describe('who decided is on record', () => {
   });
 });
 
-describe('two chats decide one question at once', () => {
-  test.each(['clerk', 'boss'] as const)('the same decision is told the outcome, of the %s', async (name) => {
+describe('two chats deciding one question at once', () => {
+  test.each(['clerk', 'boss'] as const)('both receive the outcome of an equal decision, of the %s', async (name) => {
     const { paid, ...agents } = bank();
     const { interrupts } = await agents[name].chat({ runId: 'talk' }).send('Pay.');
     const resume = { approve: interrupts.map((part) => approve(part)) };
@@ -150,11 +150,11 @@ describe('two chats decide one question at once', () => {
     expect(paid).toEqual([5]);
   });
 
-  test('another decision is told who was first, and what they decided', async () => {
+  test('the second of two different decisions learns who decided and what', async () => {
     const { runs, clerk, paid } = bank();
     const { interrupts } = await clerk.chat({ runId: 'talk' }).send('Pay.');
     const [part] = interrupts;
-    if (!part) throw new Error('a question');
+    if (!part) throw new Error('Expected a question.');
     const outcomes = await Promise.allSettled([
       runs.resume('talk', { approve: approve(part) }, { by: 'ann' }),
       runs.resume('talk', { approve: approve(part, { edit: { amount: 7 } }) }, { by: 'bob' }),
@@ -170,7 +170,7 @@ describe('two chats decide one question at once', () => {
     expect(paid).toHaveLength(1);
   });
 
-  test('what is still open is decided with it', async () => {
+  test('a decision on several questions decides those still open', async () => {
     const paid: string[] = [];
     const calls = ['p', 'q'].map((ref) => ({ name: 'pay', ref, input: { bill: ref } }));
     const ai = countersign({ model: scriptedModel([{ calls }, 'Done.']), store: memoryStore(), retry: false });
@@ -188,36 +188,33 @@ describe('two chats decide one question at once', () => {
   });
 });
 
-describe('who only decides', () => {
-  test.each(['by its id', 'as a whole'])(
-    'and is not the first is told so, and nothing else is on record (%s)',
-    async (how) => {
-      const kept = memoryStore();
-      const first: (() => Promise<unknown>)[] = [];
-      const store = changedStore(kept, {
-        append: async (append) => {
-          await first.pop()?.();
-          return kept.append(append);
-        },
-      });
-      const { clerk, runs, paid } = bank({ store });
-      await clerk.start('Pay.', { runId: 'run' });
-      const [card = ''] = (await runs.wait('run')).pending;
-      const { part } = await runs.interrupt(card);
-      first.push(() => bank({ store: kept }).runs.decide(card, 'reject', { by: 'bob', drive: false }));
-      const deciding =
-        how === 'as a whole'
-          ? runs.resume('run', { approve: part }, { drive: false })
-          : runs.decide(card, 'approve', { drive: false });
-      await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
-      expect((await runs.interrupt(card)).settlement).toMatchObject({ by: 'bob', decision: { type: 'reject' } });
-      await runs.drive('run');
-      await runs.wait('run', { until: 'end' });
-      expect(paid).toEqual([]);
-    },
-  );
+describe('a decision without driving', () => {
+  test.each(['by its id', 'with resume'])('that comes second fails and records nothing (%s)', async (how) => {
+    const kept = memoryStore();
+    const first: (() => Promise<unknown>)[] = [];
+    const store = changedStore(kept, {
+      append: async (append) => {
+        await first.pop()?.();
+        return kept.append(append);
+      },
+    });
+    const { clerk, runs, paid } = bank({ store });
+    await clerk.start('Pay.', { runId: 'run' });
+    const [card = ''] = (await runs.wait('run')).pending;
+    const { part } = await runs.interrupt(card);
+    first.push(() => bank({ store: kept }).runs.decide(card, 'reject', { by: 'bob', drive: false }));
+    const deciding =
+      how === 'with resume'
+        ? runs.resume('run', { approve: part }, { drive: false })
+        : runs.decide(card, 'approve', { drive: false });
+    await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
+    expect((await runs.interrupt(card)).settlement).toMatchObject({ by: 'bob', decision: { type: 'reject' } });
+    await runs.drive('run');
+    await runs.wait('run', { until: 'end' });
+    expect(paid).toEqual([]);
+  });
 
-  test('is told what the store says that does not take it', async () => {
+  test('reports the error of a store that rejects it', async () => {
     const kept = memoryStore();
     const broken = { is: false };
     const store = changedStore(kept, {
@@ -235,7 +232,7 @@ describe('who only decides', () => {
   });
 });
 
-describe('a card that was changed in the store, with its digest', () => {
+describe('a card that was changed in the store together with its digest', () => {
   const changed = (record: InterruptRecord, from: string, to: string): InterruptRecord => {
     const card = JSON.parse(JSON.stringify(record.card).replace(from, to));
     return { ...record, card, digest: digestOf(record.id, card) };
@@ -243,28 +240,28 @@ describe('a card that was changed in the store, with its digest', () => {
   const changes: readonly (readonly [string, (record: InterruptRecord) => InterruptRecord, object])[] = [
     ['its input', (record) => changed(record, '"amount":5', '"amount":1'), { input: { amount: 1 } }],
     [
-      'what the asker shows',
+      'its payload',
       (record) => changed(record, '"interrupt":true', '"interrupt":{"message":"Only a look."}'),
       { payload: { message: 'Only a look.' } },
     ],
     [
-      'its tool, also beside it',
+      'its tool, in both places',
       (record) => ({ ...changed(record, '"name":"pay"', '"name":"look"'), tool: 'look' }),
       { tool: 'look' },
     ],
     [
-      'what would run',
+      'its runsWith',
       (record) => changed(record, '"metadata":{', '"metadata":{"runsWith":{"amount":1},'),
       { input: { amount: 1 } },
     ],
     [
-      'its kind, also beside it',
+      'its kind, in both places',
       (record) => ({ ...changed(record, '"approval"', '"unavailable"'), kind: 'unavailable' }),
       { kind: 'unavailable' },
     ],
   ];
 
-  test.each(changes)('is not what a decision is made on: %s', async (_what, change, shown) => {
+  test.each(changes)('cannot be decided: %s', async (_what, change, shown) => {
     const kept = memoryStore();
     const store = changedStore(kept, {
       interrupt: async (id) => {
@@ -281,7 +278,7 @@ describe('a card that was changed in the store, with its digest', () => {
     expect(paid).toEqual([]);
   });
 
-  test('is not what a decision is made on either once the card, but not its digest, is put back', async () => {
+  test('cannot be decided with its digest once only the card is restored', async () => {
     const kept = memoryStore();
     let isBack = false;
     const store = changedStore(kept, {
@@ -301,7 +298,7 @@ describe('a card that was changed in the store, with its digest', () => {
     expect(paid).toEqual([]);
   });
 
-  test('is no hindrance where it shows the recorded question, as an older version wrote it', async () => {
+  test('can be decided if it shows the recorded question in an older format', async () => {
     const kept = memoryStore();
     const store = changedStore(kept, {
       interrupt: async (id) => {
@@ -324,7 +321,7 @@ describe('a card that was changed in the store, with its digest', () => {
 });
 
 test.each([null, undefined, 5, 'yes', [], {}, { type: 'yes' }, { type: null }])(
-  'what is no decision is refused as such, before and after the question was decided: %j',
+  'an invalid decision is rejected before and after the question was decided: %j',
   async (garbage) => {
     const { clerk, runs } = bank();
     const { id } = await clerk.start('Pay.');
@@ -342,7 +339,7 @@ test.each([null, undefined, 5, 'yes', [], {}, { type: 'yes' }, { type: null }])(
   },
 );
 
-describe('inside an agent that is gone', () => {
+describe('inside a sub-agent that no longer exists', () => {
   async function withoutHelper(isDefined = false) {
     const store = memoryStore();
     const deploy = (hasHelper: boolean, asks: boolean) => {
@@ -381,9 +378,9 @@ describe('inside an agent that is gone', () => {
 
   test.each([
     ['an answer', 'count', { type: 'respond', output: 'many' }],
-    ['a run of a question', 'count', 'approve'],
+    ['an approval of a question', 'count', 'approve'],
     ['an edit', 'pay', { type: 'approve', edit: { amount: 'much' } }],
-  ] as const)('%s, which nobody can check, is refused', async (_what, tool, decision) => {
+  ] as const)('%s cannot be checked and is rejected', async (_what, tool, decision) => {
     const { runs, ...cards } = await withoutHelper();
     const deciding = runs.decide(cards[tool], decision);
     await expect(deciding).rejects.toMatchObject({
@@ -401,7 +398,7 @@ describe('inside an agent that is gone', () => {
     expect((await runs.interrupt(count)).settlement).toMatchObject({ decision: { output: 3 } });
   });
 
-  test('a plain approval waits for it, and a refusal is taken', async () => {
+  test('a plain approval waits for the sub-agent, and a rejection is recorded', async () => {
     const { runs, count, pay } = await withoutHelper();
     await runs.decide(pay, 'approve');
     await runs.decide(count, 'reject');
@@ -418,7 +415,7 @@ test.each([
   ['answers', 'without', { type: 'respond', output: 'paid' }, WITHOUT_TOOL],
   ['approves', 'with a question', 'approve', 'pay (p) is a question and has nothing to run; use respond.'],
 ] as const)(
-  'who %s what has no tool any more is told what can be done (%s)',
+  'a decision that %s a call without its tool fails and says what to do (%s)',
   async (_does, then, decision, message) => {
     const store = memoryStore();
     const open = (tools: 'with pay' | typeof then) => {
@@ -446,7 +443,7 @@ test.each([
   [{ type: 'approve', reason: 'fine' }, 'reason'],
   [{ type: 'reject', edit: { amount: 1 } }, 'edit'],
   [{ type: 'respond', output: 1, resumed: true }, 'resumed'],
-] as const)('%o is refused, and nothing is decided', async (decision, field) => {
+] as const)('%o is rejected, and nothing is decided', async (decision, field) => {
   const { clerk, runs, paid } = bank();
   const { id } = await clerk.start('Pay.');
   const [interruptId = ''] = (await runs.wait(id)).pending;
@@ -458,8 +455,8 @@ test.each([
   expect(paid).toEqual([5]);
 });
 
-describe('a person who is called like a deadline', () => {
-  test('is not taken for one: the model is told that a person refused', async () => {
+describe('an approver named like the deadline', () => {
+  test('counts as a person: the model reads that a person rejected', async () => {
     const { runs, clerk } = bank();
     const { id } = await clerk.start('Pay.');
     const [card = ''] = (await runs.wait(id)).pending;
@@ -469,7 +466,7 @@ describe('a person who is called like a deadline', () => {
     expect((await runs.interrupts({ settled: true, outcome: 'expired' })).items).toEqual([]);
   });
 
-  test('says through what they decide, or decides nothing', async () => {
+  test('must pass a channel, or the decision is rejected', async () => {
     const { runs, clerk, paid } = bank();
     const chat = clerk.chat({ runId: 'run' });
     const { interrupts } = await chat.send('Pay.');

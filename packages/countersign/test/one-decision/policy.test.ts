@@ -1,4 +1,4 @@
-// `mayDecide` of `runs.decide`: a policy sees the input that would run, and nothing is recorded without its yes.
+// `mayDecide` of `runs.decide`: the policy sees the input that would run, and a decision is recorded only if it returns true.
 import { countersign, memoryStore, type ProposedDecision, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -35,7 +35,7 @@ describe.each([
   ['of the run', false],
   ['of a sub-agent', true],
 ])('a call %s', (_where, inside) => {
-  test('an edit beyond what the policy allows is refused, and the request still waits', async () => {
+  test('an edit that the policy does not allow is rejected, and the request stays pending', async () => {
     const { runs, paid, card } = await asked(memoryStore(), inside);
     const edit = { amount: 1_000_000 };
     const deciding = runs.decide(card, { type: 'approve', edit }, { by: 'bob', mayDecide: upTo100 });
@@ -44,7 +44,7 @@ describe.each([
     expect({ paid, pending: (await runs.get('run')).pending }).toEqual({ paid: [], pending: [card] });
   });
 
-  test('the policy sees exactly what then runs, defaults included', async () => {
+  test('the policy sees exactly the input that then runs, defaults included', async () => {
     const { runs, paid, card } = await asked(memoryStore(), inside);
     const seen: ProposedDecision[] = [];
     const mayDecide = (proposed: ProposedDecision) => {
@@ -76,7 +76,7 @@ test.each([
     { type: 'restart', replaceInput: { amount: 7, currency: 'USD' } },
     { amount: 7, currency: 'USD' },
   ],
-] as const)('the input of %j is the one that would run', async (decision, input) => {
+] as const)('the policy sees the input that %j would run', async (decision, input) => {
   const { runs, card } = await asked();
   let seen: unknown;
   const mayDecide = (proposed: ProposedDecision) => {
@@ -87,12 +87,15 @@ test.each([
   expect(seen).toEqual(input);
 });
 
-test.each([false, undefined, 'yes', 1])('a policy that returns %j refuses', async (answer) => {
-  const { runs, card, paid } = await asked();
-  const deciding = runs.decide(card, 'approve', { mayDecide: () => answer as boolean });
-  await expect(deciding).rejects.toMatchObject({ code: 'not-allowed' });
-  expect(paid).toEqual([]);
-});
+test.each([false, undefined, 'a policy that returns %j rejects the decision', 1])(
+  'a policy that returns %j refuses',
+  async (answer) => {
+    const { runs, card, paid } = await asked();
+    const deciding = runs.decide(card, 'approve', { mayDecide: () => answer as boolean });
+    await expect(deciding).rejects.toMatchObject({ code: 'not-allowed' });
+    expect(paid).toEqual([]);
+  },
+);
 
 test('a policy that throws records nothing', async () => {
   const { runs, card } = await asked();
@@ -101,7 +104,7 @@ test('a policy that throws records nothing', async () => {
   expect((await runs.get('run')).pending).toEqual([card]);
 });
 
-test('several decisions at once are each asked about, and one refusal stops them all', async () => {
+test('the policy checks each of several decisions, and one refusal stops them all', async () => {
   const { runs, pay, paid, card } = await asked();
   const { part } = await runs.interrupt(card);
   const resume = { approve: [pay.approve(part, { edit: { amount: 101, currency: 'EUR' } })] };
@@ -109,7 +112,7 @@ test('several decisions at once are each asked about, and one refusal stops them
   expect(paid).toEqual([]);
 });
 
-test('the policy is asked again on what is on record when someone wrote in between', async () => {
+test('the policy runs again on the stored run after a version conflict', async () => {
   const store = memoryStore();
   let refuse = false;
   const racing = changedStore(store, {

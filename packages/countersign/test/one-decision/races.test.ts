@@ -20,7 +20,7 @@ const postgres = await testServer();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-races-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Processes that decide on one store, and the file of what happened. */
+/** Processes that decide on one store, and the ledger of their payments. */
 class Arena {
   readonly #store;
   readonly #bank;
@@ -52,7 +52,7 @@ class Arena {
     await this.#store.close();
   }
 
-  /** New runs that wait, with the question of each. */
+  /** Starts runs and returns the pending question of each. */
   async pausedRuns(count: number, kind: Kind): Promise<readonly RunInterrupt[]> {
     const ids = Array.from({ length: count }, () => `${kind}-${++this.#made}`);
     await Promise.all(ids.map((id) => this.#bank.start(id)));
@@ -72,7 +72,7 @@ class Arena {
 
   payments = (runId: string): number => this.#ledger.read().filter(({ run }) => run === runId).length;
 
-  /** Each decision goes to the process of its place in the list; all of them decide at the same moment. */
+  /** Sends each list of decisions to one process. All processes decide at the same moment. */
   async volley(
     decisions: readonly (readonly Volley['decisions'][number][])[],
     at = Date.now() + 15,
@@ -151,7 +151,7 @@ describe.each(places)('on %s, in several processes', (name, place) => {
       await arena.race(await arena.pausedRuns(2, 'pay'), 50, (person) => (person % 2 === 0 ? APPROVE : REJECT));
   }, 60_000);
 
-  test('an approval that is delivered twice does not touch the next question', async () => {
+  test('an approval delivered twice does not decide the next question', async () => {
     for (let round = 0; round < campaignSize(2, 5); round++) {
       const cards = await arena.pausedRuns(20, 'chain');
       const deliver = () =>
@@ -167,7 +167,7 @@ describe.each(places)('on %s, in several processes', (name, place) => {
     }
   }, 60_000);
 
-  test('an approval at the moment of the deadline: exactly one of them counts', async () => {
+  test('of an approval and a deadline at the same moment exactly one counts', async () => {
     const won = { person: 0, deadline: 0 };
     for (let round = 0; round < campaignSize(2, 3); round++) {
       const cards = await arena.pausedRuns(20, 'rush');

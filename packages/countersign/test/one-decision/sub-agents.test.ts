@@ -1,4 +1,4 @@
-// Decisions on questions inside: who wins, what is kept, and what a wrong answer does.
+// Decisions on questions inside sub-agents: races, decisions while a call runs, and invalid answers.
 import { type Agent, approve, ConflictError, memoryStore, type Runs, reject } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
@@ -31,7 +31,7 @@ const approvalsOf =
   (ref: string): Promise<unknown> =>
     runs.decide(only(cards.filter(({ part }) => part.toolRequest.ref === ref)).id, 'approve');
 
-/** A helper that pays, slowly, once a person has said so; beside it are more calls. */
+/** A helper that pays slowly after an approval, with more calls beside the payment. */
 const paying =
   (effects: string[], ...beside: ReturnType<typeof call>[]): Define =>
   (ai) => {
@@ -44,7 +44,7 @@ const paying =
     return helped(ai, { tools, model: script([[call('pay'), ...beside]]) });
   };
 
-/** One was heard, and the other was told that it is decided. */
+/** Expects one success and one conflict. */
 function expectOneWinner(results: readonly PromiseSettledResult<unknown>[]) {
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   const loser = only(results.filter((result) => result.status === 'rejected'));
@@ -54,7 +54,7 @@ function expectOneWinner(results: readonly PromiseSettledResult<unknown>[]) {
 test.each([
   ['alone', []],
   ['beside another question', [call('color')]],
-])('of two who decide a question inside differently, one wins and the other is told (%s)', async (_where, beside) => {
+])('of two different decisions on a question inside, one wins and the other fails (%s)', async (_where, beside) => {
   const { open, effects } = world();
   const define = paying(effects, ...beside);
   const one = open(define);
@@ -72,15 +72,15 @@ test.each([
 });
 
 describe('in a chat', () => {
-  /** The first question that a message in this chat leads to. */
+  /** Returns the first question that a message in this chat leads to. */
   async function firstQuestion(root: Agent) {
     const { interrupts } = await root.chat({ runId: 'c' }).send('Go');
     const [first] = interrupts;
-    if (!first) throw new Error('Nothing waits.');
+    if (!first) throw new Error('Expected a question.');
     return first;
   }
 
-  test('of two who decide a question inside differently, one wins and the other is told', async () => {
+  test('of two different decisions on a question inside, one wins and the other fails', async () => {
     const { open, effects } = world();
     const one = open(paying(effects));
     const two = open(paying(effects));
@@ -94,7 +94,7 @@ describe('in a chat', () => {
     expectOneWinner(results);
   });
 
-  test('a double click on a question inside is harmless while another waits beside it', async () => {
+  test('a double click on a question inside changes nothing while another is pending beside it', async () => {
     const { open, effects } = world();
     const one = open(paying(effects, call('pay', {}, 'two')));
     const part = await firstQuestion(one.root);
@@ -106,7 +106,7 @@ describe('in a chat', () => {
   });
 });
 
-test('approvals that are given while a sub-agent goes on are all acted on', async () => {
+test('every approval given while a sub-agent runs takes effect', async () => {
   const { open, takeOver, effects, store } = world();
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -130,7 +130,7 @@ test('approvals that are given while a sub-agent goes on are all acted on', asyn
   await approval('one');
   await begun.promise;
   await approval('two');
-  // The third is recorded just before the pause that takes the second up is written.
+  // The third approval is recorded just before the pause that includes the second is written.
   const { came } = justBefore(
     store,
     ({ type }) => type === 'call-interrupted',
@@ -144,7 +144,7 @@ test('approvals that are given while a sub-agent goes on are all acted on', asyn
   expect(effects).toEqual(['one', 'two', 'three']);
 });
 
-test('an approval that is given while a call beside it runs is acted on once, although the process dies in that', async () => {
+test('an approval given while a sibling runs takes effect once, even if the process dies in the sibling', async () => {
   const { open, takeOver, effects } = world();
   const begun = Promise.withResolvers<void>();
   const define: Define = (ai, nth) => {
@@ -175,7 +175,7 @@ test('an approval that is given while a call beside it runs is acted on once, al
   expect([(await other.runs.get(id)).status, effects]).toEqual(['done', ['two']]);
 });
 
-test('a tool inside that asks again while a call beside it runs is answered before that ends', async () => {
+test('a nested tool that asks again gets its answer while its sibling still runs', async () => {
   const { open, effects } = world();
   const gate = Promise.withResolvers<void>();
   const define: Define = (ai) => {
@@ -201,7 +201,7 @@ test('a tool inside that asks again while a call beside it runs is answered befo
   expect([(await one.runs.get(id)).status, effects]).toEqual(['done', ['asked twice']]);
 });
 
-test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwards (%s)', async (where) => {
+test.each(EVERYWHERE)('a run starts no body after its cancel was acknowledged (%s)', async (where) => {
   const { open, effects, store, recorded } = world();
   const other = open((ai) => ai.defineAgent({ name: 'root', tools: [], model: script([]) }));
   const one = open((ai) => {
@@ -219,13 +219,13 @@ test.each(EVERYWHERE)('a run whose cancel is acknowledged starts no body afterwa
   expect(came()).toBe(true);
   expect((await one.runs.get('c')).status).toBe('cancelled');
   expect(effects).toEqual([]);
-  // Neither does the record say so, nor is the model told of a doubt.
+  // The record has no start, and the model reads of no doubt.
   expect((await recorded('c')).match(/call-started/g) ?? []).toHaveLength(where === 'root' ? 0 : 1);
   await one.root.chat({ runId: 'c' }).send('What happened?');
   expect(JSON.stringify((await one.runs.get('c')).messages)).not.toContain('unknown whether it took effect');
 });
 
-describe('a wrong answer to a question of a tool that talks to a model itself', () => {
+describe('an invalid answer to a question of a tool that drives its own model', () => {
   const folder = temporaryFolder();
   afterAll(folder.remove);
 
@@ -235,7 +235,7 @@ describe('a wrong answer to a question of a tool that talks to a model itself', 
   };
 
   test.each(Object.entries(stores).flatMap(([kind, make]) => EVERYWHERE.map((where) => ({ kind, make, where }))))(
-    'leaves the question to be answered ($kind, $where)',
+    'leaves the question pending ($kind, $where)',
     async ({ make, where }) => {
       const { open, pass, store } = world(make);
       const one = open((ai) => {

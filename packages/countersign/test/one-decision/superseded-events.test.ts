@@ -1,4 +1,4 @@
-// What may still be recorded after others were first, read from the record alone.
+// Which events may still be recorded after another process wrote first.
 import { expect, test } from 'vitest';
 import { event, type RunEvent } from '../../src/core/event.ts';
 import type { Json } from '../../src/core/json.ts';
@@ -7,12 +7,12 @@ import { dropAfterEnd, isSuperseded } from '../../src/runs/journal/drop-supersed
 import { trustedState } from '../../src/runs/questions/view.ts';
 import { approved, loaded } from '../runs/approved.ts';
 
-/** The payment that was approved is started; the question beside it waits. */
+/** Starts the approved payment. The question beside it stays pending. */
 async function begun() {
   const { kept, callId, started, settled, step } = await approved();
   const before = trustedState(await loaded(kept));
   const asks = before.turn?.calls[1];
-  if (asks?.phase.at !== 'waiting') throw new Error('Nothing is asked.');
+  if (asks?.phase.at !== 'waiting') throw new Error('Expected a question.');
   const { id: interruptId } = asks.phase.interrupt;
   const cancels = event({
     type: 'decision-made',
@@ -30,7 +30,7 @@ const asked = (callId: string): RunEvent =>
 const committed = (callId: string): RunEvent => event({ type: 'call-committed', callId });
 const held = (callId: string): RunEvent => event({ type: 'call-held', callId, inner: [] });
 
-test('a call that has its result is not started, asked about, held, decided or settled once more', async () => {
+test('a call with a result cannot be started, asked about, held, decided or settled again', async () => {
   const { state, callId, started, settled, step, cancels } = await begun();
   const decides = { ...cancels, callId } as RunEvent;
   const over = fold(state, settled);
@@ -38,7 +38,7 @@ test('a call that has its result is not started, asked about, held, decided or s
     expect([late.type, isSuperseded(late, over)]).toEqual([late.type, true]);
     expect([late.type, isSuperseded(late, state)]).toEqual([late.type, false]);
   }
-  // What its body did is true all the same.
+  // Its steps and its commit point did happen, and are recorded.
   for (const done of [step('one'), committed(callId)])
     expect([done.type, isSuperseded(done, over)]).toEqual([done.type, false]);
 });
@@ -50,7 +50,7 @@ const replied = event({
   finishReason: 'toolCalls',
 } as never);
 
-/** The call is of an agent, inside of which two payments wait. */
+/** Turns the call into a sub-agent with two pending payments inside. */
 function agent(state: State, callId: string): State {
   const inside = ['one', 'two'].map((ref) => asked(`call-${ref}`));
   return [
@@ -65,7 +65,7 @@ function decidesInside(callId: string, ...refs: readonly string[]): RunEvent {
   return event({ type: 'decision-made', callId, interruptId: callId, decision, resumed: true });
 }
 
-test('of two questions inside, neither is decided by who was second on one of them', async () => {
+test('a decision on two nested questions is dropped if one of them was decided first', async () => {
   const { before, callId } = await begun();
   const state = agent(before, callId);
   expect(isSuperseded(decidesInside(callId, 'one', 'two'), state)).toBe(false);
@@ -81,7 +81,7 @@ function left(state: State, ...events: readonly RunEvent[]): readonly RunEvent[]
   return list;
 }
 
-test('after an end, all that a body did which was started stays, and nothing else', async () => {
+test('after the run ended, only the work of a started body is recorded', async () => {
   const { before, state, callId, started, settled, step, cancels, cancelled } = await begun();
   const did = [step('one'), committed(callId), settled];
   expect(left(state, ...did)).toEqual(did);
@@ -89,7 +89,7 @@ test('after an end, all that a body did which was started stays, and nothing els
   expect(left(state, started, asked(callId), held(callId), cancels, cancelled)).toEqual([]);
 });
 
-test('after an end, so it is inside of an agent, and nothing is said of one in which nothing happened', async () => {
+test('after the run ended, only the work of a started body inside a sub-agent is recorded', async () => {
   const { before, callId } = await begun();
   const starts = event({ type: 'call-started', callId: 'call-one' });
   const goesOn = (...inside: readonly RunEvent[]) => event({ type: 'call-went-on', callId, inside });

@@ -1,13 +1,13 @@
-// Somebody cancels a run just when whoever drives it is about to write: what has not begun does not begin any more.
+// A run is cancelled just when its driver is about to write: a call that has not started does not start.
 import { setImmediate } from 'node:timers/promises';
 import { approve, countersign, memoryStore, type ToolConfig, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
-/** The store, in which something happens once right before such an event is appended. */
+/** Runs `act` once, right before such an event is appended. */
 function justBefore(store: Store, type: string, act: () => Promise<unknown>): Store {
   let acts = true;
   return changedStore(store, {
@@ -44,7 +44,7 @@ function office(config: Partial<ToolConfig> = {}) {
 
 const typesIn = async (store: Store) => (await store.read('run'))?.events.map(({ type }) => type);
 
-test('a call that was to start is not on record as started, nor is the model told of a doubt', async () => {
+test('a call about to start is not recorded as started, and the model reads of no doubt', async () => {
   const { store, open, paid } = office();
   const one = open(store);
   await one.clerk.start('Pay.', { runId: 'run' });
@@ -64,7 +64,7 @@ test('a call that was to start is not on record as started, nor is the model tol
   expect(response).not.toHaveProperty('metadata.mayHaveActed');
 });
 
-test('no deadline decides what was withdrawn', async () => {
+test('a deadline does not decide a withdrawn question', async () => {
   const { store, open, paid, pass } = office({ expiresIn: 1_000, onExpiry: 'approve' });
   const one = open(store);
   await one.clerk.start('Pay.', { runId: 'run' });
@@ -79,7 +79,7 @@ test('no deadline decides what was withdrawn', async () => {
   expect(question?.settlement).toMatchObject({ withdrawn: true, by: 'boss' });
 });
 
-test('what a body did that had been started stays on record', async () => {
+test('the result of a started body is recorded after the cancel', async () => {
   const { store, open, paid } = office({ needsApproval: false });
   const one = open(store);
   const two = open(justBefore(store, 'call-settled', () => one.runs.cancel('run')));
@@ -89,7 +89,7 @@ test('what a body did that had been started stays on record', async () => {
   expect(await typesIn(store)).toEqual(['user-spoke', 'model-replied', 'call-started', 'run-ended', 'call-settled']);
 });
 
-test('what a body came to that heeds no signal is on record as late, and the run stays cancelled', async () => {
+test('the result of a body that ignores its signal is recorded as late, and the run stays cancelled', async () => {
   const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'p', input: {} }] }]);
   const ai = countersign({ model, store: memoryStore(), retry: false });
@@ -107,7 +107,7 @@ test('what a body came to that heeds no signal is on record as late, and the run
   expect(await ai.runs.get('run')).toMatchObject({ status: 'cancelled' });
 });
 
-test('a body that ends while its cancelled run is given up keeps nobody from the run', async () => {
+test('a body that ends while its cancelled run is released does not block the next claim', async () => {
   const started = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<void>();
   const kept = memoryStore();
@@ -135,7 +135,7 @@ test('a body that ends while its cancelled run is given up keeps nobody from the
   expect(claimed?.run.status).toBe('cancelled');
 });
 
-test('with `refuse`, nothing is decided where something else is pending, also while somebody works on the run', async () => {
+test('with `refuse`, nothing is decided while another question is pending and the run is driven', async () => {
   const slowly = Promise.withResolvers<void>();
   const paid: string[] = [];
   const to = (name: string) => ({ name: 'pay', ref: name, input: { to: name } });
@@ -153,7 +153,7 @@ test('with `refuse`, nothing is decided where something else is pending, also wh
   await clerk.start('Pay both.', { runId: 'run' });
   await eventually(async () => expect((await ai.runs.interrupts()).items).toHaveLength(2));
   const [ann] = (await ai.runs.interrupts()).items;
-  if (!ann) throw new Error('Nothing waits.');
+  if (!ann) throw new Error('Expected a question.');
   const sent = clerk
     .chat({ runId: 'run' })
     .send({ resume: { approve: approve(ann.part) }, prompt: 'And?', whilePending: 'refuse' });
@@ -164,7 +164,7 @@ test('with `refuse`, nothing is decided where something else is pending, also wh
   expect(paid).toEqual([]);
 });
 
-test('a question that comes while its cancelled run is given up is not on record', async () => {
+test('a question raised while its cancelled run is released is not recorded', async () => {
   const gate = Promise.withResolvers<boolean>();
   const { store, open, paid } = office({ needsApproval: () => gate.promise });
   const slow = changedStore(store, {
@@ -182,3 +182,34 @@ test('a question that comes while its cancelled run is given up is not on record
   expect(paid).toEqual([]);
   expect(await typesIn(store)).toEqual(['user-spoke', 'model-replied', 'run-ended']);
 });
+
+/** A clerk that pays, itself or through a helper, and repeats the tool results. */
+function payingClerk(where: 'root' | 'inside') {
+  const paid = vi.fn(() => 'paid');
+  const ai = countersign({ store: memoryStore(), retry: false });
+  const asks = (tool: string) =>
+    scriptedModel(({ messages }) => {
+      const told = messages.filter(({ role }) => role === 'tool');
+      return told.length > 0 ? JSON.stringify(told) : { calls: [{ name: tool, ref: 'c', input: { prompt: 'Pay.' } }] };
+    });
+  const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, paid);
+  const helper = ai.defineAgent({ name: 'helper', tools: [pay], model: asks('pay') });
+  const calls = where === 'root' ? pay : helper;
+  return { runs: ai.runs, paid, clerk: ai.defineAgent({ name: 'clerk', tools: [calls], model: asks(calls.name) }) };
+}
+
+test.each(['root', 'inside'] as const)(
+  'a message after a cancel does not start a call approved before (%s)',
+  async (where) => {
+    const { runs, paid, clerk } = payingClerk(where);
+    await clerk.start('Pay.', { runId: 'run' });
+    await runs.settled();
+    const [card] = (await runs.interrupts()).items;
+    await runs.decide(card?.id ?? '', 'approve', { drive: false });
+    await runs.cancel('run');
+    const { text } = await clerk.chat({ runId: 'run' }).send('And now?');
+    await runs.settled();
+    expect(text).toContain('was cancelled');
+    expect(paid).not.toHaveBeenCalled();
+  },
+);

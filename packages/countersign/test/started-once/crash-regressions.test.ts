@@ -1,4 +1,4 @@
-// What the crash tests found in the runs, each as a small test of its own on the memory store.
+// Bugs found by the crash campaigns, each as a small test on the memory store.
 import { countersign, memoryStore, ProviderError, type RunInterrupt, type Runs, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -8,10 +8,10 @@ import { holdSteadyClock } from '../steady-clock.ts';
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-test('a reply that comes while the result before it is being written is not overtaken by the release', async () => {
+test('a release does not overtake a reply that arrives while the previous result is written', async () => {
   const real = memoryStore();
   let held = 0;
-  // A pool of connections: what is sent later may arrive earlier. The second write while the first is out is slow.
+  // Like a pool of connections: a later write may arrive earlier. The second write is slow while the first is on its way.
   const store: Store = Object.assign(Object.create(real) as Store, {
     ...bound(real),
     append: async (append: Parameters<Store['append']>[0]) => {
@@ -36,7 +36,7 @@ test('a reply that comes while the result before it is being written is not over
   expect(asked).toBe(2);
 });
 
-test('a stop lets go of a run even if somebody decides at the same moment', async () => {
+test('a stop releases a run even if a decision arrives at the same moment', async () => {
   const real = memoryStore();
   const gate = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ test('a stop lets go of a run even if somebody decides at the same moment', asyn
   await first.ai.runs.wait(id);
   await first.ai.runs.settled();
   const [one, two] = (await second.ai.runs.interrupts()).items;
-  if (!one || !two) throw new Error('two questions');
+  if (!one || !two) throw new Error('Expected two questions.');
   slow = true;
   await first.ai.runs.decide(one.id, 'approve');
   await reached.promise;
@@ -90,7 +90,7 @@ test('a stop lets go of a run even if somebody decides at the same moment', asyn
   expect(await real.due(10)).toEqual([id]);
 });
 
-test('runs of agents that are not known here do not keep the others waiting', async () => {
+test('runs of unknown agents do not block the others', async () => {
   const store = memoryStore();
   const other = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
   const stranger = other.defineAgent({ name: 'stranger' });
@@ -110,7 +110,7 @@ test('runs of agents that are not known here do not keep the others waiting', as
   await worker.stop();
 });
 
-test('a worker that drives one run at a time takes the next as soon as it is free', async () => {
+test('a worker with a concurrency of one takes the next run as soon as it is free', async () => {
   const store = memoryStore();
   const starter = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
   const same = starter.defineAgent({ name: 'clerk' });
@@ -124,7 +124,7 @@ test('a worker that drives one run at a time takes the next as soon as it is fre
   await worker.stop();
 });
 
-test('a worker that was stopped can be followed by another on the same instance', async () => {
+test('a second worker can start on an instance whose worker was stopped', async () => {
   const store = memoryStore();
   const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, retry: false });
   const clerk = ai.defineAgent({ name: 'clerk' });
@@ -135,7 +135,7 @@ test('a worker that was stopped can be followed by another on the same instance'
   await worker.stop();
 });
 
-test('a run whose agent cannot be driven here fails, and says why; the process goes on', async () => {
+test('a run whose agent has an unknown model fails with an error', async () => {
   const store = memoryStore();
   const ai = countersign({ store });
   const clerk = ai.defineAgent({ name: 'clerk', model: 'nobody/nothing' });
@@ -144,7 +144,7 @@ test('a run whose agent cannot be driven here fails, and says why; the process g
   expect(await ai.runs.get(id)).toMatchObject({ status: 'failed' });
 });
 
-test('a worker whose clock is behind that of the store does not spin on a deadline', async () => {
+test("a worker whose clock is behind the store's clock does not spin on a deadline", async () => {
   let claims = 0;
   const real = memoryStore({ now: () => Date.now() + 5_000 });
   const store: Store = {
@@ -168,7 +168,7 @@ test('a worker whose clock is behind that of the store does not spin on a deadli
 
 type Step = (name: string, work: () => string) => Promise<string>;
 
-/** Processes on one store, with a clock that all of them share. Each call of `act` runs `body`. */
+/** Opens processes on one store with a shared clock. Each call of `act` runs `body`. */
 function oneStore(body: (step: Step) => Promise<string>) {
   holdSteadyClock();
   let now = 1_800_000_000_000;
@@ -188,7 +188,7 @@ function oneStore(body: (step: Step) => Promise<string>) {
   return { store, open, pass };
 }
 
-test('a start and a decision that were recorded are acknowledged, however long the store took', async () => {
+test('a recorded start and a recorded decision are acknowledged, however slow the store is', async () => {
   const { store, open, pass } = oneStore(async (step) => {
     await step('nothing', () => '');
     return 'acted';
@@ -203,7 +203,7 @@ test('a start and a decision that were recorded are acknowledged, however long t
   };
   expect(await open(slow).clerk.start('Act.', { runId: 'slow' })).toEqual({ id: 'slow' });
 
-  // A doubt to decide on: the process that started the call is gone.
+  // Raises a doubt: the process that started the call is gone.
   const gone = open();
   await gone.runs.stop();
   await gone.clerk.start('Act.', { runId: 'decided' });
@@ -217,7 +217,7 @@ test('a start and a decision that were recorded are acknowledged, however long t
   await other.runs.drive('decided');
   await other.runs.settled();
   const [card] = (await other.runs.interrupts({ runId: 'decided' })).items;
-  if (!card) throw new Error('a doubt');
+  if (!card) throw new Error('Expected a doubt.');
   expect(await open(slow).runs.decide(card.id, { type: 'respond', output: 'acted' }, { by: 'bob' })).toMatchObject({
     by: 'bob',
   });
@@ -227,7 +227,7 @@ const forever = () => new Promise<never>(() => undefined);
 const isSettled = ({ events }: Parameters<Store['append']>[0]): boolean =>
   events.some(({ type }) => type === 'call-settled');
 
-test('two who approve in the same moment, of whom one loses its connection: the call runs once', async () => {
+test('of two concurrent approvals, one of them losing its connection, the call runs once', async () => {
   const { store, open } = oneStore(async () => 'acted');
   const ran: string[] = [];
   const process = (name: string, on: Store) => {
@@ -258,7 +258,7 @@ test('two who approve in the same moment, of whom one loses its connection: the 
   const { id } = await first.clerk.start('Pay.');
   await first.runs.settled();
   const [card] = (await first.runs.interrupts()).items;
-  if (!card) throw new Error('a question');
+  if (!card) throw new Error('Expected a question.');
   const deciding = second.runs.decide(card.id, 'approve', { by: 'ann' });
   await reached.promise;
   const decided = await first.runs.decide(card.id, 'approve', { by: 'ann' });
@@ -269,7 +269,7 @@ test('two who approve in the same moment, of whom one loses its connection: the 
   expect(await open().runs.verify(id)).toMatchObject({ ok: true });
 });
 
-test('a result that comes after the doubt was raised settles it', async () => {
+test('a late result settles an open doubt', async () => {
   const gate = Promise.withResolvers<string>();
   const { open, pass } = oneStore(() => gate.promise);
   const zombie = open();
@@ -286,7 +286,7 @@ test('a result that comes after the doubt was raised settles it', async () => {
   await eventually(async () => expect((await other.runs.get(id)).status).toBe('done'));
 });
 
-test('who has lost the claim starts no further step', async () => {
+test('a process that lost its claim starts no further step', async () => {
   const gate = Promise.withResolvers<void>();
   const effects: string[] = [];
   let bodies = 0;
@@ -309,7 +309,7 @@ test('who has lost the claim starts no further step', async () => {
   await other.runs.drive(id);
   await other.runs.settled();
   const [card] = (await other.runs.interrupts({ runId: id })).items;
-  if (!card) throw new Error('a doubt');
+  if (!card) throw new Error('Expected a doubt.');
   await other.runs.decide(card.id, 'approve');
   await other.runs.settled();
   gate.resolve();
@@ -317,7 +317,7 @@ test('who has lost the claim starts no further step', async () => {
   expect(effects).toEqual(['flight', 'hotel']);
 });
 
-test('a step that is done is on record before the body goes on', async () => {
+test('a completed step is recorded before the body continues', async () => {
   const { store, open } = oneStore(async (step) => {
     await step('flight', () => 'flight');
     recorded.push(...((await store.read('trip'))?.events ?? []).map(({ type }) => type));
@@ -330,7 +330,7 @@ test('a step that is done is on record before the body goes on', async () => {
   expect(recorded).toContain('step-done');
 });
 
-/** An agent whose sub-agent wants to pay ann and bob, each with approval. Paying ann takes until `gate` says so. */
+/** An agent whose sub-agent pays ann and bob after approvals. The payment to ann waits for `gate`. */
 function twoQuestionsInside(gate: () => Promise<void>) {
   let now = 1_800_000_000_000;
   const store = memoryStore({ now: () => now });
@@ -360,11 +360,11 @@ function twoQuestionsInside(gate: () => Promise<void>) {
 
 async function questionOf(runs: Runs, to: string): Promise<RunInterrupt> {
   const card = (await runs.interrupts()).items.find(({ input }) => JSON.stringify(input) === JSON.stringify({ to }));
-  if (!card) throw new Error(`There is no question about ${to}.`);
+  if (!card) throw new Error(`No question about ${to}.`);
   return card;
 }
 
-test('of two questions inside a sub-agent, the second can be decided while the first goes on', async () => {
+test('the second of two questions inside a sub-agent can be decided while the first call runs', async () => {
   const gate = Promise.withResolvers<void>();
   const { open, paid } = twoQuestionsInside(() => gate.promise);
   const { runs, clerk } = open();
@@ -373,7 +373,7 @@ test('of two questions inside a sub-agent, the second can be decided while the f
   const ann = await questionOf(runs, 'ann');
   const bob = await questionOf(runs, 'bob');
   await runs.decide(ann.id, 'approve');
-  // It is shown as waiting, so it can be decided.
+  // A pending question can be decided.
   const shown = (await runs.interrupts()).items.map((card) => card.id);
   const deciding = shown.includes(bob.id) ? runs.decide(bob.id, 'approve') : undefined;
   gate.resolve();
@@ -384,7 +384,7 @@ test('of two questions inside a sub-agent, the second can be decided while the f
   expect(paid.sort()).toEqual(['ann', 'bob']);
 });
 
-test('after a doubt about a sub-agent, what still waits inside it is asked, decided and done', async () => {
+test('after a doubt inside a sub-agent, the other question inside is still asked, decided and done', async () => {
   const reached = Promise.withResolvers<void>();
   let tries = 0;
   const { open, pass, paid } = twoQuestionsInside(async () => {
@@ -410,7 +410,7 @@ test('after a doubt about a sub-agent, what still waits inside it is asked, deci
   expect(paid.sort()).toEqual(['ann', 'bob']);
 });
 
-test('a late result settles the doubt also if the loss of the claim is noticed while it is being written', async () => {
+test('a late result settles the doubt even if the lost claim is noticed while it is written', async () => {
   const gate = Promise.withResolvers<string>();
   const { store, open, pass } = oneStore(() => gate.promise);
   const renewed: boolean[] = [];
@@ -440,7 +440,7 @@ test('a late result settles the doubt also if the loss of the claim is noticed w
   await eventually(async () => expect((await other.runs.get(id)).status).toBe('done'));
 });
 
-test('the late result of a first try does not stand for the second, which a person ordered', async () => {
+test('the late result of a first try does not settle an approved second try', async () => {
   const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   let tries = 0;
   const { open, pass } = oneStore(() => gates[tries++]?.promise ?? forever());
@@ -452,7 +452,7 @@ test('the late result of a first try does not stand for the second, which a pers
   await other.runs.drive(id);
   await other.runs.settled();
   const [card] = (await other.runs.interrupts({ runId: id })).items;
-  if (!card) throw new Error('a doubt');
+  if (!card) throw new Error('Expected a doubt.');
   await other.runs.decide(card.id, 'approve', { by: 'bob' });
   await eventually(() => expect(tries).toBe(2));
   gates[0]?.resolve('first');
@@ -467,7 +467,7 @@ test('the late result of a first try does not stand for the second, which a pers
   expect(await other.runs.verify(id)).toMatchObject({ ok: true });
 });
 
-/** A process whose clock is `skewMs` ahead of that of the store. */
+/** A process whose clock is `skewMs` ahead of the store's clock. */
 function skewed(store: Store, storeNow: () => number, skewMs: number, config: object, body: () => Promise<string>) {
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'act' }] },
@@ -477,7 +477,7 @@ function skewed(store: Store, storeNow: () => number, skewMs: number, config: ob
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [act] }) };
 }
 
-test('that enough time has passed for a rerun is not believed of a clock that is ahead', async () => {
+test("settlesWithin is measured by the store's clock, not by a fast local one", async () => {
   let now = 1_800_000_000_000;
   let tries = 0;
   const store = memoryStore({ now: () => now });
@@ -495,7 +495,7 @@ test('that enough time has passed for a rerun is not believed of a clock that is
 });
 
 test.each([-86_400_000, 86_400_000])(
-  'a deadline is that of the store, for a clock that is off by %i ms',
+  "a deadline follows the store's clock even if the local one is off by %i ms",
   async (skewMs) => {
     let now = 1_800_000_000_000;
     const store = memoryStore({ now: () => now });

@@ -1,4 +1,4 @@
-// A store that goes away after it wrote: what was said or started is so once.
+// A store that fails right after a write: a message and a start are recorded once.
 import { countersign, type Message, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { ASKED_NEXT, flakyStore } from '../conversations/flaky-store.ts';
 const textOf = (m: Message) => m.content.map((p) => ('text' in p ? p.text : '')).join('');
 const users = (messages: readonly Message[]) => messages.filter((m) => m.role === 'user').map(textOf);
 
-/** The answer to the next append after `arm` is lost, and then this operation is away for two times. */
+/** Loses the answer to the next append after `arm`, then lets this operation fail twice. */
 function flaky(next: (typeof ASKED_NEXT)[number]) {
   let armed = false;
   const { store } = flakyStore(next, () => {
@@ -32,20 +32,20 @@ function flaky(next: (typeof ASKED_NEXT)[number]) {
     },
   };
 }
-test.each(ASKED_NEXT)('what is said is said once, where the answer is lost and %s is away', async (op) => {
+test.each(ASKED_NEXT)('a message is recorded once when its answer is lost and %s fails', async (op) => {
   const { ai, clerk, arm } = flaky(op);
   await clerk.generate({ runId: 't', prompt: 'a' });
   arm();
   await clerk.generate({ runId: 't', prompt: 'b' });
   expect(users((await ai.runs.get('t')).messages)).toEqual(['a', 'b']);
 });
-test.each(ASKED_NEXT)('the first words, the same: %s', async (op) => {
+test.each(ASKED_NEXT)('the first message is recorded once when its answer is lost and %s fails', async (op) => {
   const { ai, clerk, arm } = flaky(op);
   arm();
   await clerk.generate({ runId: 't', prompt: 'a' });
   expect(users((await ai.runs.get('t')).messages)).toEqual(['a']);
 });
-test.each(ASKED_NEXT)('a start without a runId is not told that its run exists: %s', async (op) => {
+test.each(ASKED_NEXT)('a start without a runId does not fail with run-exists when %s fails', async (op) => {
   const { clerk, arm } = flaky(op);
   arm();
   expect(await clerk.start('a').catch((e) => e.code)).toMatchObject({ id: expect.any(String) });

@@ -1,5 +1,5 @@
-// Random histories of a run with sub-agents: processes die, stop and decide, and models fail, in any order. Whatever
-// happened, each call acts once, and the run ends with the same text.
+// Random histories of a run with sub-agents: processes die, stop and decide, and models fail, in any order.
+// Each call still acts once, and the run ends with the same text.
 import { setImmediate } from 'node:timers/promises';
 import { ConflictError, type DecisionInput, type Json, type RunInterrupt } from 'countersign';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { ask, call, type Define, LEASE_MS, script, tool, waiting, world } from '
 type Random = () => number;
 type Pause = (most: number) => Promise<void>;
 
-/** How often each call has acted, and which are in the middle of it. */
+/** How often each call has acted, and which calls are acting now. */
 type Outside = { readonly acted: Map<string, number>; readonly busy: Set<string> };
 
 const MODEL_DOWN = 'The model is down.';
@@ -23,7 +23,7 @@ function newRandom(seed: number): Random {
   };
 }
 
-/** A root with two sub-agents, of which one has one of its own; their calls have the same refs. */
+/** A root with two sub-agents, one of them with a nested sub-agent. Their calls have the same refs. */
 const team =
   (random: Random, pause: Pause, { acted, busy }: Outside): Define =>
   (ai) => {
@@ -67,7 +67,7 @@ const team =
     return ai.defineAgent({ name: 'root', tools: [a, b], model: script(turns, thinks) });
   };
 
-/** Of the deputy 3, of `a` 3, and 2 each of the 3 times that `b` is asked. */
+/** The deputy makes 3 calls, `a` makes 3, and each of the 3 calls of `b` makes 2. */
 const CALLS_THAT_ACT = 12;
 
 const said = (label: string, answers: readonly unknown[]) => `${label}: ${JSON.stringify(answers)}`;
@@ -75,7 +75,7 @@ const OF_A = said('a', [false, [], said('d', [0, null, '']), {}]);
 const OF_B = said('b', [1, 2]);
 const TEXT = said('end', [OF_A, OF_B, OF_B, OF_B]);
 
-/** What a person who knows what happened outside decides; nothing while that is not sure. */
+/** Decides like a person who knows the real effects, and waits while a call is still acting. */
 function decisionOn({ kind, input, payload, part }: RunInterrupt, { acted, busy }: Outside): DecisionInput | undefined {
   if (kind === 'interrupt') return { type: 'restart', resumed: (payload as { readonly n: number }).n };
   if (kind !== 'unknown-outcome') return 'approve';
@@ -84,11 +84,11 @@ function decisionOn({ kind, input, payload, part }: RunInterrupt, { acted, busy 
   return acted.has(key) ? { type: 'respond', output: (input as { readonly out: Json }).out } : 'approve';
 }
 
-/** Somebody else was first, or the call goes on by itself. */
+/** The decision lost a race, or the call continues by itself. */
 const isHarmless = (error: unknown): boolean =>
   error instanceof ConflictError || (error instanceof Error && error.message.includes('stopped in the middle'));
 
-/** What one seed makes of the run: as it ends, and what its calls did outside. */
+/** Plays one seed and returns the end of the run and the effects of its calls. */
 async function history(seed: number, restarts: boolean) {
   const random = newRandom(seed * 7919);
   const pause: Pause = async (most) => {
@@ -155,7 +155,7 @@ const seeds = (count: number) => Array.from({ length: count }, (_, index) => ind
 
 const END = { status: 'done', text: TEXT, ok: true, left: [], acted: Array(CALLS_THAT_ACT).fill(1) };
 
-describe('each call acts once, whatever happens', () => {
+describe('each call acts once', () => {
   test.each(seeds(8))('in one process (seed %i)', async (seed) => {
     expect(await history(seed, false)).toEqual(END);
   });

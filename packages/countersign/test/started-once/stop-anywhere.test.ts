@@ -1,5 +1,5 @@
-// Every run can be stopped after every event, saved as messages, and driven on elsewhere: nothing runs twice, nothing is
-// lost, and what cannot be known is asked.
+// Every run can be stopped after every event, saved as messages and resumed elsewhere: nothing runs twice, nothing is
+// lost, and an unknown outcome is asked about.
 import { countersign, type Message, NotPerformed, type Part, type Tool, type ToolRequestPart, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { StatelessRun } from '../../src/loop/stateless-run.ts';
 
 type World = { readonly effects: string[]; readonly tools: readonly Tool[] };
 
-/** The tools write down what they do outside of the run. */
+/** The tools write down their effects. */
 function makeWorld(options: { idempotent: boolean }): World {
   const effects: string[] = [];
   const ai = countersign();
@@ -68,7 +68,7 @@ function resumeFor(interrupts: readonly ToolRequestPart[], world: World) {
   };
 }
 
-/** Drives on from the messages until the run ends, deciding whatever waits. */
+/** Drives from the messages until the run ends, and decides every question. */
 async function finish(messages: Message[], world: World) {
   const ai = countersign({ model: script(), retry: false });
   let response = await ai.generate({ messages, tools: world.tools });
@@ -83,7 +83,7 @@ async function finish(messages: Message[], world: World) {
 
 const start: Message[] = [{ role: 'user', content: [{ text: 'go' }] }];
 
-/** The events of a whole run, pause and decisions included, each with the effects that had happened by then. */
+/** Records the events of a whole run with its pause and decisions, each with the number of effects so far. */
 async function recordRun(world: World): Promise<readonly { event: RunEvent; effects: number }[]> {
   const recorded: { event: RunEvent; effects: number }[] = [];
   class Recorder extends StatelessRun {
@@ -123,12 +123,12 @@ async function recordRun(world: World): Promise<readonly { event: RunEvent; effe
   return recorded;
 }
 
-/** The world and the saved messages as they are when the process dies right after event `index`. */
+/** Returns the world and the saved messages of a process that dies right after event `index`. */
 async function stopAfter(index: number, options: { idempotent: boolean }) {
   const world = makeWorld(options);
   const recorded = await recordRun(world);
   const survived = recorded.slice(0, index + 1);
-  // Effects that had happened when the next event was recorded, at the latest, have happened.
+  // Every effect before the next recorded event may have happened.
   world.effects.length = (recorded[index + 1] ?? { effects: world.effects.length }).effects;
   const state = survived.reduce((state, { event }) => fold(state, event), loadMessages(start).state);
   return {
@@ -141,8 +141,8 @@ async function stopAfter(index: number, options: { idempotent: boolean }) {
 const total = (await recordRun(makeWorld({ idempotent: false }))).length;
 const every = Array.from({ length: total }, (_, index) => index);
 
-describe('a run that is stopped after any event', () => {
-  test('has enough events for this to mean something', () => {
+describe('a run stopped after any event', () => {
+  test('has enough events to be a meaningful test', () => {
     expect(total).toBeGreaterThan(20);
   });
 
@@ -163,7 +163,7 @@ describe('a run that is stopped after any event', () => {
     ]);
   });
 
-  test.each(every)('event %i: tools that may run twice are run again without asking', async (index) => {
+  test.each(every)('event %i: idempotent tools run again without asking', async (index) => {
     const { world, messages } = await stopAfter(index, { idempotent: true });
     const response = await finish(messages, world);
     expect(response.text).toBe('Done.');

@@ -1,4 +1,4 @@
-// Teams of agents, stopped before and after every write and every effect.
+// Agents with sub-agents, stopped before and after every write and every effect.
 import { setImmediate } from 'node:timers/promises';
 import { countersign, memoryStore } from 'countersign';
 import { type CrashScenario, crashEverywhere } from 'countersign/testing';
@@ -14,13 +14,13 @@ async function makeStore() {
   return { store, advance, close: () => store.close() };
 }
 
-/** Models take a while, so that what is done side by side is. */
+/** Slow models, so that sub-agents really run side by side. */
 const slow = (turns: readonly Calls[]) =>
   script(turns, async () => {
     for (let tick = 0; tick < 3; tick += 1) await setImmediate();
   });
 
-/** Two sub-agents whose calls have the same refs; one asks twice in a tool with a step, and has a sub-agent of its own. */
+/** Two sub-agents with equal refs. One asks twice in a tool with a step, and has its own sub-agent. */
 const sideBySide: CrashScenario = {
   open({ runId, store, clock, leaseMs, effect }) {
     const ai = countersign({ store, clock, leaseMs, retry: false });
@@ -63,7 +63,7 @@ const sideBySide: CrashScenario = {
   },
 };
 
-/** A sub-agent of a sub-agent, with a tool that says when it commits. */
+/** A nested sub-agent with a tool that has a commit point. */
 const nested: CrashScenario = {
   open({ runId, store, clock, leaseMs, effect }) {
     const ai = countersign({ store, clock, leaseMs, retry: false });
@@ -95,13 +95,13 @@ const nested: CrashScenario = {
   decide: () => 'approve',
 };
 
-test('a crash anywhere in two sub-agents side by side does no harm', async () => {
+test('a crash anywhere in two concurrent sub-agents duplicates and loses nothing', async () => {
   const { problems, results } = await crashEverywhere({ makeStore, scenario: sideBySide });
   expect(problems).toEqual([]);
   expect(results.length).toBeGreaterThan(50);
 }, 300_000);
 
-test('two crashes anywhere in a sub-agent of a sub-agent do no harm', async () => {
+test('two crashes anywhere in a nested sub-agent duplicate and lose nothing', async () => {
   const { problems, results } = await crashEverywhere({ makeStore, scenario: nested, crashes: 2 });
   expect(problems).toEqual([]);
   expect(results.length).toBeGreaterThan(500);

@@ -1,4 +1,4 @@
-// Inside a sub-agent the promise holds as it does outside: what it does is on record as it happens.
+// Inside a sub-agent the promise holds as at the root: its work is recorded as it happens.
 import {
   type Countersign,
   countersign,
@@ -18,16 +18,16 @@ import { eventually } from '../eventually.ts';
 type DecisionInput = Parameters<Runs['decide']>[1];
 type Calls = NonNullable<ScriptedTurn['calls']>;
 
-/** What one process of the test is told of: its number, and how it notes what happens in the world. */
+/** One process of a test: its number, and how it records effects. */
 type Process = { readonly nth: number; act<T>(what: string, gives?: T, key?: string): T | undefined };
 
 type Team = {
-  /** What the model inside asks for, one turn after the other. */
+  /** The calls of the inner model, turn by turn. */
   readonly turns: readonly Calls[];
   readonly tools: (ai: Countersign, process: Process) => readonly Tool[];
-  /** Called before each reply of the model inside. */
+  /** Called before each reply of the inner model. */
   readonly thinks?: (process: Process, turn: number) => Promise<void> | void;
-  /** How many agents lie between the root and the one with the tools. */
+  /** The number of agents between the root and the agent with the tools. */
   readonly between?: number;
 };
 
@@ -39,7 +39,7 @@ const answersIn = (messages: readonly Message[]): readonly unknown[] =>
     role === 'tool' ? content.flatMap((part) => ('toolResponse' in part ? [part.toolResponse.output] : [])) : [],
   );
 
-/** One store, and as many processes as are opened, all with the same root and the same sub-agent. */
+/** One store and any number of processes, all with the same root and sub-agent. */
 function team({ turns, tools, thinks, between = 0 }: Team) {
   let now = 1_800_000_000_000;
   const store = memoryStore({ now: () => now });
@@ -92,7 +92,7 @@ const only = <T>(items: readonly T[]): T => {
   return items[0] as T;
 };
 
-/** Another process takes the run over, long after the first has stopped to be heard of, and comes to rest with it. */
+/** Lets another process take over the run long after the first one stalled, until the run pauses or ends. */
 async function takeOver(one: ReturnType<typeof team>, id: string, given: Partial<Team> = {}) {
   one.pass(2 * LEASE_MS);
   const other = one.open(given);
@@ -101,7 +101,7 @@ async function takeOver(one: ReturnType<typeof team>, id: string, given: Partial
   return other;
 }
 
-/** Approves in a process that dies as soon as that is on record: nothing of it comes through any more. */
+/** Approves in a process that dies as soon as the approval is recorded: none of its later writes arrive. */
 async function approveAndDie(store: Store, runs: Runs, interruptId: string): Promise<void> {
   const append = store.append.bind(store);
   let dead: string | undefined;
@@ -142,7 +142,7 @@ describe('a stalled worker', () => {
     expect(await other.runs.verify(id)).toMatchObject({ ok: true });
   });
 
-  test('does not settle the call of the sub-agent for the worker that goes on inside', async () => {
+  test('does not settle the sub-agent while another worker drives it', async () => {
     const awake = Promise.withResolvers<void>();
     const slow = Promise.withResolvers<void>();
     const one = team({
@@ -156,7 +156,7 @@ describe('a stalled worker', () => {
     one.pass(2 * LEASE_MS);
     const other = one.open();
     await other.runs.drive(id);
-    // The one that stalled finishes first; the other is in the middle of it.
+    // The stalled process finishes first, while the other is still at work.
     awake.resolve();
     await zombie.runs.settled();
     slow.resolve();
@@ -165,8 +165,8 @@ describe('a stalled worker', () => {
   });
 });
 
-describe('a result that comes late from inside', () => {
-  /** A payment inside that is in doubt, while the process that started it is about to find out. */
+describe('a late result from inside a sub-agent', () => {
+  /** Puts a nested payment in doubt while the process that started it still waits for its result. */
   async function inDoubt(between: number, more: Calls = []) {
     const bank = Promise.withResolvers<string>();
     const one = team({
@@ -194,7 +194,7 @@ describe('a result that comes late from inside', () => {
     return { one, id, other, card, report };
   }
 
-  test.each([0, 1, 2])('settles the doubt about it (%i agents between)', async (between) => {
+  test.each([0, 1, 2])('settles its doubt (%i agents between)', async (between) => {
     const { id, other, one, card, report } = await inDoubt(between);
     await report();
     await eventually(async () => expect((await other.runs.get(id)).text).toBe('inside: ["paid at last"]'));
@@ -207,7 +207,7 @@ describe('a result that comes late from inside', () => {
     expect(await other.runs.verify(id)).toMatchObject({ ok: true });
   });
 
-  test('leaves what else waits inside waiting', async () => {
+  test('leaves the other questions inside pending', async () => {
     const { id, other, report } = await inDoubt(0, call('ask'));
     expect((await other.runs.interrupts()).items).toHaveLength(2);
     await report();
@@ -219,7 +219,7 @@ describe('a result that comes late from inside', () => {
     expect((await other.runs.get(id)).text).toBe('inside: ["paid at last","blue"]');
   });
 
-  test('changes nothing once a person has said how it ended', async () => {
+  test('changes nothing once a person has reported the outcome', async () => {
     const { id, other, card, report } = await inDoubt(0);
     await other.runs.decide(card.id, { type: 'respond', output: 'not paid' });
     await other.runs.settled();
@@ -227,7 +227,7 @@ describe('a result that comes late from inside', () => {
     expect((await other.runs.get(id)).text).toBe('inside: ["not paid"]');
   });
 
-  test('does not stand for the second try, which a person ordered', async () => {
+  test('does not settle an approved second try', async () => {
     const { id, other, one, card, report } = await inDoubt(0, call('ask'));
     await other.runs.decide(card.id, 'approve');
     await other.runs.settled();
@@ -241,25 +241,28 @@ describe('a result that comes late from inside', () => {
 });
 
 describe('after a crash', () => {
-  test.each([0, 1])('what had finished inside is not run again, and nobody is asked (%i between)', async (between) => {
-    const one = team({
-      between,
-      turns: [call('first'), call('second')],
-      tools: (ai, { act }) => [
-        simple(ai, 'first', () => act('first', 1)),
-        simple(ai, 'second', () => act('second', 2)),
-      ],
-      thinks: ({ nth }, turn) => (nth === 1 && turn === 1 ? STUCK : undefined),
-    });
-    const crashed = one.open();
-    const { id } = await crashed.root.start('Go.');
-    await eventually(async () => expect(one.effects).toEqual(['first']));
-    await eventually(async () => expect(await one.recorded(id)).toContain('call-settled'));
-    const other = await takeOver(one, id);
-    expect((await other.runs.interrupts()).items).toEqual([]);
-    expect((await other.runs.get(id)).text).toBe('inside: [1,2]');
-    expect(one.effects).toEqual(['first', 'second']);
-  });
+  test.each([0, 1])(
+    'completed calls inside are not run again, and no question is asked (%i between)',
+    async (between) => {
+      const one = team({
+        between,
+        turns: [call('first'), call('second')],
+        tools: (ai, { act }) => [
+          simple(ai, 'first', () => act('first', 1)),
+          simple(ai, 'second', () => act('second', 2)),
+        ],
+        thinks: ({ nth }, turn) => (nth === 1 && turn === 1 ? STUCK : undefined),
+      });
+      const crashed = one.open();
+      const { id } = await crashed.root.start('Go.');
+      await eventually(async () => expect(one.effects).toEqual(['first']));
+      await eventually(async () => expect(await one.recorded(id)).toContain('call-settled'));
+      const other = await takeOver(one, id);
+      expect((await other.runs.interrupts()).items).toEqual([]);
+      expect((await other.runs.get(id)).text).toBe('inside: [1,2]');
+      expect(one.effects).toEqual(['first', 'second']);
+    },
+  );
 
   const stuckPay = (more: object = {}): Team => ({
     turns: [call('pay')],
@@ -279,7 +282,7 @@ describe('after a crash', () => {
   test.each<[string, DecisionInput, string, number]>([
     ['it happened', { type: 'respond', output: 'paid, says the bank' }, 'inside: ["paid, says the bank"]', 1],
     ['it did not happen', 'approve', 'inside: ["paid"]', 2],
-  ])('doubt is about the call inside: %s', async (_name, decision, text, times) => {
+  ])('a doubt is about the nested call: %s', async (_name, decision, text, times) => {
     const one = team(stuckPay());
     const crashed = one.open();
     const { id } = await crashed.root.start('Go.');
@@ -295,7 +298,7 @@ describe('after a crash', () => {
     expect(new Set(one.keys).size).toBe(1);
   });
 
-  test('doubt that is left tells the model inside so', async () => {
+  test('a rejected doubt tells the inner model that the outcome is unknown', async () => {
     const one = team(stuckPay());
     const { id } = await one.open().root.start('Go.');
     await eventually(() => expect(one.effects).toEqual(['paid']));
@@ -306,7 +309,7 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['paid']);
   });
 
-  test('doubt inside is withdrawn only by what is said after it was asked', async () => {
+  test('only a message sent after the question withdraws a doubt inside', async () => {
     const one = team(stuckPay());
     const { id } = await one.open().root.start('Go.');
     await eventually(() => expect(one.effects).toEqual(['paid']));
@@ -319,7 +322,7 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['paid']);
   });
 
-  test('a gated call inside that was approved and started is in doubt, never started again', async () => {
+  test('an approved and started call inside is in doubt and never started again', async () => {
     const one = team(stuckPay({ needsApproval: true }));
     const crashed = one.open();
     const { id } = await crashed.root.start('Go.');
@@ -331,7 +334,7 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['paid']);
   });
 
-  test('an approval inside that was not acted on yet is acted on, once, without being asked again', async () => {
+  test('an approval inside that was not acted on takes effect once, without a second question', async () => {
     const one = team({
       turns: [[...call('pay'), ...call('look')]],
       tools: (ai, { act }) => [
@@ -364,7 +367,7 @@ describe('after a crash', () => {
     ['found', { verify: () => ({ output: 'paid before' }) }, 'inside: ["paid before"]', 1],
     ['not found, after settlesWithin', { verify: () => undefined, settlesWithin: LEASE_MS }, 'inside: ["paid"]', 2],
     ['not found, before settlesWithin', { verify: () => undefined, settlesWithin: 9 * LEASE_MS }, undefined, 1],
-  ])('verify of a tool inside is asked: %s', async (_name, config, text, times) => {
+  ])('verify of a nested tool decides: %s', async (_name, config, text, times) => {
     const one = team(stuckPay(config));
     const { id } = await one.open().root.start('Go.');
     await eventually(() => expect(one.effects).toEqual(['paid']));
@@ -375,7 +378,7 @@ describe('after a crash', () => {
     expect(one.effects).toHaveLength(times);
   });
 
-  test('a step inside a tool of a sub-agent that is done is not done again', async () => {
+  test('a completed step of a nested tool is not repeated', async () => {
     const one = team({
       turns: [call('trip')],
       tools: (ai, { nth, act }) => [
@@ -400,7 +403,7 @@ describe('after a crash', () => {
   test.each([
     ['before', false, 'inside: ["sent"]'],
     ['after', true, undefined],
-  ])('%s the commit point of a tool inside', async (_name, committed, text) => {
+  ])('a crash %s the commit point of a nested tool', async (_name, committed, text) => {
     const one = team({
       turns: [call('send')],
       tools: (ai, { nth, act }) => [
@@ -429,7 +432,7 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['sent']);
   });
 
-  test('a second crash finds what the first and the second process did', async () => {
+  test('a second crash keeps the work of the first and the second process', async () => {
     const one = team({
       turns: [call('first'), call('second'), call('third')],
       tools: (ai, { act }) =>
@@ -446,7 +449,7 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['first', 'second', 'third']);
   });
 
-  test('a tool that is gone waits inside, and goes on when it is back', async () => {
+  test('a call of a removed tool waits inside and runs when the tool is back', async () => {
     const one = team({
       turns: [call('pay')],
       tools: (ai, { act }) => [simple(ai, 'pay', () => act('paid', 'paid'), { needsApproval: true })],
@@ -466,7 +469,7 @@ describe('after a crash', () => {
     expect(one.effects).toEqual(['paid']);
   });
 
-  test('what was written by a version that kept no record of the inside is in doubt as a whole', async () => {
+  test('a sub-agent recorded by a version without nested events is in doubt as a whole', async () => {
     const one = team(stuckPay());
     const append = one.store.append.bind(one.store);
     vi.spyOn(one.store, 'append').mockImplementation(async (given) => {
@@ -491,7 +494,7 @@ function withoutInside<E extends object>(event: E): E {
 }
 
 describe('a clean stop', () => {
-  test('does not wait for the end of a sub-agent, and leaves no doubt behind', async () => {
+  test('does not wait for the end of a sub-agent and leaves no doubt', async () => {
     const begun = Promise.withResolvers<void>();
     const done = Promise.withResolvers<void>();
     const one = team({
@@ -521,7 +524,7 @@ describe('a clean stop', () => {
   });
 });
 
-test('a run that is cancelled starts nothing more inside', async () => {
+test('a cancelled run starts nothing more inside', async () => {
   const done = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const one = team({
@@ -545,7 +548,7 @@ test('a run that is cancelled starts nothing more inside', async () => {
   expect(one.effects).toEqual([]);
 });
 
-test('a pause inside costs the same, however long the conversation inside is', async () => {
+test('a pause inside costs the same, however long the inner conversation is', async () => {
   const pauses = 40;
   const one = team({
     turns: Array.from({ length: pauses }, () => call('pay')),
@@ -565,7 +568,7 @@ test('a pause inside costs the same, however long the conversation inside is', a
   expect(Math.max(...written)).toBeLessThan(1.1 * Math.min(...written));
 });
 
-test('deadlines inside are kept by the clock of the store', async () => {
+test("deadlines inside follow the store's clock", async () => {
   const one = team({
     turns: [call('pay')],
     tools: (ai, { act }) => [simple(ai, 'pay', () => act('paid'), { needsApproval: true, expiresIn: 1_000 })],

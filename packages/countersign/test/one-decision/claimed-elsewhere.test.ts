@@ -1,4 +1,4 @@
-// Deciding while another process has its hand on the run: it holds the claim, was killed, or has brought the run further.
+// Deciding while another process holds the claim, was killed, or has driven the run further.
 import { approve, countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
@@ -7,10 +7,10 @@ import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
 const LEASE_MS = 60_000;
-const GONE = 'of one who is gone';
+const GONE = 'of a dead process';
 const inputSchema = z.object({ to: z.string() });
 
-/** Processes on one store, whose clerk makes these calls, one reply after the other. */
+/** Opens processes on one store. Their clerk makes these calls, reply by reply. */
 function office(...replies: readonly (readonly string[])[]) {
   const time = { now: 1_800_000_000_000 };
   const clock = () => time.now;
@@ -39,13 +39,13 @@ function office(...replies: readonly (readonly string[])[]) {
   const first = open();
   const question = async () => {
     const [card] = (await first.runs.interrupts()).items;
-    if (!card) throw new Error('Nothing is asked.');
+    if (!card) throw new Error('Expected a question.');
     return { id: card.id, part: card.part, resume: { approve: approve(card.part) } };
   };
   return { store, time, done, first, open, types, question };
 }
 
-describe('a question of a run that is held by one who was killed', () => {
+describe('a question of a run whose claim belongs to a killed process', () => {
   async function held(...beside: readonly string[]) {
     const all = office(['pay', ...beside]);
     await all.first.clerk.start('Pay.', { runId: 'run' });
@@ -55,8 +55,8 @@ describe('a question of a run that is held by one who was killed', () => {
     let refused = 0;
     const on = changedStore(all.store, {
       append: async (append) => {
-        // Once to find that somebody has the claim; whoever tries for ever does so without a pause.
-        if (refused > 1) throw new Error('It tries for ever.');
+        // One attempt finds the claim taken. Endless attempts come without a pause.
+        if (refused > 1) throw new Error('It retries forever.');
         refused += 1;
         const appended = await all.store.append(append);
         refused = 0;
@@ -67,23 +67,26 @@ describe('a question of a run that is held by one who was killed', () => {
     return { ...all, ...(await all.question()), decided, second: all.open(on) };
   }
 
-  test.each(['by its id', 'as a whole'])('is decided %s at once, and runs once the claim has lapsed', async (how) => {
-    const { second, id, resume, done, time } = await held();
-    if (how === 'by its id') await second.runs.decide(id, 'approve', { by: 'ann' });
-    else await second.runs.resume('run', resume, { by: 'ann' });
-    expect((await second.runs.interrupt(id)).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
-    await second.runs.settled();
-    expect(done).toEqual([]);
-    time.now += 2 * LEASE_MS;
-    await second.runs.drive('run');
-    await second.runs.wait('run', { until: 'end' });
-    expect(done).toEqual(['pay']);
-  });
+  test.each(['by its id', 'with resume'])(
+    'is decided %s at once, and the call runs once the claim has lapsed',
+    async (how) => {
+      const { second, id, resume, done, time } = await held();
+      if (how === 'by its id') await second.runs.decide(id, 'approve', { by: 'ann' });
+      else await second.runs.resume('run', resume, { by: 'ann' });
+      expect((await second.runs.interrupt(id)).settlement).toMatchObject({ by: 'ann', decision: { type: 'approve' } });
+      await second.runs.settled();
+      expect(done).toEqual([]);
+      time.now += 2 * LEASE_MS;
+      await second.runs.drive('run');
+      await second.runs.wait('run', { until: 'end' });
+      expect(done).toEqual(['pay']);
+    },
+  );
 
   test.each([
     ['waits', []],
     ['has failed', ['fails']],
-  ])('is decided at once by one who says something to a run that %s, and that is said later', async (_how, beside) => {
+  ])('is decided at once in a run that %s, and the message beside the decision is sent later', async (_how, beside) => {
     const { second, resume, decided, store, done } = await held(...beside);
     const sending = second.clerk.chat({ runId: 'run' }).send({ prompt: 'And then stop.', resume });
     await eventually(() => expect(decided).toHaveLength(1));
@@ -95,7 +98,7 @@ describe('a question of a run that is held by one who was killed', () => {
   });
 });
 
-test('what was about to run as its process was killed is not taken back by who decides and says something', async () => {
+test('a decision with a message does not take back a call that a killed process was about to run', async () => {
   const { time, done, open, types, store, question } = office(['pay', 'tell']);
   const killed = open(store, () => new Promise(() => undefined));
   await killed.clerk.start('Pay and tell.', { runId: 'run' });
@@ -106,7 +109,7 @@ test('what was about to run as its process was killed is not taken back by who d
   expect(done.toSorted()).toEqual(['pay', 'tell']);
 });
 
-describe('where another process went on with a run that paused here', () => {
+describe('when another process drove a run that paused here', () => {
   async function wentOn() {
     const all = office(['pay'], ['pay again']);
     await all.first.clerk.start('Pay.', { runId: 'run' });
@@ -114,7 +117,7 @@ describe('where another process went on with a run that paused here', () => {
     return { ...all, runs: all.first.runs, other: all.open().runs };
   }
 
-  test('what is asked since can be decided here', async () => {
+  test('a newer question can be decided here', async () => {
     const { runs, other, question, done } = await wentOn();
     await other.decide((await question()).id, 'approve');
     await other.settled();
@@ -123,7 +126,7 @@ describe('where another process went on with a run that paused here', () => {
     expect(done).toEqual(['pay', 'pay again']);
   });
 
-  test('who decides nothing changes nothing', async () => {
+  test('an empty resume changes nothing', async () => {
     const { runs, types } = await wentOn();
     const before = await types();
     expect(await runs.resume('run', {})).toBe(false);
@@ -131,15 +134,15 @@ describe('where another process went on with a run that paused here', () => {
     expect(await runs.get('run')).toMatchObject({ status: 'waiting' });
   });
 
-  test('who decides nothing is told that it was ended', async () => {
+  test('an empty resume of a cancelled run fails', async () => {
     const { runs, other } = await wentOn();
     await other.cancel('run');
     await expect(runs.resume('run', {})).rejects.toMatchObject({ code: 'already-decided' });
   });
 });
 
-test.each(['by its id', 'as a whole'])(
-  'who decides too late, %s, is told so also where it would not fit',
+test.each(['by its id', 'with resume'])(
+  'a late decision %s reports the deadline even if its edit is invalid',
   async (how) => {
     const { first, time, question, done } = office(['pay']);
     await first.clerk.start('Pay.', { runId: 'run' });

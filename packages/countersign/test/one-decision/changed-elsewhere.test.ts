@@ -1,4 +1,4 @@
-// A decision counts on what is on record now, whatever this process has seen of the run or others have changed since.
+// A decision counts against the stored run, whatever this process has in memory and whatever other processes changed.
 import { DatabaseSync } from 'node:sqlite';
 import { type Countersign, countersign, memoryStore, z } from 'countersign';
 import { postgresStore } from 'countersign/postgres';
@@ -11,7 +11,7 @@ import { onServer, testServer } from '../stores/postgres-server.ts';
 
 type Opened = {
   readonly store: Store;
-  /** As another process would have it. */
+  /** Opens the store again, as another process would. */
   readonly another: () => Store;
   readonly change: (sql: string) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -66,7 +66,7 @@ const calls = (...amounts: readonly number[]): ScriptStep => ({
   calls: amounts.map((amount) => ({ name: 'pay', ref: `p${amount}`, input: { amount } })),
 });
 
-/** A bank that notes what it paid. */
+/** A bank that records its payments. */
 function bank(store: Store, script: readonly ScriptStep[] = [calls(5), 'Paid.']) {
   const paid: number[] = [];
   const model = scriptedModel(({ messages }) => script[messages.filter(({ role }) => role === 'tool').length] ?? '');
@@ -91,7 +91,7 @@ const outcome = (deciding: Promise<unknown>) =>
     ({ code }: { readonly code: string }) => code,
   );
 
-/** Names eve wherever ann is named, in place; what is frozen stays. */
+/** Replaces ann by eve everywhere, in place. Frozen values stay. */
 function changeAll(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inside] of Object.entries(value)) {
@@ -100,8 +100,8 @@ function changeAll(value: unknown): void {
   }
 }
 
-describe('in the process that has paused the run', () => {
-  test('what runs is what is on record, whatever was done to it in memory', async () => {
+describe('in the process that paused the run', () => {
+  test('a call runs with the recorded input, even if the object in memory changed', async () => {
     const input = { amount: -0, to: { name: 'ann' } };
     const model = scriptedModel(({ messages }) =>
       messages.at(-1)?.role === 'tool' ? 'Paid.' : { calls: [{ name: 'pay', input }] },
@@ -125,7 +125,7 @@ describe('in the process that has paused the run', () => {
     expect(await ai.runs.verify('run')).toMatchObject({ ok: true });
   });
 
-  test('a decision that another was before is told to no model, and drives nothing on', async () => {
+  test('a decision that came second calls no model and drives nothing', async () => {
     const store = memoryStore();
     const { runs, model, paid, pause } = bank(store);
     const card = await pause();
@@ -138,7 +138,7 @@ describe('in the process that has paused the run', () => {
   });
 });
 
-describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) => {
+describe.each(kinds)('on %s, a change by another process counts', (_kind, open) => {
   const deeds: readonly (readonly [string, (ai: Countersign, card: string) => Promise<unknown>, object])[] = [
     ['approved it', (ai, card) => ai.runs.decide(card, 'approve', { by: 'bob' }), { by: 'bob' }],
     ['rejected it', (ai, card) => ai.runs.decide(card, 'reject', { by: 'bob' }), { code: 'already-decided' }],
@@ -153,7 +153,7 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
     ],
   ];
 
-  test.each(deeds)('who %s is told of', async (_name, deed, told) => {
+  test.each(deeds)('a decision after another process %s reports that outcome', async (_name, deed, told) => {
     const { store, another, close } = await open();
     const here = bank(store);
     const there = bank(another());
@@ -167,7 +167,7 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
     await close();
   });
 
-  test('a question that a restored backup has never heard of is not there, though the run is as long', async () => {
+  test('a question that a restored backup does not have is unknown, even if the run has the same length', async () => {
     const { store, another, change, close } = await open();
     const here = bank(store);
     const card = await here.pause();
@@ -181,7 +181,7 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
     await close();
   });
 
-  test('of decisions here and there at the same moment one counts, and the call runs once', async () => {
+  test('of two concurrent decisions in two processes one counts, and the call runs once', async () => {
     const { store, another, close } = await open();
     const here = bank(store);
     const there = bank(another());
@@ -198,9 +198,9 @@ describe.each(kinds)('on %s, what others did meanwhile counts', (_kind, open) =>
   });
 });
 
-describe('where others were first', () => {
+describe('when another process was first', () => {
   test.each(['approve', 'reject', { type: 'respond', output: 'paid' }] as const)(
-    'nobody hears of what came second, and no model is called: %j',
+    'a decision that came second fires no event and calls no model: %j',
     async (decision) => {
       const store = memoryStore();
       const heard: string[] = [];
@@ -222,13 +222,13 @@ describe('where others were first', () => {
     },
   );
 
-  test('what cannot be said is told of what is on record', async () => {
+  test('whilePending refuse counts a decision that another process recorded', async () => {
     const store = memoryStore();
     const here = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
     const there = bank(store, [calls(1, 2), 'Paid.', 'Paid.']);
     await here.pause();
     const [first, second] = (await here.runs.interrupts()).items;
-    if (!first || !second) throw new Error('Two were asked.');
+    if (!first || !second) throw new Error('Expected two questions.');
     await there.runs.decide(second.id, 'approve');
     await there.runs.settled();
     const resume = { approve: [here.pay.approve(first.part)] };
@@ -243,24 +243,24 @@ const tampered: readonly (readonly [string, string])[] = [
   ['a digit of a time', `UPDATE countersign_event SET events = replace(events, '"at":1', '"at":2') ${OF_RUN}`],
   ['the first bracket', `UPDATE countersign_event SET events = '(' || substr(events, 2) ${OF_RUN}`],
   ['the last bracket', `UPDATE countersign_event SET events = substr(events, 1, length(events) - 1) || ')' ${OF_RUN}`],
-  ['a line end before', `UPDATE countersign_event SET events = '\n' || events ${OF_RUN}`],
-  ['a list more', `UPDATE countersign_event SET events = events || '[]' ${OF_RUN}`],
+  ['a leading line break', `UPDATE countersign_event SET events = '\n' || events ${OF_RUN}`],
+  ['a trailing list', `UPDATE countersign_event SET events = events || '[]' ${OF_RUN}`],
   [
-    'where the first list stands',
+    'the version of the first list',
     `UPDATE countersign_event SET version = 0 ${OF_RUN} AND version = (SELECT min(version) FROM countersign_event)`,
   ],
-  ['nothing left', `DELETE FROM countersign_event ${OF_RUN}`],
+  ['all events deleted', `DELETE FROM countersign_event ${OF_RUN}`],
   ['the agent', "UPDATE countersign_run SET agent = 'other' WHERE id = 'run'"],
-  ['who started it', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'run'"],
-  ['that somebody started it', "UPDATE countersign_run SET started_by = NULL WHERE id = 'run'"],
+  ['the starter', "UPDATE countersign_run SET started_by = 'eve' WHERE id = 'run'"],
+  ['the starter removed', "UPDATE countersign_run SET started_by = NULL WHERE id = 'run'"],
   ['the hash', "UPDATE countersign_run SET hash = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE id = 'run'"],
   ['the version', "UPDATE countersign_run SET version = version + 1 WHERE id = 'run'"],
   ['the outcome', "UPDATE countersign_run SET outcome = '{' WHERE id = 'run'"],
   ['the question', "UPDATE countersign_interrupt SET settled_at = 1, settlement = '{}' WHERE run_id = 'run'"],
 ];
 
-describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
-  test.each(tampered)('is refused as tampered: %s', async (_name, sql) => {
+describe.each(kinds)('on %s, a row changed in the database', (_kind, open) => {
+  test.each(tampered)('makes the run tampered: %s', async (_name, sql) => {
     const { store, another, change, close } = await open();
     const here = bank(store);
     const card = await here.pause();
@@ -277,7 +277,7 @@ describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
   test.each([
     ['a space', `UPDATE countersign_event SET events = replace(events, '"v":1', '"v": 1') ${OF_RUN}`],
     ['the status', "UPDATE countersign_run SET status = 'failed' WHERE id = 'run'"],
-  ])('and changes nothing of what was asked is accepted: %s', async (_name, sql) => {
+  ])('is accepted if the recorded events stay the same: %s', async (_name, sql) => {
     const { store, change, close } = await open();
     const here = bank(store);
     const card = await here.pause();
@@ -288,7 +288,7 @@ describe.each(kinds)('on %s, what was changed by hand', (_kind, open) => {
     await close();
   });
 
-  test('is found among many that are decided at once, and the others go on', async () => {
+  test('fails only its own run among many decided at once', async () => {
     const { store, change, close } = await open();
     const here = bank(store);
     const cards = await Promise.all(Array.from({ length: 20 }, (_, index) => here.pause(index ? `${index}` : 'run')));

@@ -1,4 +1,4 @@
-// What is decided before it is asked: a decision is recorded on the question that is put, or not at all.
+// Decisions sent before the question exists: a decision is recorded on an asked question or not at all.
 import { countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -20,15 +20,15 @@ function desk(store: Store, gate: () => Promise<boolean>) {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [tool] }), paid };
 }
 
-describe('while the gate of a call still thinks', () => {
-  test('an approval waits for the question, and is recorded on it', async () => {
+describe('while needsApproval is still running', () => {
+  test('an approval waits for the question and is recorded on it', async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const store = memoryStore();
     const { runs, clerk, paid } = desk(store, () => promise);
     await clerk.start('Pay.', { runId: 'run' });
     await eventually(async () => expect((await runs.recorded('run')).at(-1)?.type).toBe('model-replied'));
     const sending = clerk.chat({ runId: 'run' }).send({ resume: { approve: pay }, by: 'ann' });
-    // Whatever it records, it has by then.
+    // Gives it time to record a decision too early.
     await new Promise((resolve) => setTimeout(resolve, 50));
     resolve(true);
     const { text, interrupts } = await sending;
@@ -40,7 +40,7 @@ describe('while the gate of a call still thinks', () => {
     expect(types.filter((type) => type === 'decision-made')).toHaveLength(1);
   });
 
-  test('what its process left when it died is asked by whoever goes on, and not decided before', async () => {
+  test('a decision for a call that a dead process never asked about is rejected', async () => {
     const store = memoryStore();
     const first = desk(store, () => new Promise<never>(() => undefined));
     await first.clerk.start('Pay.', { runId: 'run' });

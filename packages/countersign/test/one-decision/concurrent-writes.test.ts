@@ -1,4 +1,4 @@
-// Two who write about the same call, or decide the same question, in one moment: who is first has said all there is.
+// Two processes write about the same call or decide the same question at once: the first write counts.
 import { approve, countersign, memoryStore, ProviderError, type ToolConfig, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -10,7 +10,7 @@ const LEASE_MS = 60_000;
 const answered = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === 'tool');
 
-/** The store, where the first append with such an event is `held` until it may go on. */
+/** Holds the first append with such an event until `go`. */
 function holding(store: Store, type: string) {
   const reached = Promise.withResolvers<void>();
   const mayGo = Promise.withResolvers<void>();
@@ -26,7 +26,7 @@ function holding(store: Store, type: string) {
   return { held, reached: reached.promise, go: mayGo.resolve };
 }
 
-/** Two processes: one falls asleep in its body, and another takes the run over, in which a question waits as well. */
+/** A process stalls in its body, and another takes over the run. A question is pending beside the call. */
 function sleeper(config: Partial<ToolConfig> = {}) {
   let now = 1_800_000_000_000;
   const clock = () => now;
@@ -58,7 +58,7 @@ function sleeper(config: Partial<ToolConfig> = {}) {
     now += 2 * LEASE_MS;
     return first;
   };
-  /** Its result is recorded, although another has taken the run over. */
+  /** Wakes the first process. Its result is recorded although another took over. */
   const wakeUp = async () => {
     awake.resolve();
     await eventually(async () => expect(await types()).toContain('call-settled'));
@@ -67,7 +67,7 @@ function sleeper(config: Partial<ToolConfig> = {}) {
   return { store, open, paid, fallAsleep, wakeUp, types };
 }
 
-/** The first wakes up, and its result is recorded, when the second is about to write such an event of the same call. */
+/** Lets the first process record its result right before the second writes such an event of the same call. */
 async function wakesBefore(type: 'call-interrupted' | 'call-started', config?: Partial<ToolConfig>) {
   const { store, open, paid, fallAsleep, wakeUp, types } = sleeper(config);
   await fallAsleep();
@@ -82,18 +82,18 @@ async function wakesBefore(type: 'call-interrupted' | 'call-started', config?: P
   return { runs, types: await types() };
 }
 
-test('a result that is on record is not doubted by one who was about to doubt it', async () => {
+test('a recorded result prevents the doubt that another process was about to raise', async () => {
   const { runs, types } = await wakesBefore('call-interrupted');
   expect(types.at(-1)).toBe('call-settled');
   expect((await runs.interrupts()).items.map(({ kind }) => kind)).toEqual(['question']);
 });
 
-test('a result that is on record is not made again by one who was about to start the call', async () => {
+test('a recorded result prevents the start that another process was about to make', async () => {
   const { types } = await wakesBefore('call-started', { idempotent: true });
   expect(types.filter((type) => type === 'call-started')).toHaveLength(1);
 });
 
-test('a doubt waits for a person however long it takes, also where an approval of the tool has a deadline', async () => {
+test('a doubt has no deadline, even if the approval of the tool has one', async () => {
   const { store, open, paid, fallAsleep } = sleeper({ expiresIn: 1_000, onExpiry: 'approve' });
   await fallAsleep();
   const { runs } = open(store, 'second', async () => undefined);
@@ -104,7 +104,7 @@ test('a doubt waits for a person however long it takes, also where an approval o
   expect(paid).toEqual(['paid by first']);
 });
 
-test('a result that comes late waits for a store that is away', async () => {
+test('a late result waits for a store that is down', async () => {
   const { store, open, paid, fallAsleep, wakeUp } = sleeper();
   let isAway = false;
   const read: Store['read'] = async (...given) => {
@@ -125,7 +125,7 @@ test('a result that comes late waits for a store that is away', async () => {
   expect(paid).toEqual(['paid by first']);
 });
 
-/** A deputy whose payment has a deadline, or a clerk who has it himself. */
+/** A payment with a deadline, made by a deputy or by the clerk itself. */
 function timed(inside: boolean, onExpiry: 'reject' | 'approve', inputSchema = z.object({ n: z.number() })) {
   let now = 1_800_000_000_000;
   const clock = () => now;
@@ -163,7 +163,7 @@ test.each([
   await runs.wait('run');
   await runs.settled();
   const [card] = (await runs.interrupts()).items;
-  // The person is in time; while their decision is on its way, a worker takes the run up for its deadline.
+  // The person is in time. While their decision is on its way, a worker drives the run for its deadline.
   const { held: slow, reached: sent, go: arrive } = holding(store, 'decision-made');
   const person = open(slow);
   const deciding = person.runs.decide(card?.id ?? '', type, { by: 'ann', drive: false });
@@ -182,7 +182,7 @@ test.each([
   expect(paid).toEqual(type === 'approve' ? [1] : []);
 });
 
-test('what a body inside came to is on record, although the run was cancelled while it was being written', async () => {
+test('the result of a nested body is recorded even if the run is cancelled while it is written', async () => {
   const { store, open, paid } = timed(true, 'reject');
   const { clerk, runs } = open(store);
   await clerk.start('Pay.', { runId: 'run' });
@@ -210,7 +210,7 @@ test('what a body inside came to is on record, although the run was cancelled wh
   expect(inside?.map(({ type }) => type)).toContain('call-settled');
 });
 
-/** A deadline passes while an edit is looked at. */
+/** The deadline passes while an edit is validated. */
 function looked(inside: boolean) {
   const looks = { pass: () => undefined as void };
   const inputSchema = z.object({ n: z.number() }).refine(async ({ n }) => {
@@ -222,21 +222,18 @@ function looked(inside: boolean) {
   return { ...world, ...world.open(world.store) };
 }
 
-test.each([false, true])(
-  'a decision that is looked at until its deadline has passed is too late (%s)',
-  async (inside) => {
-    const { runs, clerk, paid, decisions } = looked(inside);
-    await clerk.start('Pay.', { runId: 'run' });
-    await runs.wait('run');
-    const [card] = (await runs.interrupts()).items;
-    const deciding = runs.decide(card?.id ?? '', { type: 'approve', edit: { n: 2 } });
-    await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
-    expect(paid).toEqual([]);
-    expect(JSON.stringify(await decisions())).toContain('"by":"deadline"');
-  },
-);
+test.each([false, true])('a decision validated past its deadline is too late (%s)', async (inside) => {
+  const { runs, clerk, paid, decisions } = looked(inside);
+  await clerk.start('Pay.', { runId: 'run' });
+  await runs.wait('run');
+  const [card] = (await runs.interrupts()).items;
+  const deciding = runs.decide(card?.id ?? '', { type: 'approve', edit: { n: 2 } });
+  await expect(deciding).rejects.toMatchObject({ code: 'already-decided' });
+  expect(paid).toEqual([]);
+  expect(JSON.stringify(await decisions())).toContain('"by":"deadline"');
+});
 
-test.each([false, true])('and so is one with which something is said (%s)', async (inside) => {
+test.each([false, true])('a decision with a message validated past its deadline is too late (%s)', async (inside) => {
   const { clerk, paid, decisions } = looked(inside);
   const { interrupts } = await clerk.generate({ runId: 'run', prompt: 'Pay.' });
   const edited = interrupts.map((interrupt) => approve(interrupt, { edit: { n: 2 } }));
@@ -246,7 +243,7 @@ test.each([false, true])('and so is one with which something is said (%s)', asyn
   expect(JSON.stringify(await decisions())).toContain('"by":"deadline"');
 });
 
-test('what may have been written is not written once more, where nobody can say so in time', async () => {
+test('a write that may have succeeded is not repeated if it cannot be confirmed in time', async () => {
   let now = 1_800_000_000_000;
   const kept = memoryStore({ now: () => now });
   const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });
@@ -269,7 +266,7 @@ test('what may have been written is not written once more, where nobody can say 
       return kept.read(...given);
     },
   });
-  // Not at once: the start of the run is written before.
+  // Not at once, so that the start of the run is written before.
   const model = scriptedModel(async (request) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return answered(request) ? 'Done.' : { calls: [{ name: 'look' }] };

@@ -1,17 +1,17 @@
-// `chat.send({ prompt, resume })`: what is decided and what is said reach the model together, with a store and without.
+// `chat.send({ prompt, resume })`: the decision and the message reach the model together, with and without a store.
 import { type AgentConfig, approve, countersign, type ModelRequest, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 
 function one<T>(found: T | undefined): T {
-  if (found === undefined) throw new Error('There is none.');
+  if (found === undefined) throw new Error('Not found.');
   return found;
 }
 
 const BOTH = [true, false] as const;
 const said = (messages: ModelRequest['messages'], role: string) => messages.filter((m) => m.role === role).length;
 
-/** Would pay one after the other if nobody said anything; `first` are the calls of its first reply. */
+/** A clerk that keeps paying until the user sends a second message. `first` are the calls of its first reply. */
 function clerkWith(
   stored: boolean,
   whilePending: 'cancel' | 'queue' | 'refuse',
@@ -57,23 +57,26 @@ function clerkWith(
 }
 
 describe.each(BOTH)('stored: %s', (stored) => {
-  test.each(['cancel', 'queue', 'refuse'] as const)('the model hears of both at once (%s)', async (whilePending) => {
-    const { chat, asked, paid } = clerkWith(stored, whilePending);
-    const paused = await chat.send('pay all');
-    const { text } = await chat.send({ prompt: 'but stop after this one', resume: { approve: paused.interrupts } });
-    expect(text).toBe('Stopped, as you said.');
-    expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
-    expect(paid).toEqual(['a']);
-  });
+  test.each(['cancel', 'queue', 'refuse'] as const)(
+    'the model receives the decision and the message together (%s)',
+    async (whilePending) => {
+      const { chat, asked, paid } = clerkWith(stored, whilePending);
+      const paused = await chat.send('pay all');
+      const { text } = await chat.send({ prompt: 'but stop after this one', resume: { approve: paused.interrupts } });
+      expect(text).toBe('Stopped, as you said.');
+      expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
+      expect(paid).toEqual(['a']);
+    },
+  );
 
-  test('what is not decided is cancelled by what is said', async () => {
+  test('a message cancels the undecided questions', async () => {
     const { chat, paid } = clerkWith(stored, 'cancel', ['a', 'b']);
     const [a] = (await chat.send('pay all')).interrupts;
     const { text, interrupts } = await chat.send({ prompt: 'only that', resume: { approve: one(a) } });
     expect({ text, interrupts, paid }).toEqual({ text: 'Stopped, as you said.', interrupts: [], paid: ['a'] });
   });
 
-  test('what is not decided waits, and what is said with it', async () => {
+  test('a queued message waits with the undecided questions', async () => {
     const { chat, paid, asked } = clerkWith(stored, 'queue', ['a', 'b']);
     const [a, b] = (await chat.send('pay all')).interrupts;
     const still = await chat.send({ prompt: 'and then stop', resume: { approve: one(a) } });
@@ -83,7 +86,7 @@ describe.each(BOTH)('stored: %s', (stored) => {
     expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
   });
 
-  test('where speaking is refused, nothing is decided', async () => {
+  test('a refused message leaves every question undecided', async () => {
     const { chat, paid } = clerkWith(stored, 'refuse', ['a', 'b']);
     const [a] = (await chat.send('pay all')).interrupts;
     await expect(chat.send({ prompt: 'only that', resume: { approve: one(a) } })).rejects.toMatchObject({
@@ -95,7 +98,7 @@ describe.each(BOTH)('stored: %s', (stored) => {
   });
 });
 
-test('where another process has decided the rest, one may speak although this one has not heard of it', async () => {
+test('a message is accepted once another process has decided the other question', async () => {
   const { ai, chat, paid } = clerkWith(true, 'refuse', ['a', 'b']);
   const [a] = (await chat.send('pay all')).interrupts;
   const [, b = ''] = (await ai.runs.get('t')).pending;
@@ -106,7 +109,7 @@ test('where another process has decided the rest, one may speak although this on
   expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
 });
 
-test('it is on record who decided and that the rest was withdrawn', async () => {
+test('the record names the approver and marks the other question withdrawn', async () => {
   const { ai, chat } = clerkWith(true, 'cancel', ['a', 'b']);
   const [a] = (await chat.send('pay all')).interrupts;
   await chat.send({ prompt: 'only that', resume: { approve: one(a) }, by: 'ann' });
@@ -119,7 +122,7 @@ test('it is on record who decided and that the rest was withdrawn', async () => 
   expect((await ai.runs.verify('t')).ok).toBe(true);
 });
 
-test('one who decided the same before, and speaks now, is heard', async () => {
+test('a message with a decision that was already made is sent', async () => {
   const { ai, chat, paid } = clerkWith(true, 'cancel');
   const paused = await chat.send('pay all');
   const [card] = (await ai.runs.interrupts()).items;
@@ -129,7 +132,7 @@ test('one who decided the same before, and speaks now, is heard', async () => {
   expect({ text, paid }).toEqual({ text: 'Stopped, as you said.', paid: ['a'] });
 });
 
-test('a deadline that passed before decides, and what is said comes after it', async () => {
+test('an expired question is decided by its deadline before the message', async () => {
   const { chat, paid, asked, wait } = clerkWith(true, 'cancel', ['a', 'rent']);
   const [a] = (await chat.send('pay all')).interrupts;
   wait(2_000);
@@ -138,14 +141,14 @@ test('a deadline that passed before decides, and what is said comes after it', a
   expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
 });
 
-test('in a run that failed beside the question, the model hears of both at once, too', async () => {
+test('the model receives both together in a run that failed beside the question', async () => {
   const { chat, asked } = clerkWith(true, 'cancel', ['a', 'fails'], { onToolError: 'throw' });
   await expect(chat.send('pay all')).rejects.toMatchObject({ name: 'UsageError', code: 'tool-failed' });
   await chat.send({ prompt: 'only that', resume: { approve: chat.interrupts } });
   expect(asked).toEqual(['1 said, 0 answered', '2 said, 1 answered']);
 });
 
-test('who passes a decision on says who decided, in the record and in its chain', async () => {
+test('the `by` of the send replaces a `by` inside the decision, in the record and in its chain', async () => {
   const { ai, chat } = clerkWith(true, 'cancel');
   const paused = await chat.send('pay all');
   const forged = approve(one(paused.interrupts[0]), { by: 'the boss', note: 'fine' });
@@ -158,7 +161,7 @@ test('who passes a decision on says who decided, in the record and in its chain'
   expect(card?.settlement).toMatchObject({ by: 'ann', note: 'fine' });
 });
 
-test('what a resumption says of itself is kept', async () => {
+test('the metadata of a resume is kept', async () => {
   const { chat } = clerkWith(true, 'cancel');
   const paused = await chat.send('pay all');
   const resume = { approve: paused.interrupts, metadata: { ticket: 7 } };
@@ -166,7 +169,7 @@ test('what a resumption says of itself is kept', async () => {
   expect(messages.find(({ role }) => role === 'tool')?.metadata?.resumed).toEqual({ ticket: 7 });
 });
 
-test('the same decision again is told its outcome also when the run has ended, and then one may speak', async () => {
+test('a repeated decision returns the outcome of an ended run, and a message is still accepted', async () => {
   const { chat } = clerkWith(true, 'cancel', ['a'], { maxTurns: 1 });
   const paused = await chat.send('pay all');
   const resume = { approve: paused.interrupts };
@@ -175,7 +178,7 @@ test('the same decision again is told its outcome also when the run has ended, a
   expect((await chat.send({ prompt: 'stop', resume })).text).toBe('Stopped, as you said.');
 });
 
-test('a decision for a conversation that is not there begins none', async () => {
+test('a decision for an unknown conversation starts no run', async () => {
   const { ai, clerk, chat } = clerkWith(true, 'cancel');
   const paused = await chat.send('pay all');
   const mistyped = clerk.chat({ runId: 'mistyped' });

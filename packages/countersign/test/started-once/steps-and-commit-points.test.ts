@@ -1,4 +1,4 @@
-// What a body is given to reach its run with: it is on record before more is done, and of no use once the run is lost.
+// The context of a body: its steps are recorded before the body continues, and have no effect once the run is lost.
 import { countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test, vi } from 'vitest';
@@ -7,7 +7,7 @@ import { holdSteadyClock } from '../steady-clock.ts';
 
 const LEASE_MS = 60_000;
 
-/** A store, and as many processes on it as are opened; the time passes when told to. */
+/** Opens processes on one store, with a clock that the test moves. */
 function processes() {
   holdSteadyClock();
   let now = 1_800_000_000_000;
@@ -29,7 +29,7 @@ function processes() {
 test.each([
   ['a commit point', 'call-committed', ({ commitPoint }: ToolContext) => commitPoint()],
   ['a step', 'step-done', ({ step }: ToolContext) => step('one', () => 'done')],
-])('%s is on record before the body goes on', async (_what, type, acts) => {
+])('%s is recorded before the body continues', async (_what, type, acts) => {
   const { open, types } = processes();
   const seen: string[][] = [];
   const body = async (ctx: ToolContext) => {
@@ -43,7 +43,7 @@ test.each([
   expect(seen.map((recorded) => recorded.at(-1))).toEqual([type]);
 });
 
-test('a step that nobody waited for, and that ends after its call, is not recorded and harms nobody', async () => {
+test('a step that was not awaited and ends after its call is not recorded', async () => {
   const [begun, ends, ended] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   const calls = [{ name: 'hasty' }, { name: 'slow' }];
   const ai = countersign({ model: scriptedModel([{ calls }, 'Done.']), store: memoryStore(), retry: false });
@@ -69,7 +69,7 @@ test('a step that nobody waited for, and that ends after its call, is not record
   expect(await recorded()).not.toContain('step-done');
 });
 
-test.each(['step', 'commitPoint'] as const)('after a cancel, a body gets no further by %s', async (by) => {
+test.each(['step', 'commitPoint'] as const)('after a cancel, %s throws', async (by) => {
   const { open } = processes();
   const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const acted = vi.fn(() => 'acted');
@@ -97,9 +97,9 @@ test.each(['step', 'commitPoint'] as const)('after a cancel, a body gets no furt
 
 test.each([
   ['between two steps', LEASE_MS, ({ step }: ToolContext) => step('second', () => 'acted')],
-  // Its claim is so short that it is soon renewed, in vain.
-  ['when it is told to', 30, ({ signal }: ToolContext) => aborted(signal)],
-])('a body that stops %s, since its run was lost, does not say how it ended', async (_when, leaseMs, stops) => {
+  // Its claim is so short that its renewal soon fails.
+  ['on its abort signal', 30, ({ signal }: ToolContext) => aborted(signal)],
+])('a body that stops %s because the run was lost records no result', async (_when, leaseMs, stops) => {
   const { open, lapse, types } = processes();
   const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const ended = vi.fn();
@@ -132,7 +132,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-test('a schema that does not take what it makes is no hindrance where the gate lets its call pass', async () => {
+test('an ungated call runs even if its schema rejects its own output', async () => {
   const model = scriptedModel([{ calls: [{ name: 'pay', input: { amount: '5' } }] }, 'Done.']);
   const ai = countersign({ model, store: memoryStore(), retry: false });
   const inputSchema = z.object({ amount: z.string().transform(Number) });

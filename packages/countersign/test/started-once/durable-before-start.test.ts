@@ -1,4 +1,4 @@
-// What is written in one append: as much as comes together, and nothing acts before it is durable.
+// Which events share one append, and that no call acts before its start is durable.
 import { countersign, memoryStore, ProviderError, z } from 'countersign';
 import type { Append, Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
@@ -38,7 +38,7 @@ function watched(): Watched {
   return watching;
 }
 
-/** The methods of the store, as functions of their own. */
+/** Binds the methods of the store. */
 function bound(store: Store): Partial<Store> {
   const names = ['read', 'claim', 'renew', 'release', 'due', 'listRuns', 'listInterrupts', 'interrupt', 'now'] as const;
   const rest = ['watch', 'migrate', 'close'] as const;
@@ -70,7 +70,7 @@ async function paused(script: readonly ScriptStep[], leaseMs?: number) {
   return { ...watching, watching, ...rest, clerk, id, card: pending[0] ?? '' };
 }
 
-test('a pause is one append, a decision and the start of its call another, and the end a third', async () => {
+test('a pause is one append, a decision with the start of its call another, and the end a third', async () => {
   const { appends, runs, card, payments } = await paused([payFive, 'Paid.']);
   expect(appends.map(typesOf)).toEqual([['user-spoke', 'model-replied', 'call-interrupted']]);
   expect(appends[0]?.claim?.how).toBe('pass');
@@ -84,7 +84,7 @@ test('a pause is one append, a decision and the start of its call another, and t
   expect(payments).toEqual([5]);
 });
 
-test('the body does not run before its start is durable, nor is the decision acknowledged', async () => {
+test('the body does not run and the decision is not acknowledged before the start is durable', async () => {
   const { watching, runs, card, payments } = await paused([payFive, 'Paid.']);
   const written = Promise.withResolvers<void>();
   watching.before = () => written.promise;
@@ -100,7 +100,7 @@ test('the body does not run before its start is durable, nor is the decision ack
   expect(payments).toEqual([5]);
 });
 
-test('a run that somebody else holds is decided, but not started', async () => {
+test('a decision on a run claimed by another process is recorded but starts nothing', async () => {
   const { store, appends, runs, card, payments, id } = await paused([payFive, 'Paid.']);
   await store.claim(id, 'somebody else', 60_000);
   await runs.decide(card, 'approve', { by: 'ann' });
@@ -113,7 +113,7 @@ test('a run that somebody else holds is decided, but not started', async () => {
   expect(payments).toEqual([5]);
 });
 
-test('what could not be written has not happened, and nobody heard of it', async () => {
+test('a decision that could not be written has no effect and emits no chunk', async () => {
   const { watching, runs, card, payments, id } = await paused([payFive, 'Paid.']);
   const chunks: unknown[] = [];
   watching.before = () => {
@@ -131,7 +131,7 @@ test('what could not be written has not happened, and nobody heard of it', async
   expect(chunks.length).toBeGreaterThan(0);
 });
 
-test('a decision of which the answer was lost with the store is found on record, and goes on', async () => {
+test('a decision whose answer was lost is found in the store and continues', async () => {
   const { watching, appends, runs, card, payments } = await paused([payFive, 'Paid.']);
   const away = () => {
     throw new ProviderError('store-failed', {}, 'The connection was lost.', { retryable: true });
@@ -157,7 +157,7 @@ test.each([
   { answer: 'refused', lost: 'before' },
   { answer: 'lost', lost: 'after' },
 ] as const)(
-  'a store that is away for longer than a claim lasts, its answer $answer, keeps no decision from going on',
+  'a store that is down for longer than a lease ($answer answer) does not stop a decision',
   async ({ lost }) => {
     const leaseMs = 2_000;
     const { watching, runs, card, payments } = await paused([payFive, 'Paid.'], leaseMs);
@@ -176,7 +176,7 @@ test.each([
   },
 );
 
-test('a run that is there already is not started again', async () => {
+test('a run that already exists is not started again', async () => {
   const { clerk, appends, runs, id } = await paused([payFive, 'Nobody hears this.']);
   await expect(clerk.start('Pay.', { runId: id })).rejects.toMatchObject({ code: 'run-exists' });
   await runs.settled();
@@ -184,7 +184,7 @@ test('a run that is there already is not started again', async () => {
   expect(await runs.get(id)).toMatchObject({ status: 'waiting', version: 3 });
 });
 
-test('a model that fails at once leaves a run that failed, not a start that is refused', async () => {
+test('a model that fails at once leaves a failed run, and the start is accepted', async () => {
   const { store, appends } = watched();
   const { clerk, runs } = bank([], store);
   await clerk.start('Pay.', { runId: 'run' });
@@ -193,7 +193,7 @@ test('a model that fails at once leaves a run that failed, not a start that is r
   expect(await runs.get('run')).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
 });
 
-test('the bodies of many calls do not wait for the results of one another', async () => {
+test("the bodies of many calls do not wait for each other's results", async () => {
   const watching = watched();
   const calls = Array.from({ length: 30 }, (_, amount) => ({ name: 'pay', input: { amount } }));
   const { clerk, runs, payments } = bank([{ calls }, 'Done.'], watching.store);

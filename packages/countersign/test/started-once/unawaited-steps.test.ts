@@ -1,4 +1,4 @@
-// Steps and commit points that nobody awaits: the process lives on, and what was not done is told.
+// Steps and commit points that a body does not await: the process survives, and a skipped step is reported.
 import { countersign, memoryStore, type ToolContext, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
 let before: NodeJS.UnhandledRejectionListener[] = [];
 
-// The runner has a listener of its own, which would fail the test without saying what was expected.
+// The test runner has its own listener, which would fail the test without saying what was expected.
 beforeEach(() => {
   unhandled.length = 0;
   before = process.listeners('unhandledRejection');
@@ -19,7 +19,7 @@ afterEach(() => {
   for (const listener of before) process.on('unhandledRejection', listener);
 });
 
-/** Node tells of what nobody handles once the microtasks are done. */
+/** Node reports unhandled rejections once the microtasks are done. */
 const told = () => new Promise((resolve) => setImmediate(resolve));
 
 async function outputOf(body: (ctx: ToolContext) => unknown): Promise<unknown> {
@@ -40,7 +40,7 @@ async function outputOf(body: (ctx: ToolContext) => unknown): Promise<unknown> {
   return parts.flatMap((part) => ('toolResponse' in part ? [part.toolResponse.output] : []))[0];
 }
 
-test('a step that is not awaited and does not begin is no silent success', async () => {
+test('a step that is not awaited and never starts fails its call', async () => {
   let sent = 0;
   const output = await outputOf(({ step }) => {
     void step('send', () => ++sent);
@@ -51,7 +51,7 @@ test('a step that is not awaited and does not begin is no silent success', async
   expect(unhandled).toEqual([]);
 });
 
-test('a step that ends after its call does not end the process', async () => {
+test('a step that ends after its call does not crash the process', async () => {
   const mayEnd = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   let ended = false;
@@ -71,7 +71,7 @@ test('a step that ends after its call does not end the process', async () => {
   expect(unhandled).toEqual([]);
 });
 
-test('a commit point that is not awaited does not end the process', async () => {
+test('a commit point that is not awaited does not crash the process', async () => {
   const output = await outputOf(({ commitPoint }) => {
     void commitPoint();
     return 'Paid.';
@@ -80,7 +80,7 @@ test('a commit point that is not awaited does not end the process', async () => 
   expect(unhandled).toEqual([]);
 });
 
-test('steps that are begun together and awaited one by one do not end a process that has lost the run', async () => {
+test('concurrent steps awaited one by one do not crash a process that lost the run', async () => {
   const store = memoryStore();
   const begun = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ test('steps that are begun together and awaited one by one do not end a process 
   expect(unhandled).toEqual([]);
 });
 
-test('what a step itself throws is not hidden', async () => {
+test('an error thrown by a step that is not awaited stays visible', async () => {
   await outputOf(async ({ step }) => {
     const begun = Promise.withResolvers<void>();
     void step('send', () => {
@@ -125,7 +125,7 @@ test('what a step itself throws is not hidden', async () => {
 test.each<[string, (step: (...given: unknown[]) => Promise<unknown>) => unknown]>([
   ['without a name', (step) => step(() => 1)],
   ['with a promise', (step) => step('send', Promise.resolve(1))],
-])('a step %s says what it takes', async (_how, body) => {
+])('a step %s fails and says what it takes', async (_how, body) => {
   expect(await outputOf(({ step }) => body(step as never))).toBe(
     'The tool pay failed: A step takes a name and a function: step(name, () => work).',
   );

@@ -1,4 +1,4 @@
-// What still runs of a body when its call has its result, or its run has ended: it is stopped before it acts.
+// A body that still runs after its call has a result, or after its run ended, is stopped before it acts.
 import { countersign, memoryStore, type ToolContext } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { eventually } from '../eventually.ts';
 
 type Act = (ctx: ToolContext, acted: () => void) => Promise<unknown>;
 
-/** Processes in which a body acts only once it is let go, and returns once it has, or `before`. */
+/** Processes whose body acts after `go`. It returns when it has acted, or when `before` resolves. */
 function processes(act: Act, before?: Promise<void>) {
   const store = memoryStore();
   const log: string[] = [];
@@ -37,7 +37,7 @@ const AT_ONCE = Promise.resolve();
 
 const committing: Act = ({ commitPoint }, acted) => commitPoint().then(acted);
 
-test('commitPoint() lets nobody act after the run was ended elsewhere', async () => {
+test('commitPoint() throws after another process cancelled the run', async () => {
   const { one, two, log, go, siblingMayEnd } = processes(committing);
   await one.clerk.start('Pay.', { runId: 'run' });
   await eventually(() => expect(log).toEqual(['begun']));
@@ -49,7 +49,7 @@ test('commitPoint() lets nobody act after the run was ended elsewhere', async ()
   expect(log).toEqual(['begun', 'LostSignal']);
 });
 
-/** What still runs of the body goes on while the model is asked: its turn is over. */
+/** Lets the rest of the body run while the model is called, after its turn is over. */
 async function comesTooLate(
   { one, log, modelMayReply }: Pick<ReturnType<typeof processes>, 'one' | 'log' | 'modelMayReply'>,
   goOn: () => void,
@@ -65,8 +65,8 @@ async function comesTooLate(
 describe.each<[string, Act]>([
   ['commitPoint()', committing],
   ['step()', ({ step }, acted) => step('act', acted)],
-])('%s lets nobody act', (_what, act) => {
-  test('after its call has its result, while another runs', async () => {
+])('%s throws', (_what, act) => {
+  test('after its call has a result, while a sibling runs', async () => {
     const { one, log, go, siblingMayEnd, modelMayReply } = processes(act, AT_ONCE);
     await one.clerk.start('Pay.', { runId: 'run' });
     await eventually(async () => expect(JSON.stringify(await one.runs.recorded('run'))).toContain('call-settled'));
@@ -78,7 +78,7 @@ describe.each<[string, Act]>([
     expect(log).toEqual(['begun', 'LostSignal', 'model asked']);
   });
 
-  test('after its turn is over, while the model is asked', async () => {
+  test('after its turn is over, while the model is called', async () => {
     const { one, log, go, siblingMayEnd, modelMayReply } = processes(act, AT_ONCE);
     siblingMayEnd.resolve();
     await one.clerk.start('Pay.', { runId: 'run' });
@@ -87,7 +87,7 @@ describe.each<[string, Act]>([
   });
 });
 
-test('a step that ends after its turn is over is refused as what comes too late', async () => {
+test('a step that ends after its turn is over throws', async () => {
   const working = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
   const work = () => {
@@ -101,7 +101,7 @@ test('a step that ends after its turn is over is refused as what comes too late'
   await comesTooLate({ one, log, modelMayReply }, mayEnd.resolve);
 });
 
-test('a run that is done stays done, whoever cancels it', async () => {
+test('cancelling a completed run changes nothing', async () => {
   const { one, two, log, go, siblingMayEnd, modelMayReply } = processes(async () => undefined);
   for (const may of [go, siblingMayEnd, modelMayReply]) may.resolve();
   await one.clerk.start('Pay.', { runId: 'run' });

@@ -1,4 +1,4 @@
-// Claims are renewed while a tool runs: what takes longer than a claim lasts is not taken away from a process that lives.
+// Claims are renewed while a tool runs, so a live process keeps a call that runs longer than its lease.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ function open(store: Store, clock: () => number, body: () => Promise<string>) {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [work] }) };
 }
 
-test('a tool that takes four times as long as a claim lasts is started once, and nobody is asked', async () => {
+test('a tool that runs four leases long is started once, and no question is asked', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   let [now, started, renewed, looks] = [1_800_000_000_000, 0, 0, 0];

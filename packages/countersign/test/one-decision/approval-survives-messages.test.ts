@@ -1,11 +1,10 @@
-// What a person approved stays approved, whatever the user says next.
+// An approval stays recorded, whatever message the user sends next.
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { ask, call, of, payTool, script, waiting, world } from '../sub-agents/kit.ts';
 
-// "what was approved before is not taken back by it"
 test.each(['cancel', 'queue', 'refuse'] as const)(
-  'a call of the root that was approved is not taken back by words after a failure beside it (%s)',
+  'a message after a sibling failed does not take back an approval (%s)',
   async (whilePending) => {
     const { open } = world();
     const go = Promise.withResolvers<void>();

@@ -1,11 +1,11 @@
-// A store that goes away after it wrote, while a run is driven: nothing is recorded twice.
+// A store that fails right after a write while a run is driven: nothing is recorded twice.
 import { type Countersign, countersign, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 import { ASKED_NEXT, flakyStore } from '../conversations/flaky-store.ts';
 
-/** The answer to the first append with such an event is lost, and then this operation is away for two times. */
+/** Loses the answer to the first append with such an event, then lets this operation fail twice. */
 function flaky(next: (typeof ASKED_NEXT)[number], type: string, between?: (ai: Countersign) => Promise<unknown>) {
   let armed = true;
   const { kept, store } = flakyStore(next, async ({ events }) => {
@@ -52,13 +52,13 @@ function flaky(next: (typeof ASKED_NEXT)[number], type: string, between?: (ai: C
   const other = make(kept, type !== 'model-replied');
   return { ...make(store, type !== 'model-replied'), paid };
 }
-test.each(ASKED_NEXT)('a question is asked once, the same: %s', async (op) => {
+test.each(ASKED_NEXT)('a question is recorded once when its answer is lost and %s fails', async (op) => {
   const { ai, clerk } = flaky(op, 'call-interrupted');
   await clerk.start('a', { runId: 't' });
   await ai.runs.settled();
   expect((await ai.runs.recorded('t')).filter((e) => e.type === 'call-interrupted')).toHaveLength(1);
 });
-test.each(ASKED_NEXT)('what was approved meanwhile is kept, and runs: %s', async (op) => {
+test.each(ASKED_NEXT)('an approval made meanwhile is kept and runs when %s fails', async (op) => {
   const { ai, clerk, paid } = flaky(op, 'call-interrupted', async (other) => {
     const [card] = (await other.runs.interrupts()).items;
     await other.runs.decide(card?.id ?? '', 'approve', { by: 'ann' });
