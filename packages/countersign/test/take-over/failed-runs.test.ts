@@ -1,4 +1,4 @@
-// Runs that failed, and stores that fail for a moment: what is driven on, cancelled and waited for.
+// Failed runs, and stores that fail for a moment: how a run is driven again, cancelled and waited for.
 import { setImmediate } from 'node:timers/promises';
 import { countersign, InvariantError, memoryStore, ProviderError, type Runs, z } from 'countersign';
 import type { Store } from 'countersign/store';
@@ -28,7 +28,7 @@ const paysAndBreaks: ScriptStep = {
 };
 
 describe('a run that failed', () => {
-  test('is waited for once it is driven on', async () => {
+  test('wait returns the new end after it is driven again', async () => {
     const { clerk, runs } = bank([{ fail: { message: '503' } }, 'Hello.']);
     const { id } = await clerk.start('Hi.');
     expect(await runs.wait(id)).toMatchObject({ status: 'failed' });
@@ -36,7 +36,7 @@ describe('a run that failed', () => {
     expect(await runs.wait(id)).toMatchObject({ status: 'done', text: 'Hello.' });
   });
 
-  test('and is driven on by a process that dies is taken up by another, and waited for elsewhere', async () => {
+  test('is taken over by a worker when the process that drives it again dies', async () => {
     let now = 1_800_000_000_000;
     const store = memoryStore({ now: () => now });
     const open = (step: () => ScriptStep | Promise<ScriptStep>) => {
@@ -57,7 +57,7 @@ describe('a run that failed', () => {
     await worker.stop();
   });
 
-  test('is not driven on by a worker before a deadline in it has passed, and is free for others', async () => {
+  test('is not driven by a worker before a deadline in it passes, and stays unclaimed', async () => {
     const kept = memoryStore();
     let looks = 0;
     const due: Store['due'] = async () => {
@@ -75,7 +75,7 @@ describe('a run that failed', () => {
     expect(await kept.claim('run', 'another', 1_000)).toBeDefined();
   });
 
-  test('in which a question waits, waits for a person again once it is driven on', async () => {
+  test('waits for its pending question again after it is driven', async () => {
     const { clerk, runs } = bank([paysAndBreaks]);
     const { id } = await clerk.start('Pay.');
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [expect.any(String)] });
@@ -85,7 +85,7 @@ describe('a run that failed', () => {
     expect(await runs.verify(id)).toMatchObject({ ok: true });
   });
 
-  test('and fails again says so, and the wait can be left', async () => {
+  test('reports the second failure, and a wait for it can be aborted', async () => {
     const never = Promise.withResolvers<ScriptStep>();
     const steps = [{ fail: { message: '503' } }, { fail: { message: '504' } }, never.promise];
     const ai = countersign({ model: scriptedModel(() => steps.shift() ?? 'Hi.'), store: memoryStore(), retry: false });
@@ -102,7 +102,7 @@ describe('a run that failed', () => {
     await ai.runs.settled();
   });
 
-  test('says so also where what it had to say beside that is refused', async () => {
+  test('is recorded as failed even if the append with its other events is rejected', async () => {
     const kept = memoryStore();
     const store = changedStore(kept, {
       append: async (append) => {
@@ -119,12 +119,12 @@ describe('a run that failed', () => {
     await runs.decide(asked, 'approve');
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
     expect({ refused, paid }).toEqual({ refused: true, paid: ['paid'] });
-    // It is free for others.
+    // It is not claimed.
     await runs.settled();
     expect(await kept.claim(id, 'theirs', 60_000)).toBeDefined();
   });
 
-  test('since its deadline cannot be recorded says so once, however often that is tried, and is free for others', async () => {
+  test('by a deadline that cannot be recorded is recorded once per reason and stays unclaimed', async () => {
     let now = 1_800_000_000_000;
     const clock = () => now;
     const kept = memoryStore({ now: clock });
@@ -150,13 +150,13 @@ describe('a run that failed', () => {
     };
     const { version } = await tried();
     expect(await tried()).toMatchObject({ status: 'failed', version, error: { message: why } });
-    // Another reason is told.
+    // Another reason is recorded.
     why = 'The disk is gone.';
     expect(await tried()).toMatchObject({ status: 'failed', error: { message: why } });
     expect(await kept.claim('run', 'theirs', 60_000)).toBeDefined();
   });
 
-  test('is cancelled if somebody cancelled it just before', async () => {
+  test('is cancelled if a cancel came just before the failure', async () => {
     const kept = memoryStore();
     let cancels = true;
     const store = changedStore(kept, {
@@ -178,7 +178,7 @@ describe('a run that failed', () => {
     expect(await ai.runs.get(id)).toMatchObject({ status: 'cancelled', error: null });
   });
 
-  test('is cancelled, and what waits in it is withdrawn', async () => {
+  test('can be cancelled, which withdraws its pending questions', async () => {
     const { clerk, runs, paid } = bank([paysAndBreaks]);
     const { id } = await clerk.start('Pay.');
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [expect.any(String)] });
@@ -192,8 +192,8 @@ describe('a run that failed', () => {
   });
 });
 
-describe('a run that fails while what came before is still being written', () => {
-  /** Two tools end, one after the other, and a sub-agent fails before the first result is on record. */
+describe('a run that fails while earlier results are still being written', () => {
+  /** Ends two tools one after the other, and fails a sub-agent before the first result is recorded. */
   async function failing(calls: readonly string[], onRelease: (runs: Runs) => Promise<unknown>) {
     const kept = memoryStore();
     const writing = Promise.withResolvers<void>();
@@ -223,7 +223,7 @@ describe('a run that fails while what came before is still being written', () =>
       model: scriptedModel(async () => {
         asked.resolve();
         await writing.promise;
-        // The second result waits behind the first by now.
+        // The second result waits behind the first.
         await setImmediate();
         await setImmediate();
         void setImmediate().then(() => isFailing.resolve());
@@ -235,12 +235,12 @@ describe('a run that fails while what came before is still being written', () =>
     return { id, runs: ai.runs, paid };
   }
 
-  test('says so', async () => {
+  test('is recorded as failed', async () => {
     const { id, runs } = await failing(['one', 'two', 'breaks'], async () => undefined);
     expect(await runs.get(id)).toMatchObject({ status: 'failed', error: { code: 'provider-failed' } });
   });
 
-  test('goes on with what is decided after that', async () => {
+  test('acts on a decision made after the failure', async () => {
     const { id, runs, paid } = await failing(['one', 'two', 'pay', 'breaks'], async (runs) => {
       const [card] = (await runs.interrupts()).items;
       if (card) await runs.decide(card.id, 'approve');
@@ -280,7 +280,7 @@ describe.each(['release', 'read after the release'] as const)('a store that fail
   test.each([
     ['done', ['Hello.']],
     ['waiting', [asksToPay]],
-  ] as const)('leaves a run that is %s as it is when it is driven', async (status, script) => {
+  ] as const)('leaves a %s run unchanged when it is driven', async (status, script) => {
     const { store, arm, isArmed } = failing();
     const { clerk, runs } = bank(script, store);
     const { id } = await clerk.start('Hi.');
@@ -292,7 +292,7 @@ describe.each(['release', 'read after the release'] as const)('a store that fail
     expect(await runs.get(id)).toMatchObject({ status, error: null });
   });
 
-  test('takes nothing from a decision that is on record', async () => {
+  test('keeps a recorded decision', async () => {
     const { store, arm, isArmed } = failing();
     const { clerk, runs } = bank([asksToPay, 'Done.'], store);
     const { id } = await clerk.start('Hi.');

@@ -1,4 +1,4 @@
-// Runs that fail inside, and go on.
+// Runs that fail inside a sub-agent and resume.
 import { type DecideOptions, ProviderError, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -22,7 +22,7 @@ import {
   world,
 } from '../sub-agents/kit.ts';
 
-test.each(EVERYWHERE)('a question that still waits in a run that failed can be answered (%s)', async (where) => {
+test.each(EVERYWHERE)('a pending question of a failed run can be answered (%s)', async (where) => {
   const { open, effects } = world();
   let down = true;
   const one = open((ai) => {
@@ -53,7 +53,7 @@ test.each(EVERYWHERE)('a question that still waits in a run that failed can be a
   expect(effects).toEqual(['paid']);
 });
 
-test('a sub-agent whose output does not fit is asked for it anew, and nothing else is done again', async () => {
+test('a sub-agent with invalid output is asked for it again, and no call is repeated', async () => {
   const { open, effects } = world();
   let reply = 'nope';
   let asked = 0;
@@ -83,7 +83,7 @@ test('a sub-agent whose output does not fit is asked for it anew, and nothing el
   expect(asked).toBe(2);
 });
 
-test('where errors of tools are thrown inside, a call that waits beside the broken one can still be approved', async () => {
+test('a call beside one whose error is thrown inside can still be approved', async () => {
   const { open, effects } = world();
   const one = open((ai) => {
     const bad = tool(ai, 'bad', () => {
@@ -104,7 +104,7 @@ test('where errors of tools are thrown inside, a call that waits beside the brok
 });
 
 describe('a run that fails at the moment of a decision', () => {
-  /** A root that asks `a`, whose model fails when it is told to, and `b`, which waits for a decision on a payment. */
+  /** A root with `a`, whose model fails on demand, and `b`, which waits for the approval of a payment. */
   async function failing(beside: Calls, options: DecideOptions | 'sleeps') {
     const { open, effects, store, pass } = world();
     const told = Promise.withResolvers<void>();
@@ -155,7 +155,7 @@ describe('a run that fails at the moment of a decision', () => {
     return { id, two, effects, model, pass };
   }
 
-  test('is failed, and goes on for whoever drives it next', async () => {
+  test('is failed, and completes when it is driven again', async () => {
     const { id, two, effects, model } = await failing([], { by: 'ann' });
     expect((await two.runs.get(id)).status).toBe('failed');
     model.down = false;
@@ -165,7 +165,7 @@ describe('a run that fails at the moment of a decision', () => {
     expect(effects).toEqual(['paid']);
   });
 
-  test('keeps the result of a tool that ended in that moment', async () => {
+  test('keeps the result of a tool that ended at that moment', async () => {
     const { id, two, pass } = await failing([call('send')], { by: 'ann', drive: false });
     pass(2 * LEASE_MS);
     await two.runs.drive(id);
@@ -174,7 +174,7 @@ describe('a run that fails at the moment of a decision', () => {
     expect(doubts).toEqual([]);
   });
 
-  test('keeps it also where another has taken the run over in that moment', async () => {
+  test('keeps that result even if another process took over at that moment', async () => {
     const { two, effects } = await failing([call('send')], 'sleeps');
     await eventually(async () => expect((await waiting(two.runs)).map(({ tool }) => tool)).toEqual(['pay']));
     expect(effects).toEqual(['sent']);
@@ -185,7 +185,7 @@ test.each([
   ['at once', 0],
   ['slowly', 20],
   ['not', undefined],
-])('a failure after a deadline that came second keeps nobody from going on: released %s', async (_how, ms) => {
+])('a failure after a deadline that came second does not block the run: released %s', async (_how, ms) => {
   const { open, effects, store, pass } = world();
   const define: Define = (ai) => {
     const pay = tool(ai, 'pay', () => effects.push('paid'), { needsApproval: true, expiresIn: 1_000 });
@@ -225,7 +225,7 @@ test.each([
   };
   await one.runs.drive(id);
   await one.runs.settled();
-  // What could not be released lapses.
+  // A claim that could not be released lapses.
   if (ms === undefined) {
     expect(effects).toEqual([]);
     pass(2 * LEASE_MS);

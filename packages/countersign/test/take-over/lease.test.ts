@@ -1,4 +1,4 @@
-// How long a claim lasts, whatever becomes of the clocks.
+// How long a claim lasts when clocks change.
 import { setTimeout as delay } from 'node:timers/promises';
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
@@ -17,7 +17,7 @@ describe('a lease', () => {
     return { clock, isOver: () => hasLapsed(since, now(), 1_000) };
   }
 
-  test('lasts for its time from the moment it was asked for', () => {
+  test('lasts for its time from the moment of the request', () => {
     const { clock, isOver } = leased();
     clock.now += 999;
     vi.advanceTimersByTime(999);
@@ -26,7 +26,7 @@ describe('a lease', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('is over when its time has passed, even if the clock of the store was set back', () => {
+  test("ends after its time, even if the store's clock was set back", () => {
     const { clock, isOver } = leased();
     clock.now -= 5_000;
     vi.advanceTimersByTime(999);
@@ -35,14 +35,14 @@ describe('a lease', () => {
     expect(isOver()).toBe(true);
   });
 
-  test('is over when the clock says so, even if the computer was asleep', () => {
+  test('ends by the clock, even if the computer was asleep', () => {
     const { clock, isOver } = leased();
     clock.now += 1_000;
     expect(isOver()).toBe(true);
   });
 });
 
-test('no body begins after its claim has lapsed, though the time of the store was set back meanwhile', async () => {
+test("no body starts after its claim lapsed, even if the store's clock was set back meanwhile", async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });

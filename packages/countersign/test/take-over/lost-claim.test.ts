@@ -1,5 +1,5 @@
-// What a process that drives a run does when another comes in between: it stops what it may not finish, and leaves
-// nothing undone that nobody else would do.
+// A process that drives a run while another interferes: it stops the work it may not finish, and completes the work
+// that only it can do.
 import { countersign, memoryStore, type Runs, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -25,7 +25,7 @@ describe('a claim of a minute', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
-  /** So many times a third of the claim passes: it is renewed as often. */
+  /** Lets so many thirds of the claim pass. It is renewed as often. */
   async function pass(thirds: number): Promise<void> {
     for (let third = 0; third < thirds; third += 1) {
       vi.advanceTimersByTime(20_000);
@@ -33,7 +33,7 @@ describe('a claim of a minute', () => {
     }
   }
 
-  test('that turns out to be lost stops the body', async () => {
+  test('aborts the body once it is lost', async () => {
     const lost = changedStore(memoryStore(), { renew: async () => false });
     const [begun, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const body: Body = async (signal) => {
@@ -50,7 +50,7 @@ describe('a claim of a minute', () => {
     await runs.settled();
   });
 
-  test.each([true, false])('that is lost leaves in doubt what fails at that (gated: %s)', async (gated) => {
+  test.each([true, false])('leaves a body that fails on its loss in doubt (gated: %s)', async (gated) => {
     const kept = memoryStore();
     const renew: Store['renew'] = async (runId, token) => {
       await kept.release(runId, token);
@@ -97,17 +97,17 @@ describe('a claim of a minute', () => {
     return { asked, done, runs, signals };
   }
 
-  test('is not asked for again and again where renewals get no answer', async () => {
+  test('sends no more renewals while two are unanswered', async () => {
     const { asked, done, runs, signals } = await renewing(() => false);
     await pass(6);
     expect(asked).toHaveLength(2);
-    // Nobody has said that it is lost.
+    // No answer says that the claim is lost.
     expect(signals).toMatchObject([{ aborted: false }]);
     done.resolve('paid');
     await runs.settled();
   });
 
-  test('is kept by the next renewal where one gets no answer', async () => {
+  test('is kept by the next renewal if one gets no answer', async () => {
     const { asked, done, runs } = await renewing((number) => number > 1);
     await pass(5);
     expect(asked).toHaveLength(5);
@@ -115,7 +115,7 @@ describe('a claim of a minute', () => {
     expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
   });
 
-  test('is renewed while something is being written that takes long', async () => {
+  test('is renewed during a slow write', async () => {
     const kept = memoryStore();
     const [writing, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const renew = vi.fn(kept.renew.bind(kept));
@@ -135,7 +135,7 @@ describe('a claim of a minute', () => {
     expect(await runs.wait('run', { until: 'end' })).toMatchObject({ status: 'done' });
   });
 
-  /** A body that waits for so many times a third of the claim, and then begins a step: true if that was done. */
+  /** Waits for so many thirds of the claim, then begins a step. Returns whether the step ran. */
   async function steps(thirds: number, renew: (kept: Store) => Store['renew'], before = () => {}): Promise<boolean> {
     const kept = memoryStore();
     const [begun, begins] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -157,15 +157,15 @@ describe('a claim of a minute', () => {
     return stepped.mock.calls.length > 0;
   }
 
-  test('lasts for longer once it was renewed', async () => {
+  test('lasts longer after a renewal', async () => {
     expect(await steps(5, (kept) => kept.renew.bind(kept))).toBe(true);
   });
 
-  test('does not where a renewal was left, since those before got no answer', async () => {
+  test('lapses if its renewals get no answer', async () => {
     expect(await steps(4, () => () => new Promise(() => undefined))).toBe(false);
   });
 
-  test('lasts from when its renewal was asked for, not from the answer', async () => {
+  test('lasts from the moment of the renewal request, not from its answer', async () => {
     const answer = Promise.withResolvers<boolean>();
     expect(
       await steps(
@@ -180,12 +180,12 @@ describe('a claim of a minute', () => {
 const WAYS = [
   ['by its id', (runs: Runs, asked: string) => runs.decide(asked, 'approve')],
   [
-    'as a whole',
+    'with resume',
     async (runs: Runs, asked: string) => runs.resume('run', { approve: (await runs.interrupt(asked)).part }),
   ],
 ] as const;
 
-test.each(WAYS)('who decides (%s) while another holds the run begins nothing in it', async (_how, decide) => {
+test.each(WAYS)('a decision (%s) on a run that another process holds starts nothing here', async (_how, decide) => {
   const store = memoryStore();
   const pays = vi.fn(async () => 'paid');
   const { clerk, runs } = bank(store, pays);
@@ -204,7 +204,7 @@ test.each(WAYS)('who decides (%s) while another holds the run begins nothing in 
 });
 
 test.each(WAYS)(
-  'what is decided (%s) in the moment in which a process gives a run up is done by that process',
+  'a decision (%s) made while a process releases the run is acted on by that process',
   async (_how, decide) => {
     const kept = memoryStore();
     const paid: string[] = [];
@@ -237,41 +237,38 @@ test.each([
   ['driven', 'replies', { status: 'done', text: 'Theirs.' }],
   ['driven', 'fails', { status: 'done', text: 'Theirs.' }],
   ['cancelled', 'replies', { status: 'cancelled', text: '' }],
-])(
-  'a process that has lost a run tells how it stands on record, where it was %s (its model %s)',
-  async (how, ends, stands) => {
-    let now = 1_800_000_000_000;
-    const clock = () => now;
-    const store = memoryStore({ now: clock });
-    const asked = Promise.withResolvers<void>();
-    const open = (reply: () => Promise<string>) => {
-      const ai = countersign({ model: scriptedModel(reply), store, clock, leaseMs: 60_000, retry: false });
-      return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
-    };
-    const mine = Promise.withResolvers<string>();
-    const one = open(() => {
-      asked.resolve();
-      return mine.promise;
-    });
-    await one.clerk.start('Go.', { runId: 'run' });
-    await asked.promise;
-    const rested = one.runs.rested('run');
-    now += 2 * 60_000;
-    const two = open(async () => 'Theirs.');
-    if (how === 'cancelled') await two.runs.cancel('run');
-    else await two.runs.drive('run');
-    await two.runs.settled();
-    if (ends === 'fails') mine.reject(new Error('The model is away.'));
-    else mine.resolve('Mine.');
-    expect(await rested).toMatchObject(stands);
-  },
-);
+])('a process that lost a run that was %s returns its stored state (its model %s)', async (how, ends, stands) => {
+  let now = 1_800_000_000_000;
+  const clock = () => now;
+  const store = memoryStore({ now: clock });
+  const asked = Promise.withResolvers<void>();
+  const open = (reply: () => Promise<string>) => {
+    const ai = countersign({ model: scriptedModel(reply), store, clock, leaseMs: 60_000, retry: false });
+    return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
+  };
+  const mine = Promise.withResolvers<string>();
+  const one = open(() => {
+    asked.resolve();
+    return mine.promise;
+  });
+  await one.clerk.start('Go.', { runId: 'run' });
+  await asked.promise;
+  const rested = one.runs.rested('run');
+  now += 2 * 60_000;
+  const two = open(async () => 'Theirs.');
+  if (how === 'cancelled') await two.runs.cancel('run');
+  else await two.runs.drive('run');
+  await two.runs.settled();
+  if (ends === 'fails') mine.reject(new Error('The model is away.'));
+  else mine.resolve('Mine.');
+  expect(await rested).toMatchObject(stands);
+});
 
-test('a process that has lost a run which nobody else drives tells so, and does not wait', async () => {
+test('a process that lost a run returns at once if no other process drives it', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
-  // The process was stopped before it heard that the start is on record.
+  // The process stalled before it learned that the start is recorded.
   const store = afterStarts(kept, () => {
     now += 2 * 60_000;
   });
@@ -290,9 +287,9 @@ const isStart = (events: unknown): boolean =>
 test.each([
   ['a call', false],
   ['a call inside a sub-agent', true],
-])('the body of %s is not begun after a claim has lapsed, however late that is', async (_, isInside) => {
+])('the body of %s does not start after its claim lapsed, at any point before it', async (_, isInside) => {
   const begunAfter: number[] = [];
-  // In whichever of the turns between the answer of the store and the body the process is held up.
+  // The process stalls at each possible point between the store's answer and the body.
   for (let turns = 0; turns < 60; turns++) {
     let now = 1_800_000_000_000;
     const clock = () => now;

@@ -1,4 +1,4 @@
-// Claims are renewed as long as they are needed, however often there was nothing to renew in between.
+// Claims are renewed as long as they are needed, even after times with nothing to renew.
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ describe('renewals', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('go on for a run that comes after there was nothing to renew for long', () => {
+  test('continue for a run added after a long time with nothing to renew', () => {
     const renewals = new Renewals(300);
     renewals.delete(renewals.add(renewable()));
     vi.advanceTimersByTime(1_000);
@@ -20,7 +20,7 @@ describe('renewals', () => {
     expect(later.renew).toHaveBeenCalledTimes(3);
   });
 
-  test('are made several times while a claim lasts, but not without a pause', () => {
+  test('happen several times per lease, but not without a pause', () => {
     const [long, short] = [renewable(), renewable()];
     new Renewals(300).add(long);
     new Renewals(1).add(short);
@@ -29,7 +29,7 @@ describe('renewals', () => {
     expect(short.renew).toHaveBeenCalledTimes(29);
   });
 
-  test('end with their run, and leave no timer behind after the last', () => {
+  test('end with their run and leave no timer', () => {
     const renewals = new Renewals(300);
     const [one, two] = [renewable(), renewable()];
     const first = renewals.add(one);
@@ -45,7 +45,7 @@ describe('renewals', () => {
   });
 });
 
-test('a process is kept alive exactly as long as there is something to renew', () => {
+test('a process stays alive exactly as long as there is something to renew', () => {
   const timing = vi.spyOn(globalThis, 'setInterval');
   const renewals = new Renewals(60_000);
   const one = renewals.add(renewable());
@@ -66,7 +66,7 @@ test('a process is kept alive exactly as long as there is something to renew', (
   }
 });
 
-test('a run that rests keeps no process alive', async () => {
+test('a completed run does not keep the process alive', async () => {
   const timing = vi.spyOn(globalThis, 'setInterval');
   const ai = countersign({ model: scriptedModel(['Hi.']), store: memoryStore(), leaseMs: 3_600_000 });
   await ai.defineAgent({ name: 'clerk' }).start('Hello.', { runId: 'run' });
@@ -76,7 +76,7 @@ test('a run that rests keeps no process alive', async () => {
   clearInterval(timer);
 });
 
-test('what failed makes room for the next', async () => {
+test('a failed task frees its slot', async () => {
   const renewing = atMost(1);
   await expect(renewing(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
   expect(await renewing(async () => true)).toBe(true);

@@ -1,4 +1,4 @@
-// Processes that are stopped cleanly, one after the other, under load: nothing is in doubt, nothing has to wait.
+// Processes stopped cleanly one after the other under load: no call is in doubt, and no run waits for a lease.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { testServer } from '../stores/postgres-server.ts';
 
 const RESTARTS = 24;
 const AT_ONCE = 3;
-/** Longer than the test: whatever is not handed over stays where it is, and the test fails. */
+/** Longer than the test: a run that is not released stays claimed, and the test fails. */
 const LEASE_MS = 600_000;
 
 const postgres = await testServer();
@@ -52,17 +52,21 @@ async function restartUnderLoad(name: string, place: Place): Promise<void> {
     const { problems, ...figures } = await inspect(store, runs, ledger.read(), new Ledger<Ack>(files.acks).read());
     console.log(`${name}: ${JSON.stringify(figures)}`);
     expect(problems).toEqual([]);
-    // Otherwise nothing was going on when they were stopped. A slow computer begins one run or none before each stop.
+    // Otherwise the processes had no work when they were stopped. A slow computer starts one run or none before each stop.
     expect(figures.runs).toBeGreaterThanOrEqual(RESTARTS / 2);
   } finally {
     await store.close();
   }
 }
 
-test('on SQLite', () => restartUnderLoad('SQLite', { sqlite: join(folder, 'runs.db') }), 300_000);
+test(
+  'restarts on SQLite leave no doubt',
+  () => restartUnderLoad('SQLite', { sqlite: join(folder, 'runs.db') }),
+  300_000,
+);
 
 test.runIf(postgres)(
-  'on PostgreSQL',
+  'restarts on PostgreSQL leave no doubt',
   async () => restartUnderLoad('PostgreSQL', { postgres: (await postgres?.freshDatabase()) ?? '' }),
   300_000,
 );

@@ -1,13 +1,14 @@
-// A stop comes to an end though a model does not reply: whoever goes on asks it anew, and nothing is in doubt.
+// A stop ends even if a model does not reply. The next process calls the model again, and no call is in doubt.
 import { countersign, type Model, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { StopGrace } from '../../src/runs/driving/stop-grace.ts';
 import { changedStore } from '../changed-store.ts';
 
 const never = new Promise<never>(() => {});
 
-/** Heeds no signal, but keeps it. */
+/** Ignores its signal, but exposes it. */
 function silentModel() {
   const asked = Promise.withResolvers<AbortSignal | undefined>();
   const reply: Model['reply'] = ({ signal }) => {
@@ -22,7 +23,7 @@ const define = (store: Store, model: Model, options: { readonly graceMs?: number
   return { ai, clerk: ai.defineAgent({ name: 'clerk' }) };
 };
 
-test.each(['worker', 'runs'] as const)('a stop of the %s does not wait for a model without end', async (who) => {
+test.each(['worker', 'runs'] as const)('a stop of the %s does not wait forever for a model', async (who) => {
   const store = memoryStore();
   const { model, asked } = silentModel();
   const { ai, clerk } = define(store, model, { graceMs: 20 });
@@ -33,13 +34,13 @@ test.each(['worker', 'runs'] as const)('a stop of the %s does not wait for a mod
   await (who === 'worker' ? worker.stop() : ai.runs.stop());
   expect(signal?.aborted).toBe(true);
   await worker.stop();
-  // Its claim was given up: nobody waits until it lapses.
+  // Its claim was released, so the next process need not wait for the lease.
   const next = define(store, scriptedModel(['Hello.']));
   await next.ai.runs.drive('run');
   expect(await next.ai.runs.wait('run')).toMatchObject({ status: 'done', text: 'Hello.' });
 });
 
-test('nor for one inside a sub-agent, which goes on from what is on record', async () => {
+test('a stop does not wait for a model inside a sub-agent, which resumes from its record', async () => {
   const store = memoryStore();
   const looked: string[] = [];
   const { model: silent, asked } = silentModel();
@@ -67,7 +68,7 @@ test('nor for one inside a sub-agent, which goes on from what is on record', asy
   expect(looked).toEqual(['once']);
 });
 
-test('a stop waits for a start that is being written, and hands the run over', async () => {
+test('a stop waits for a start that is being written, and releases the run', async () => {
   const kept = memoryStore();
   const [writing, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const store = changedStore(kept, {
@@ -90,7 +91,7 @@ test('a stop waits for a start that is being written, and hands the run over', a
   expect(await kept.claim('run', 'theirs', 60_000)).toBeDefined();
 });
 
-/** A payment that has begun, in the root or inside a sub-agent, and heeds no signal. */
+/** A started payment, at the root or inside a sub-agent, that ignores its signal. */
 async function payment(where: 'root' | 'sub-agent') {
   const store = memoryStore();
   const mayReturn = Promise.withResolvers<string>();
@@ -111,7 +112,7 @@ async function payment(where: 'root' | 'sub-agent') {
 
 describe.each(['worker', 'runs'] as const)('a stop of the %s', (who) => {
   test.each(['root', 'sub-agent'] as const)(
-    'waits for a tool in the %s whose run was taken away, and what it came to is on record',
+    'waits for a tool in the %s whose run was cancelled, and its result is recorded',
     async (where) => {
       const { runs, worker, mayReturn, signal } = await payment(where);
       await runs.cancel('run');
@@ -130,7 +131,7 @@ describe.each(['worker', 'runs'] as const)('a stop of the %s', (who) => {
   );
 });
 
-test('a stop that has ended leaves no timer behind', async () => {
+test('a stop that has ended leaves no timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const { ai } = define(memoryStore(), scriptedModel([]));
@@ -138,7 +139,7 @@ test('a stop that has ended leaves no timer behind', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a reply that comes in time is kept', async () => {
+test('a reply that arrives during a stop is kept', async () => {
   const store = memoryStore();
   const mayReply = Promise.withResolvers<string>();
   const asked = Promise.withResolvers<void>();
@@ -157,7 +158,7 @@ test('a reply that comes in time is kept', async () => {
   expect(await ai.runs.get('run')).toMatchObject({ status: 'done', text: 'Hello.' });
 });
 
-test('who works again before that asks the model once', async () => {
+test('a worker started during a stop does not call the model again', async () => {
   const { model, asked } = silentModel();
   const { ai, clerk } = define(memoryStore(), model, { graceMs: 20 });
   await clerk.start('Hi.', { runId: 'run' });
@@ -167,4 +168,33 @@ test('who works again before that asks the model once', async () => {
   await new Promise((resolve) => setTimeout(resolve, 40));
   expect(signal?.aborted).toBe(false);
   onTestFinished(async () => void (await worker.stop()));
+});
+
+describe('the grace period of a stop', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('gives up on work after its time, except on work that ended meanwhile', () => {
+    const grace = new StopGrace();
+    const [waits, came] = [vi.fn(), vi.fn()];
+    grace.listen(waits);
+    const forget = grace.listen(came);
+    grace.after(1_000, () => true);
+    vi.advanceTimersByTime(999);
+    expect(waits).not.toHaveBeenCalled();
+    forget();
+    vi.advanceTimersByTime(1);
+    expect(waits).toHaveBeenCalledTimes(1);
+    expect(came).not.toHaveBeenCalled();
+  });
+
+  test('gives up on nothing and leaves no timer once the stop has ended', () => {
+    const grace = new StopGrace();
+    const waits = vi.fn();
+    grace.listen(waits);
+    grace.after(1_000, () => true)();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.advanceTimersByTime(1_000);
+    expect(waits).not.toHaveBeenCalled();
+  });
 });

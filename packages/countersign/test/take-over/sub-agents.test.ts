@@ -1,9 +1,9 @@
-// Another process takes over a run whose sub-agent was in the middle of something.
+// Another process takes over a run whose sub-agent was at work.
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { ask, call, type Define, helped, only, STUCK, script, tool, waiting, world } from '../sub-agents/kit.ts';
 
-test('a model that fails inside after a takeover fails the run at once, and is not asked again', async () => {
+test('a model that fails inside after a takeover fails the run and is not called again', async () => {
   const { open, takeOver, recorded } = world();
   let asked = 0;
   const define: Define = (ai, nth) =>
@@ -23,7 +23,7 @@ test('a model that fails inside after a takeover fails the run at once, and is n
   expect(asked).toBe(1);
 });
 
-test('a run that failed inside after a takeover does nothing more, even if a second try would work', async () => {
+test('a run that failed inside after a takeover starts nothing more', async () => {
   const { open, takeOver, recorded, effects } = world();
   let asked = 0;
   const define: Define = (ai, nth) =>
@@ -42,7 +42,7 @@ test('a run that failed inside after a takeover does nothing more, even if a sec
   expect(effects).toEqual([]);
 });
 
-test('a tool that fails when it is run again after a takeover fails the run where errors are thrown', async () => {
+test('a tool that throws when it runs again after a takeover fails the run', async () => {
   const { open, takeOver, effects } = world();
   const asked: number[] = [];
   const define: Define = (ai, nth) => {
@@ -73,7 +73,7 @@ test('a tool that fails when it is run again after a takeover fails the run wher
   expect(asked).toEqual([]);
 });
 
-test('a call inside that runs again after a crash runs with the input that a person edited', async () => {
+test('a nested call that runs again after a crash uses the edited input', async () => {
   const { open, takeOver, effects } = world();
   const define: Define = (ai, nth) => {
     const pay = tool(
@@ -116,7 +116,7 @@ test('the turns of a sub-agent before a crash count towards its turn limit', asy
   expect((await two.runs.get(id)).text).toContain('turn limit');
 });
 
-test('a sub-agent is given its system prompt first, before and after a pause and a takeover', async () => {
+test('a sub-agent sees its system prompt first, before and after a pause and a takeover', async () => {
   const { open, takeOver } = world();
   const seen: string[][] = [];
   const define: Define = (ai, nth) =>
@@ -140,7 +140,7 @@ test('a sub-agent is given its system prompt first, before and after a pause and
   expect(seen.map(([first]) => first)).toEqual(seen.map(() => 'system'));
 });
 
-test('sub-agents that are stopped in the middle do everything once, whoever decides meanwhile', async () => {
+test('sub-agents stopped midway do everything once, with decisions before and after the stop', async () => {
   const { open, effects } = world();
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ test('sub-agents that are stopped in the middle do everything once, whoever deci
       },
       { needsApproval: true },
     );
-    // The same refs are used in each conversation, and twice in that of the root.
+    // Each conversation uses the same refs, and the root uses one twice.
     const a = ai.defineAgent({
       name: 'a',
       tools: [slow, after],

@@ -1,5 +1,5 @@
-// Workers: a stop of the runs holds beside them, an onError that throws does not end them, and they take nothing from
-// their own process.
+// Workers: stopping them and the runs, errors in onError, concurrency, and context lookups. A worker takes no run from
+// its own process.
 import { countersign, memoryStore, type StartedRun, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -15,14 +15,14 @@ function desk(store: Store) {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk' }) };
 }
 
-/** A run that nobody drives. */
+/** Starts a run that no process drives. */
 async function leftRun(store: Store, runId: string): Promise<void> {
   const { runs, clerk } = desk(store);
   await runs.stop();
   await clerk.start('Hello.', { runId });
 }
 
-/** The store, and the ids of the runs that are claimed in it. */
+/** Records the ids of the claimed runs. */
 function countingClaims(kept: Store) {
   const claims: string[] = [];
   const claim: Store['claim'] = async (id, token, leaseMs) => {
@@ -33,7 +33,7 @@ function countingClaims(kept: Store) {
 }
 
 describe('after a stop of the runs', () => {
-  test('a worker takes nothing up', async () => {
+  test('a worker takes over no run', async () => {
     const kept = memoryStore();
     const { store, claims } = countingClaims(kept);
     const { runs } = desk(store);
@@ -47,12 +47,12 @@ describe('after a stop of the runs', () => {
   });
 
   test.each([
-    ['follows it', async (stopRuns, stopWorker) => [await stopRuns(), await stopWorker()]],
-    ['comes in the same moment', (stopRuns, stopWorker) => Promise.all([stopWorker(), stopRuns()])],
+    ['follows', async (stopRuns, stopWorker) => [await stopRuns(), await stopWorker()]],
+    ['happens at the same time', (stopRuns, stopWorker) => Promise.all([stopWorker(), stopRuns()])],
   ] as const satisfies readonly (readonly [
     string,
     (stopRuns: () => Promise<unknown>, stopWorker: () => Promise<unknown>) => Promise<unknown>,
-  ])[])('nothing is driven, also if the stop of a worker %s', async (_name, stop) => {
+  ])[])('no run is driven, even if the stop of a worker %s', async (_name, stop) => {
     const { runs, clerk } = desk(memoryStore());
     const worker = runs.work({ pollMs: 5 });
     await stop(
@@ -64,7 +64,7 @@ describe('after a stop of the runs', () => {
     expect(await runs.get('run')).toMatchObject({ status: 'running' });
   });
 
-  test('runs are driven again with the next worker', async () => {
+  test('the next worker drives runs again', async () => {
     const { runs } = desk(memoryStore());
     await runs.stop();
     await leftRun(runs.store, 'left');
@@ -74,7 +74,7 @@ describe('after a stop of the runs', () => {
   });
 });
 
-test('a worker that is stopped while it looks takes nothing up once it has stopped', async () => {
+test('a worker stopped during its lookup takes over nothing after it has stopped', async () => {
   const kept = memoryStore();
   await leftRun(kept, 'left');
   const { promise: looked, resolve: answer } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ test('a worker that is stopped while it looks takes nothing up once it has stopp
   expect(claims).toHaveLength(taken);
 });
 
-test('of two workers, one goes on when the other was stopped', async () => {
+test('of two workers, one continues after the other was stopped', async () => {
   const { runs } = desk(memoryStore());
   const [one, two] = [runs.work({ pollMs: 5 }), runs.work({ pollMs: 5 })];
   await one.stop();
@@ -114,7 +114,7 @@ test.each([
       throw new Error('The log is full.');
     },
   ],
-] as const)('a worker whose onError %s goes on', async (_name, onError) => {
+] as const)('a worker whose onError %s continues', async (_name, onError) => {
   const kept = memoryStore();
   let failures = 2;
   const store = changedStore(kept, {
@@ -137,7 +137,7 @@ test.each([
 test.each([
   ['at once', 0],
   ['after a while', 50],
-])('a store that goes away %s while a run is taken up is told, and the run is taken up later', async (_when, ms) => {
+])('a store that fails %s during a take-over is reported, and the run is taken over later', async (_when, ms) => {
   const kept = memoryStore();
   let failures = 1;
   const store = changedStore(kept, {
@@ -156,8 +156,8 @@ test.each([
   expect(onError.mock.calls).toEqual([[expect.objectContaining({ message: 'away' })]]);
 });
 
-test.each(['the run itself', 'a sub-agent'])(
-  'a worker does not take a run from its own process, where a result in %s waits for the store',
+test.each(['the root', 'a sub-agent'])(
+  'a worker does not take a run from its own process while a result in %s waits for the store',
   async (where) => {
     let now = 1_800_000_000_000;
     let [isAway, paid, looks] = [false, 0, 0];
@@ -184,7 +184,7 @@ test.each(['the run itself', 'a sub-agent'])(
     const ai = countersign({ store, clock: () => now, leaseMs: 10_000, retry: false });
     const pay = ai.defineTool({ name: 'pay', description: '', inputSchema: z.object({}) }, async () => {
       paid += 1;
-      // Longer than the lease, shorter than the store is waited for.
+      // Longer than the lease, shorter than the store is retried.
       isAway = true;
       now += 20_000;
     });
@@ -201,7 +201,7 @@ test.each(['the run itself', 'a sub-agent'])(
   },
 );
 
-test('more damaged runs than a worker drives at once keep it from no other', async () => {
+test('damaged runs do not block a worker, even if there are more than it drives at once', async () => {
   let now = 1_000;
   const kept = memoryStore({ now: () => now++ });
   for (const runId of ['bad-1', 'bad-2', 'bad-3', 'bad-4', 'bad-5', 'good']) await leftRun(kept, runId);
@@ -215,7 +215,7 @@ test('more damaged runs than a worker drives at once keep it from no other', asy
   const onError = vi.fn();
   const worker = runs.work({ concurrency: 2, pollMs: 5, onError });
   await eventually(async () => expect(await runs.get('good')).toMatchObject({ status: 'done' }));
-  // Of each of them, not only of the one that is found first.
+  // Each of them is reported, not only the first.
   for (const runId of ['bad-1', 'bad-2', 'bad-5'])
     await eventually(() =>
       expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'tampered-run', details: { runId } })),
@@ -225,7 +225,7 @@ test('more damaged runs than a worker drives at once keep it from no other', asy
   await worker.stop();
 });
 
-test('however much is driven for others in its process, a worker keeps deadlines', async () => {
+test('a worker keeps deadlines however many other runs its process drives', async () => {
   const ai = countersign({ store: memoryStore(), retry: false });
   const { promise: thought, resolve: think } = Promise.withResolvers<string>();
   const slow = ai.defineAgent({ name: 'slow', model: scriptedModel(() => thought) });
@@ -242,7 +242,7 @@ test('however much is driven for others in its process, a worker keeps deadlines
   await worker.stop();
 });
 
-test('a worker drives no more runs at once than it was told', async () => {
+test('a worker drives at most `concurrency` runs at once', async () => {
   const store = memoryStore();
   for (let left = 0; left < 6; left++) await leftRun(store, `left-${left}`);
   let [now, most] = [0, 0];
@@ -260,7 +260,7 @@ test('a worker drives no more runs at once than it was told', async () => {
   expect(most).toBe(2);
 });
 
-test('a worker that had no room looks again as soon as a run rests, also where nobody tells of news', async () => {
+test('a worker without a free slot looks again as soon as a run ends, even on a store without notifications', async () => {
   const store = changedStore(memoryStore(), { watch: () => () => undefined });
   for (const id of ['one', 'two']) await leftRun(store, id);
   const done = Promise.withResolvers<void>();
@@ -279,7 +279,7 @@ test('a worker that had no room looks again as soon as a run rests, also where n
 
 const ODD = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '8', null] as readonly unknown[] as readonly number[];
 
-test('runs of an agent that is gone are not touched, and keep a worker from no other', async () => {
+test('a worker does not touch runs of a removed agent, and they do not block it', async () => {
   const kept = memoryStore();
   const gone = countersign({ model: scriptedModel(() => 'Hi.'), store: kept });
   await gone.runs.stop();
@@ -295,7 +295,7 @@ test('runs of an agent that is gone are not touched, and keep a worker from no o
   await worker.stop();
 });
 
-test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refused', (odd) => {
+test.each(ODD)('%s is rejected as leaseMs, concurrency and pollMs', (odd) => {
   const refusal = expect.objectContaining({ code: 'invalid-options' });
   expect(() => countersign({ leaseMs: odd })).toThrow(refusal);
   const { runs } = desk(memoryStore());
@@ -303,13 +303,13 @@ test.each(ODD)('a lease, a number of runs or a pause between looks of %s is refu
   expect(() => runs.work({ pollMs: odd })).toThrow(refusal);
 });
 
-test('a time that no timer waits for is refused', () => {
+test('a leaseMs too long for a timer is rejected', () => {
   expect(() => countersign({ leaseMs: 2 ** 31 })).toThrow(
     '`leaseMs` of `countersign` must be a whole number from 1 to 2147483647',
   );
 });
 
-test('a run that is left while a worker looks is taken up at once', async () => {
+test('a run released while a worker looks is taken over at once', async () => {
   const kept = memoryStore();
   const [looks, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const due: Store['due'] = async (...given) => {
@@ -327,7 +327,7 @@ test('a run that is left while a worker looks is taken up at once', async () => 
   await worker.stop();
 });
 
-test('a context that is looked up is waited for; while it cannot be had, a worker tries again', async () => {
+test('a worker waits for the context of a run, and retries a failed lookup', async () => {
   const store = memoryStore();
   await leftRun(store, 'left');
   const asked: unknown[] = [];
@@ -348,7 +348,7 @@ test('a context that is looked up is waited for; while it cannot be had, a worke
   await worker.stop();
 });
 
-test('a context that is looked up, and is not there, is not looked up again', async () => {
+test('a context that is undefined is not looked up again', async () => {
   const store = memoryStore();
   await leftRun(store, 'left');
   let asked = 0;
@@ -372,7 +372,7 @@ test.each<[string, () => never | Promise<never>]>([
     },
   ],
   ['rejects', () => Promise.reject(new Error('no database'))],
-])('a look-up that %s when a run is started is told as what it is', async (_how, contextFor) => {
+])('a context lookup that %s at the start of a run fails it with context-failed', async (_how, contextFor) => {
   const ai = countersign({ model: scriptedModel([]), store: memoryStore(), contextFor, retry: false });
   await ai.defineAgent({ name: 'clerk' }).start('Hello.', { runId: 'run' });
   const { status, outcome } = await ai.runs.wait('run', { until: 'end' });
@@ -381,7 +381,7 @@ test.each<[string, () => never | Promise<never>]>([
   expect(outcome).toEqual({ error: { code: 'context-failed', message, retryable: false } });
 });
 
-describe('a context that is looked up for long', () => {
+describe('a slow context lookup', () => {
   const never = new Promise<never>(() => undefined);
 
   function worked(store: Store, contextFor: (run: StartedRun) => Promise<object>, leaseMs = 15_000) {
@@ -390,7 +390,7 @@ describe('a context that is looked up for long', () => {
     return ai.runs;
   }
 
-  test('keeps a worker neither from other runs nor from stopping, and is handed over', async () => {
+  test('does not block a worker from other runs or from stopping, which releases its run', async () => {
     const store = memoryStore();
     await leftRun(store, 'slow');
     const asked: string[] = [];
@@ -407,7 +407,7 @@ describe('a context that is looked up for long', () => {
     expect(asked.filter((id) => id === 'slow')).toEqual(['slow']);
   });
 
-  test('does not lose the run to another worker, which would begin to look anew', async () => {
+  test('does not lose its run to another worker', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     let [now, asked, looks] = [1_800_000_000_000, 0, 0];
@@ -420,7 +420,7 @@ describe('a context that is looked up for long', () => {
     const store = changedStore(kept, { due });
     const contextFor = async () => {
       asked += 1;
-      // Three times as long as the claim lasts, and all the while both look for work.
+      // Three times as long as the lease, while both workers look for runs.
       for (let third = 0; third < 9; third++) {
         now += 5_000;
         vi.advanceTimersByTime(5_000);
@@ -435,7 +435,7 @@ describe('a context that is looked up for long', () => {
     expect(asked).toBe(1);
   });
 
-  test('and fails then is told, and the run is tried again', async () => {
+  test('that fails later is reported, and the run is tried again', async () => {
     const store = memoryStore();
     await leftRun(store, 'slow');
     let asked = 0;
@@ -452,7 +452,7 @@ describe('a context that is looked up for long', () => {
     await worker.stop();
   });
 
-  test('is looked up anew where somebody works again right after a stop, and nothing runs without it', async () => {
+  test('is repeated by a worker started right after a stop, and nothing runs without its result', async () => {
     const contexts: unknown[] = [];
     let asked = 0;
     const ai = countersign({
@@ -471,7 +471,7 @@ describe('a context that is looked up for long', () => {
     expect(contexts).toEqual([{ user: 'ann' }]);
   });
 
-  test('for a run that was started here is not waited for by a stop, and the run is handed over', async () => {
+  test('does not delay a stop, which releases a run started here', async () => {
     const store = memoryStore();
     let asked = 0;
     const contextFor = () => {
@@ -485,7 +485,7 @@ describe('a context that is looked up for long', () => {
     expect(await store.due(10)).toEqual(['run']);
   });
 
-  test('is not looked up for a run that is started after a stop: it is handed over', async () => {
+  test('does not begin for a run started after a stop, which is released', async () => {
     const store = memoryStore();
     const contextFor = vi.fn(() => never);
     const ai = countersign({ model: scriptedModel(() => 'Hi.'), store, contextFor });
@@ -496,7 +496,7 @@ describe('a context that is looked up for long', () => {
     expect(await store.due(10)).toEqual(['run']);
   });
 
-  test('is not waited for by whoever wants to say something, and gives up', async () => {
+  test('is not waited for by a message that is aborted', async () => {
     const store = memoryStore();
     await leftRun(store, 'run');
     const left = new AbortController();
@@ -510,7 +510,7 @@ describe('a context that is looked up for long', () => {
     await ai.runs.stop();
   });
 
-  test('is not waited for by a stop; a failed run that was to be driven on is left to others as such', async () => {
+  test('does not delay a stop, which releases a failed run that was being driven again', async () => {
     const store = memoryStore();
     const broken = countersign({
       model: scriptedModel(() => Promise.reject(new Error('away'))),
@@ -532,7 +532,7 @@ describe('a context that is looked up for long', () => {
     expect(await store.due(10)).toEqual(['run']);
   });
 
-  test('is not waited for by the stop of a worker; a failed run with a deadline that has passed stays failed', async () => {
+  test('does not delay the stop of a worker, and a failed run with an expired deadline stays failed', async () => {
     let now = 1_800_000_000_000;
     const clock = () => now;
     const store = memoryStore({ now: clock });
@@ -559,7 +559,7 @@ describe('a context that is looked up for long', () => {
     expect(await store.due(10)).toEqual(['run']);
   });
 
-  test('is not waited for by a stop, which ends once the run is handed over', async () => {
+  test('does not delay a stop, which ends once the run is released', async () => {
     const kept = memoryStore();
     await leftRun(kept, 'run');
     const asked = Promise.withResolvers<void>();
@@ -578,7 +578,7 @@ describe('a context that is looked up for long', () => {
     await driving;
   });
 
-  test('is not waited for by a stop; a run that another took over meanwhile is theirs, and no error', async () => {
+  test('does not delay a stop, and a run taken over by another process is not an error', async () => {
     const kept = memoryStore();
     await leftRun(kept, 'run');
     let renewals = 0;

@@ -1,4 +1,4 @@
-// Taking up a run that nobody drives: its context is looked up first, and whoever stops meanwhile hands it over.
+// Taking over an unclaimed run: its context is looked up first, and a process that stops meanwhile releases the run.
 import { countersign, memoryStore } from 'countersign';
 import { expect, test, vi } from 'vitest';
 import { leave, TakeOver } from '../../src/runs/driving/take-over.ts';
@@ -20,7 +20,7 @@ async function takingUp(contextFor: () => Promise<object>, isStopping = false, k
   return { taking, go, added, deleted, isFree };
 }
 
-test('a process that stops looks no context up, and drives nothing', async () => {
+test('a stopping process looks up no context and drives nothing', async () => {
   const contextFor = vi.fn(async () => ({}));
   const { taking, go } = await takingUp(contextFor, true);
   expect(await taking.take('run', undefined, false)).toBe(false);
@@ -28,7 +28,7 @@ test('a process that stops looks no context up, and drives nothing', async () =>
   expect(go).not.toHaveBeenCalled();
 });
 
-test('who waits for everything waits for a run that is being taken up', async () => {
+test('a take-over is listed as under way until it ends', async () => {
   const context = Promise.withResolvers<object>();
   const { taking, go } = await takingUp(() => context.promise);
   const taken = taking.take('run', undefined, false);
@@ -39,7 +39,7 @@ test('who waits for everything waits for a run that is being taken up', async ()
   expect(taking.underWay).toEqual([]);
 });
 
-test('a context that was given is the one that counts', async () => {
+test('a passed context is used instead of a lookup', async () => {
   const contextFor = vi.fn(async () => ({ user: 'eve' }));
   const { taking, go } = await takingUp(contextFor);
   expect(await taking.take('run', { user: 'ann' }, false)).toBe(true);
@@ -47,7 +47,7 @@ test('a context that was given is the one that counts', async () => {
   expect(go.mock.lastCall?.[3]).toEqual({ context: { user: 'ann' }, isLookedUp: true });
 });
 
-test('a run whose agent is not known here is left to others at once', async () => {
+test('a run of an unknown agent is released at once', async () => {
   const { taking, go, isFree } = await takingUp(async () => ({}), false, []);
   expect(await taking.take('run', undefined, false)).toBe(false);
   expect(go).not.toHaveBeenCalled();
@@ -55,9 +55,9 @@ test('a run whose agent is not known here is left to others at once', async () =
 });
 
 test.each([
-  ['is there', async () => ({}), true],
-  ['cannot be had', () => Promise.reject<object>(new Error('no')), false],
-])('the claim is kept for the look-up of a context only: it %s', async (_how, contextFor, isTaken) => {
+  ['succeeds', async () => ({}), true],
+  ['fails', () => Promise.reject<object>(new Error('no')), false],
+])('a claim is renewed only while its context is looked up: the lookup %s', async (_how, contextFor, isTaken) => {
   const { taking, added, deleted, isFree } = await takingUp(contextFor);
   const taken = await taking.take('run', undefined, false).catch(() => false);
   expect(taken).toBe(isTaken);
@@ -66,7 +66,7 @@ test.each([
   expect(await isFree()).toBe(!isTaken);
 });
 
-test('who leaves a run in which others have just written leaves nothing unwritten, and the claim to others', async () => {
+test('leaving a run writes all buffered events and releases the claim, even after another process wrote', async () => {
   const { kept, open, started, types, runs } = await approved();
   const { run, journal } = await open('hold');
   const [question] = (await runs.interrupts({ tool: 'ask' })).items;
@@ -77,7 +77,7 @@ test('who leaves a run in which others have just written leaves nothing unwritte
   expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
 });
 
-test('who drives a run that there is not is told so', async () => {
+test('driving an unknown run fails', async () => {
   const { runs } = countersign({ store: memoryStore(), retry: false });
   await expect(runs.drive('nobody')).rejects.toMatchObject({ name: 'UsageError', code: 'unknown-run' });
 });
