@@ -1,4 +1,4 @@
-// A tool that is another one of the same name in the next version of the program: nothing runs that nobody was asked about.
+// The next version of the program has another tool of the same name: nothing runs that a person was not asked about.
 import { approve, type Countersign, countersign, restart, type ToolContext, z } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -31,13 +31,13 @@ const paying = (ai: Countersign, effects: string[]) =>
     { needsApproval: true },
   );
 
-/** The helper is a sub-agent that asks before it pays. */
+/** A helper that is a sub-agent and asks before it pays. */
 const agent =
   (effects: string[]): Define =>
   (ai) =>
     helped(ai, { tools: [paying(ai, effects)], model: script([[call('pay')]]) });
 
-/** The helper is a tool with a gate. */
+/** A helper that is a gated tool. */
 const plain =
   (effects: string[], config: { readonly idempotent?: boolean; readonly needsApproval?: boolean } = {}): Define =>
   (ai) => {
@@ -50,7 +50,7 @@ const plain =
   };
 
 test.each(['by the new version', 'by the old version'])(
-  'what is decided %s inside a sub-agent does not run the tool that took its place',
+  'a decision %s inside a sub-agent does not run the tool that replaced it',
   async (by) => {
     const { open, takeOver, effects } = world();
     const one = open(agent(effects));
@@ -63,11 +63,11 @@ test.each(['by the new version', 'by the old version'])(
     await two.runs.settled();
     const changed = only(await waiting(two.runs));
     expect(changed).toMatchObject({ tool: 'helper', kind: 'unavailable' });
-    // Nor does it if that is approved.
+    // Approving that runs nothing either.
     await two.runs.decide(changed.id, 'approve');
     await two.runs.settled();
     expect(effects).toEqual([]);
-    // The sub-agent is back, and goes on with what was decided inside.
+    // The sub-agent is back, and uses the decision made inside it.
     const three = open(agent(effects));
     await three.runs.decide(only(await waiting(three.runs)).id, 'approve');
     await three.runs.settled();
@@ -76,7 +76,7 @@ test.each(['by the new version', 'by the old version'])(
   },
 );
 
-test('a sub-agent that stopped in the middle is not gone on with by the tool that took its place', async () => {
+test('a tool that replaced a failed sub-agent does not run in its place', async () => {
   const { open, effects } = world();
   const one = open((ai) =>
     helped(ai, {
@@ -95,7 +95,7 @@ test('a sub-agent that stopped in the middle is not gone on with by the tool tha
   expect(only(await waiting(two.runs))).toMatchObject({ tool: 'helper', kind: 'unavailable' });
 });
 
-test('without a store, nor is one that is gone on with from its messages', async () => {
+test('without a store, a tool that replaced a failed sub-agent does not run from its messages', async () => {
   const { effects } = world();
   const down = () => {
     throw new Error('down');
@@ -108,7 +108,7 @@ test('without a store, nor is one that is gone on with from its messages', async
 });
 
 test.each([true, false])(
-  'a sub-agent in doubt is not run again by the idempotent tool that took its place (gated: %s)',
+  'an idempotent tool that replaced a sub-agent in doubt does not run (gated: %s)',
   async (needsApproval) => {
     const { open, takeOver, effects } = world();
     const one = open((ai) =>
@@ -130,7 +130,7 @@ test.each([true, false])(
   },
 );
 
-/** A tool that holds a conversation of its own, in which it asks before it pays. */
+/** A tool that drives its own model, which asks before it pays. */
 const talking =
   (effects: string[], { asks = 1, gated = false } = {}): Define =>
   (ai) => {
@@ -140,7 +140,7 @@ const talking =
     return ai.defineAgent({ name: 'root', tools: [helper], model: script([[ask('helper')]]) });
   };
 
-test('what is decided inside a tool does not pass the gate of the tool that took its place', async () => {
+test('a decision inside a tool does not pass the gate of the tool that replaced it', async () => {
   const { open, effects } = world();
   const one = open(talking(effects));
   const { id } = await one.root.start('Go');
@@ -157,7 +157,7 @@ test('what is decided inside a tool does not pass the gate of the tool that took
   expect(effects).toEqual(['helper']);
 });
 
-test('a tool that gained a gate goes on with what was decided inside once that is passed', async () => {
+test('a tool that gained a gate uses the decisions made inside it once the gate is passed', async () => {
   const { open, effects } = world();
   const one = open(talking(effects, { asks: 2 }));
   const { id } = await one.root.start('Go');
@@ -178,7 +178,7 @@ test('a tool that gained a gate goes on with what was decided inside once that i
   expect(effects).toEqual(['pay', 'pay']);
 });
 
-test('without a store, nor does it', async () => {
+test('without a store, a decision inside a tool does not pass the gate of the tool that replaced it', async () => {
   const { effects } = world();
   const one = await talking(effects)(countersign({ retry: false }), 1).generate('Go');
   const resume = { approve: approve(only(one.interrupts)) };
@@ -194,28 +194,25 @@ test.each([
   'approve',
   { type: 'approve', edit: { prompt: 'Go on' } },
   { type: 'restart', resumed: { prompt: 'x' } },
-] as const)(
-  'a tool whose gate was passed by %j is not asked about again for what is decided inside',
-  async (passes) => {
-    const { open, effects } = world();
-    const one = open(talking(effects, { asks: 2, gated: true }));
-    const { id } = await one.root.start('Go');
-    const asked: string[] = [];
-    for (const _ of ['the gate', 'the first payment', 'the second']) {
-      await one.runs.settled();
-      const card = only(await waiting(one.runs));
-      asked.push(card.tool);
-      await one.runs.decide(card.id, card.tool === 'helper' ? passes : 'approve');
-    }
+] as const)('a tool whose gate was passed by %j is not gated again by decisions inside it', async (passes) => {
+  const { open, effects } = world();
+  const one = open(talking(effects, { asks: 2, gated: true }));
+  const { id } = await one.root.start('Go');
+  const asked: string[] = [];
+  for (const _ of ['the gate', 'the first payment', 'the second']) {
     await one.runs.settled();
-    expect((await one.runs.get(id)).status).toBe('done');
-    expect(asked).toEqual(['helper', 'pay', 'pay']);
-    expect(effects).toEqual(['pay', 'pay']);
-  },
-);
+    const card = only(await waiting(one.runs));
+    asked.push(card.tool);
+    await one.runs.decide(card.id, card.tool === 'helper' ? passes : 'approve');
+  }
+  await one.runs.settled();
+  expect((await one.runs.get(id)).status).toBe('done');
+  expect(asked).toEqual(['helper', 'pay', 'pay']);
+  expect(effects).toEqual(['pay', 'pay']);
+});
 
 test.each(EVERYWHERE.flatMap((where) => ['a person', 'a deadline'].map((by) => ({ where, by }))))(
-  'a call that $by approved and whose tool is a question now is not told as done, $where',
+  'a call approved by $by is not reported as done if its tool became a question ($where)',
   async ({ where, by }) => {
     const { open, takeOver, effects } = world();
     const old: Define = (ai) => {
@@ -248,7 +245,7 @@ const RUN_AGAIN = {
 } as const;
 type HowAgain = keyof typeof RUN_AGAIN;
 
-/** The first process stops in the middle of a payment that nobody had to approve. */
+/** The first process stops during a payment that needed no approval. */
 async function stopped(where: Where, how: HowAgain, needsApproval: false | (() => boolean)) {
   const { open, takeOver, effects } = world();
   const version =
@@ -269,7 +266,7 @@ async function stopped(where: Where, how: HowAgain, needsApproval: false | (() =
 const HOW_AGAIN = EVERYWHERE.flatMap((where) => (Object.keys(RUN_AGAIN) as HowAgain[]).map((how) => ({ where, how })));
 
 test.each(HOW_AGAIN)(
-  'a call in doubt ($how) whose tool has a gate by now is not run again unasked, $where',
+  'a call in doubt ($how) does not run again unasked if its tool gained a gate ($where)',
   async ({ where, how }) => {
     const { id, effects, next } = await stopped(where, how, false);
     const two = await next(true);
@@ -284,7 +281,7 @@ test.each(HOW_AGAIN)(
   },
 );
 
-test.each(HOW_AGAIN)('a call in doubt ($how) that its gate lets run is run again, $where', async ({ where, how }) => {
+test.each(HOW_AGAIN)('a call in doubt ($how) runs again if its gate lets it pass ($where)', async ({ where, how }) => {
   const { id, effects, next } = await stopped(where, how, () => false);
   const two = await next(() => false);
   expect(effects).toEqual(['pay 1', 'pay 2']);
@@ -292,7 +289,7 @@ test.each(HOW_AGAIN)('a call in doubt ($how) that its gate lets run is run again
 });
 
 test.each(EVERYWHERE)(
-  'a commit point that a new version added says nothing of a call that an older one started, %s',
+  'a commit point added by a new version does not apply to a call started by an older one (%s)',
   async (where) => {
     const { open, takeOver, effects } = world();
     const define: Define = (ai, nth) => {
@@ -314,7 +311,7 @@ test.each(EVERYWHERE)(
   },
 );
 
-/** A tool that asks from which account it shall pay, and pays. */
+/** A tool that asks for the account, then pays. */
 const asking =
   (effects: string[], where: Where, needsApproval: boolean): Define =>
   (ai) => {
@@ -326,7 +323,7 @@ const asking =
     return placed(ai, where, { tools: [tool(ai, 'pay', body, { needsApproval })], model: script([[call('pay')]]) });
   };
 
-/** A body has asked, a new version has put a gate before it, and the question is answered. */
+/** A body asked, a new version added a gate, and the question is answered. */
 async function answeredAtNewGate(where: Where) {
   const { open, effects } = world();
   const one = open(asking(effects, where, false));
@@ -338,7 +335,7 @@ async function answeredAtNewGate(where: Where) {
   return { id, runs, effects };
 }
 
-test.each(EVERYWHERE)('what a tool asked itself does not pass the gate that it has now, %s', async (where) => {
+test.each(EVERYWHERE)("an answer to a body's own question does not pass a gate added later (%s)", async (where) => {
   const { id, runs, effects } = await answeredAtNewGate(where);
   expect(effects).toEqual([]);
   const gate = only(await waiting(runs));
@@ -349,7 +346,7 @@ test.each(EVERYWHERE)('what a tool asked itself does not pass the gate that it h
   expect(effects).toEqual(['from savings']);
 });
 
-test('without a store, what a tool asks itself does not pass its new gate, but its old one is passed', async () => {
+test('without a store, an answer passes the gate it was asked behind but not one added later', async () => {
   const { effects } = world();
   const root = (gated: boolean) => asking(effects, 'root', gated)(countersign({ retry: false }), 1);
   const { messages, interrupts } = await root(false).generate('Go');
@@ -369,7 +366,7 @@ test('without a store, what a tool asks itself does not pass its new gate, but i
   expect(effects).toEqual(['from cash']);
 });
 
-/** The tool is a sub-agent now, which transfers without asking. */
+/** The tool is now a sub-agent that transfers without asking. */
 const transfers =
   (effects: string[], where: Where): Define =>
   (ai) => {
@@ -385,7 +382,7 @@ test.each(
     { where, what: 'an approval', gated: true, decision: 'approve' as const },
     { where, what: 'an answer', gated: false, decision: { type: 'restart', resumed: 'savings' } as const },
   ]),
-)('$what does not run the sub-agent that took the place of the tool, $where', async ({ where, gated, decision }) => {
+)('$what does not run the sub-agent that replaced the tool ($where)', async ({ where, gated, decision }) => {
   const { open, effects, takeOver } = world();
   const one = open(asking(effects, where, gated));
   const { id } = await one.root.start('Go');
@@ -394,13 +391,13 @@ test.each(
   const two = await takeOver(id, transfers(effects, where));
   const changed = only(await waiting(two.runs));
   expect(changed).toMatchObject({ tool: 'pay', kind: 'unavailable' });
-  // Nor does it if that is approved.
+  // Approving that runs nothing either.
   await two.runs.decide(changed.id, 'approve');
   await two.runs.settled();
   expect(effects).toEqual([]);
 });
 
-test.each(EVERYWHERE)('a question lets nothing run that took its place, %s', async (where) => {
+test.each(EVERYWHERE)('a decision on a question does not run the tool that replaced it (%s)', async (where) => {
   const { open, effects } = world();
   const one = open((ai) => placed(ai, where, { tools: [question(ai, 'pay')], model: script([[call('pay')]]) }));
   const { id } = await one.root.start('Go');
@@ -415,14 +412,11 @@ test.each(EVERYWHERE)('a question lets nothing run that took its place, %s', asy
   expect(effects).toEqual([]);
 });
 
-test.each(EVERYWHERE)(
-  'where a new gate is asked in the middle of a body, a refusal does not deny the first half, %s',
-  async (where) => {
-    const { id, runs, effects } = await answeredAtNewGate(where);
-    await runs.decide(only(await waiting(runs)).id, 'reject');
-    await runs.settled();
-    const { status, text } = await runs.get(id);
-    expect({ status, effects }).toEqual({ status: 'done', effects: [] });
-    expect(text).toContain('It stopped before it was done.');
-  },
-);
+test.each(EVERYWHERE)('rejecting a gate added midway does not deny that the body had started (%s)', async (where) => {
+  const { id, runs, effects } = await answeredAtNewGate(where);
+  await runs.decide(only(await waiting(runs)).id, 'reject');
+  await runs.settled();
+  const { status, text } = await runs.get(id);
+  expect({ status, effects }).toEqual({ status: 'done', effects: [] });
+  expect(text).toContain('It stopped before it was done.');
+});

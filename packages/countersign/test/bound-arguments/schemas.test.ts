@@ -1,4 +1,4 @@
-// What runs is what was shown: also where the schema of the tool fills in, or makes something else of, the input.
+// A call runs with the input that was shown, even if the tool's schema adds defaults or transforms it.
 import {
   approve,
   type Countersign,
@@ -21,7 +21,7 @@ const LEASE_MS = 60_000;
 
 type Body = (ctx: ToolContext) => unknown;
 
-/** Versions of one program on one store: each has another schema for the input of `pay`. */
+/** Versions of one program on one store, each with another input schema for `pay`. */
 function versions(input: unknown) {
   let now = 1_800_000_000_000;
   const store = memoryStore({ now: () => now });
@@ -47,11 +47,11 @@ const withDefault = (amount: number) => z.object({ to: z.string(), amount: z.num
 
 async function cardOf({ runs }: { readonly runs: Countersign['runs'] }) {
   const [card] = (await runs.interrupts()).items;
-  if (!card) throw new Error('Nobody is asked.');
+  if (!card) throw new Error('Expected a question.');
   return card;
 }
 
-/** A call that may be run again was approved and begun by one version, whose process is gone; the next one drives it. */
+/** Approves and starts an idempotent call in one version, whose process dies. The next version drives it. */
 async function deployedInDoubt(before: z.ZodType, after: z.ZodType) {
   const { deploy, paid, lapse } = versions({ to: 'ann' });
   const old = deploy(before, { idempotent: true }, () => new Promise(() => undefined));
@@ -66,7 +66,7 @@ async function deployedInDoubt(before: z.ZodType, after: z.ZodType) {
   return { next, paid };
 }
 
-test('what the schema fills in is on the card, and runs whatever the next version would fill in', async () => {
+test('a default is shown on the card and runs, whatever default the next version has', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10));
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -83,7 +83,7 @@ test('what the schema fills in is on the card, and runs whatever the next versio
   expect((await next.runs.get('run')).status).toBe('done');
 });
 
-test('so does what a schema fills in that takes its time', async () => {
+test('an async default is shown on the card and runs, whatever default the next version has', async () => {
   const later = (amount: number) => withDefault(amount).refine(async () => true);
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(later(10));
@@ -97,7 +97,7 @@ test('so does what a schema fills in that takes its time', async () => {
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
 
-test.each([true, false])('a default that is another each time is asked for once (stored: %s)', async (stored) => {
+test.each([true, false])('a default that differs each time is computed once (stored: %s)', async (stored) => {
   let made = 0;
   const seen: unknown[] = [];
   const { deploy, paid } = versions({ to: 'ann' });
@@ -115,7 +115,7 @@ test.each([true, false])('a default that is another each time is asked for once 
   expect(paid).toEqual(seen);
 });
 
-test('a gate that a new version puts before a body that has asked something is asked before it goes on', async () => {
+test('a gate that a new version adds is asked before a body with an answered question continues', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const schema = z.object({ to: z.string() });
   const asks: Body = ({ interrupt, resumed }) => resumed ?? interrupt('Pay?');
@@ -135,13 +135,13 @@ test('a gate that a new version puts before a body that has asked something is a
   expect((await next.runs.get('run')).status).toBe('done');
 });
 
-describe('a default that a new version adds to what was approved', () => {
+describe('a default that a new version adds to an approved call', () => {
   const before = z.object({ to: z.string() });
 
   test.each<[string, Partial<ToolConfig>]>([
     ['approval', {}],
     ['interrupt', { needsApproval: false }],
-  ])('is asked about, and runs once a person has seen it (%s)', async (kind, config) => {
+  ])('is asked about, and runs once a person has approved it (%s)', async (kind, config) => {
     const { deploy, paid } = versions({ to: 'ann' });
     const asks: Body = ({ interrupt, resumed }) => (kind === 'interrupt' ? (resumed ?? interrupt('Pay?')) : 'paid');
     const old = deploy(before, config, asks);
@@ -162,13 +162,13 @@ describe('a default that a new version adds to what was approved', () => {
     expect((await next.runs.get('run')).status).toBe('done');
   });
 
-  test('keeps what may run again without a question from doing so', async () => {
+  test('stops an idempotent call from running again unasked', async () => {
     const { next, paid } = await deployedInDoubt(before, withDefault(1_000));
     expect(paid).toEqual([{ to: 'ann' }]);
     expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'ann' } });
   });
 
-  test('is told to the model where nothing is stored', async () => {
+  test('is reported to the model if nothing is stored', async () => {
     const { deploy, paid } = versions({ to: 'ann' });
     const old = deploy(before);
     const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
@@ -180,7 +180,7 @@ describe('a default that a new version adds to what was approved', () => {
   });
 });
 
-test('a call in doubt, asked about where its tool is not known, does not run with what nobody saw', async () => {
+test('a call in doubt that was asked about without its tool does not run with an input that was not shown', async () => {
   const { deploy, paid, lapse } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), { needsApproval: false }, () => new Promise(() => undefined));
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -202,7 +202,7 @@ test('a call in doubt, asked about where its tool is not known, does not run wit
   expect(paid[1]).toEqual({ to: 'ann', amount: 10 });
 });
 
-test('a call that had begun and is refused because its tool changed is not told as one that did not run', async () => {
+test('rejecting a started call whose tool changed does not say that it never ran', async () => {
   const { deploy, paid, lapse } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), {}, () => new Promise(() => undefined));
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -226,7 +226,7 @@ test('a call that had begun and is refused because its tool changed is not told 
   expect(told).not.toContain('It did not run.');
 });
 
-test('what was approved is in the messages of a conversation that was aborted before it ran', async () => {
+test('the messages of an aborted conversation keep the approved input', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10));
   const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
@@ -240,33 +240,30 @@ test('what was approved is in the messages of a conversation that was aborted be
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
 
-test.each([true, false])(
-  'a body that passes on what is asked inside it goes on with it (stored: %s)',
-  async (stored) => {
-    const { deploy, paid } = versions({ to: 'ann' });
-    const asked = interrupt({ name: 'ask', description: '' });
-    const passesOn: Body = async ({ interrupt, resumed }) => {
-      const model = scriptedModel([resumed ? 'Done.' : { calls: [{ name: 'ask', ref: 'b' }] }]);
-      const inner = await countersign({ model }).generate({ tools: [asked], ...(resumed ?? { prompt: 'Ask.' }) });
-      if (inner.interrupts.length > 0) interrupt(inner);
-      return inner.text;
-    };
-    const old = deploy(withDefault(10), {}, passesOn);
-    const before = old.clerk.chat(stored ? { runId: 'run' } : {});
-    const gated = await before.send('Pay.');
-    const { messages, interrupts } = await before.send({ resume: { approve: gated.interrupts } });
-    const next = deploy(withDefault(1_000), {}, passesOn);
-    const after = next.clerk.chat(stored ? { runId: 'run' } : { messages });
-    const answers = interrupts.map((question) => respond(question, 'yes'));
-    expect((await after.send({ resume: { respond: answers } })).text).toBe('Done.');
-    expect(paid).toEqual([
-      { to: 'ann', amount: 10 },
-      { to: 'ann', amount: 10 },
-    ]);
-  },
-);
+test.each([true, false])('a body that forwards an inner question keeps its input (stored: %s)', async (stored) => {
+  const { deploy, paid } = versions({ to: 'ann' });
+  const asked = interrupt({ name: 'ask', description: '' });
+  const passesOn: Body = async ({ interrupt, resumed }) => {
+    const model = scriptedModel([resumed ? 'Done.' : { calls: [{ name: 'ask', ref: 'b' }] }]);
+    const inner = await countersign({ model }).generate({ tools: [asked], ...(resumed ?? { prompt: 'Ask.' }) });
+    if (inner.interrupts.length > 0) interrupt(inner);
+    return inner.text;
+  };
+  const old = deploy(withDefault(10), {}, passesOn);
+  const before = old.clerk.chat(stored ? { runId: 'run' } : {});
+  const gated = await before.send('Pay.');
+  const { messages, interrupts } = await before.send({ resume: { approve: gated.interrupts } });
+  const next = deploy(withDefault(1_000), {}, passesOn);
+  const after = next.clerk.chat(stored ? { runId: 'run' } : { messages });
+  const answers = interrupts.map((question) => respond(question, 'yes'));
+  expect((await after.send({ resume: { respond: answers } })).text).toBe('Done.');
+  expect(paid).toEqual([
+    { to: 'ann', amount: 10 },
+    { to: 'ann', amount: 10 },
+  ]);
+});
 
-test('a schema that does not take what it makes reads the input again, as it is', async () => {
+test('a schema that rejects its own output parses the original input again', async () => {
   const { deploy, paid } = versions({ amount: '12' });
   const { runs, clerk, ...rest } = deploy(z.object({ amount: z.string().transform(Number) }));
   await clerk.start('Pay.', { runId: 'run' });
@@ -278,22 +275,25 @@ test('a schema that does not take what it makes reads the input again, as it is'
   expect(paid).toEqual([{ amount: 12 }]);
 });
 
-test.each([false, true])('so it does where its gate sees no need to ask (in doubt: %s)', async (inDoubt) => {
-  const { deploy, paid, lapse } = versions({ amount: '12' });
-  const schema = z.object({ amount: z.string().transform(Number) });
-  const config = { needsApproval: () => false, idempotent: true };
-  const { clerk, runs } = deploy(schema, config, () => (inDoubt ? new Promise(() => undefined) : 'paid'));
-  await clerk.start('Pay.', { runId: 'run' });
-  await eventually(() => expect(paid).toEqual([{ amount: 12 }]));
-  if (!inDoubt) return expect(await runs.wait('run')).toMatchObject({ status: 'done' });
-  lapse();
-  const next = deploy(schema, config);
-  await next.runs.drive('run');
-  expect(await next.runs.wait('run')).toMatchObject({ status: 'done' });
-  expect(paid).toEqual([{ amount: 12 }, { amount: 12 }]);
-});
+test.each([false, true])(
+  'an ungated call with a schema that rejects its own output runs (in doubt: %s)',
+  async (inDoubt) => {
+    const { deploy, paid, lapse } = versions({ amount: '12' });
+    const schema = z.object({ amount: z.string().transform(Number) });
+    const config = { needsApproval: () => false, idempotent: true };
+    const { clerk, runs } = deploy(schema, config, () => (inDoubt ? new Promise(() => undefined) : 'paid'));
+    await clerk.start('Pay.', { runId: 'run' });
+    await eventually(() => expect(paid).toEqual([{ amount: 12 }]));
+    if (!inDoubt) return expect(await runs.wait('run')).toMatchObject({ status: 'done' });
+    lapse();
+    const next = deploy(schema, config);
+    await next.runs.drive('run');
+    expect(await next.runs.wait('run')).toMatchObject({ status: 'done' });
+    expect(paid).toEqual([{ amount: 12 }, { amount: 12 }]);
+  },
+);
 
-test('what a gate let pass does not run as something else that the schema makes of it next', async () => {
+test('a call that its gate let pass does not run with another output of the schema', async () => {
   const { deploy, paid } = versions({ amount: 5 });
   let isSeen = false;
   const schema = z.object({ amount: z.number().transform((amount) => (isSeen ? 100 * amount : amount)) });
@@ -307,7 +307,7 @@ test('what a gate let pass does not run as something else that the schema makes 
   expect(paid).toEqual([]);
 });
 
-test('null, where that is what the schema makes of the input, is on the card and runs', async () => {
+test('null is shown on the card and runs if the schema returns it', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const { runs, clerk, ...rest } = deploy(
     z.any().transform(() => null),
@@ -322,7 +322,7 @@ test('null, where that is what the schema makes of the input, is on the card and
   expect(paid).toEqual([null]);
 });
 
-test('what is no JSON is bound by what it is written as', async () => {
+test('a value that is not JSON is bound by its JSON form', async () => {
   const { deploy, paid } = versions({});
   const { runs, clerk, ...rest } = deploy(z.object({ on: z.coerce.date().default(new Date(5)) }), {
     inputJsonSchema: { type: 'object' },
@@ -334,7 +334,7 @@ test('what is no JSON is bound by what it is written as', async () => {
   expect(paid).toEqual([{ on: new Date(5) }]);
 });
 
-test.each([true, false])('what cannot be written as JSON is made anew of the input (gate: %s)', async (asks) => {
+test.each([true, false])('a value without a JSON form is parsed again from the input (gate: %s)', async (asks) => {
   const { deploy, paid } = versions({ to: 'ann' });
   const { runs, clerk, ...rest } = deploy(z.object({ to: z.string().transform((to) => BigInt(to.length)) }), {
     inputJsonSchema: { type: 'object' },
@@ -347,7 +347,7 @@ test.each([true, false])('what cannot be written as JSON is made anew of the inp
   expect(paid).toEqual([{ to: 3n }]);
 });
 
-test('a schema that does not take any more what was approved asks, and shows what would run now', async () => {
+test('a schema that no longer accepts the approved input asks again with the new input', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), { labels: ['money'], risk: 'high' });
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -370,10 +370,10 @@ const PLAIN = z.object({ to: z.string(), amount: z.number() });
 const ADDED = PLAIN.extend({ urgent: z.boolean().default(true) });
 
 test.each<[string, z.ZodType, unknown]>([
-  ['fills in what nobody was shown', ADDED, { to: 'ann', amount: 10, urgent: true }],
-  ['leaves out what was shown', z.object({ to: z.string() }), { to: 'ann' }],
-  ['makes something else of it', PLAIN.extend({ to: z.string().toUpperCase() }), { to: 'ANN', amount: 10 }],
-])('a schema that %s, and did not when it was approved, asks', async (_what, schema, made) => {
+  ['adds a value that was not shown', ADDED, { to: 'ann', amount: 10, urgent: true }],
+  ['drops a shown value', z.object({ to: z.string() }), { to: 'ann' }],
+  ['changes a shown value', PLAIN.extend({ to: z.string().toUpperCase() }), { to: 'ANN', amount: 10 }],
+])('a schema that newly %s asks again', async (_what, schema, made) => {
   const { deploy, paid } = versions({ to: 'ann', amount: 10 });
   const old = deploy(PLAIN);
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -392,7 +392,7 @@ test.each<[string, z.ZodType, unknown]>([
   expect(paid).toEqual([made]);
 });
 
-test('what was approved waits where the schema throws at it, and runs once one does not', async () => {
+test('an approved call waits while the schema throws, and runs once it does not', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), { risk: 'high' });
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -414,7 +414,7 @@ test('what was approved waits where the schema throws at it, and runs once one d
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
 
-test('what nobody was asked about is told as a mistake where the schema throws at it', async () => {
+test('an ungated call reports a schema that throws as an error', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const broken = deploy(withDefault(10).refine(() => Promise.reject(new Error('The list of payees is away'))));
   await broken.clerk.start('Pay.', { runId: 'run' });
@@ -425,7 +425,7 @@ test('what nobody was asked about is told as a mistake where the schema throws a
   expect(paid).toEqual([]);
 });
 
-test('a number that is counted in cents since it was approved is asked about, and then read as it is', async () => {
+test('an approved number whose unit changed is asked about again, and then parsed by the new schema', async () => {
   const { deploy, paid } = versions({ amount: 10 });
   const old = deploy(z.object({ amount: z.number() }));
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -442,7 +442,7 @@ test('a number that is counted in cents since it was approved is asked about, an
   expect(paid).toEqual([{ amount: 1_000 }]);
 });
 
-test('what was approved is still what runs after its tool was away', async () => {
+test('the approved input runs after its tool was missing for a while', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const old = deploy(withDefault(10), { risk: 'high' });
   await old.clerk.start('Pay.', { runId: 'run' });
@@ -459,7 +459,7 @@ test('what was approved is still what runs after its tool was away', async () =>
   expect(paid).toEqual([{ to: 'ann', amount: 10 }]);
 });
 
-test('a body that asks goes on with what it was given, whatever the next version would fill in', async () => {
+test('a body that asked continues with its input, whatever default the next version has', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const asks: Body = ({ interrupt, resumed }) => resumed ?? interrupt('Pay?');
   const old = deploy(withDefault(10), { needsApproval: false }, asks);
@@ -476,7 +476,7 @@ test('a body that asks goes on with what it was given, whatever the next version
   ]);
 });
 
-test('a body that asks anew with a replaced input shows what was made of that', async () => {
+test('a body that asks again after replaceInput shows the parsed new input', async () => {
   const { deploy } = versions({ to: 'ann' });
   const asks: Body = ({ interrupt }) => interrupt('Pay?');
   const { runs, clerk, ...rest } = deploy(withDefault(10), { needsApproval: false }, asks);
@@ -488,7 +488,7 @@ test('a body that asks anew with a replaced input shows what was made of that', 
   expect((await cardOf({ runs, ...rest })).input).toEqual({ to: 'bob', amount: 10 });
 });
 
-test('an edit is what runs, with what the schema makes of it', async () => {
+test('an edit runs as the schema parses it', async () => {
   const { deploy, paid } = versions({ to: 'ann' });
   const { runs, clerk, ...rest } = deploy(withDefault(10));
   await clerk.start('Pay.', { runId: 'run' });
@@ -502,7 +502,7 @@ test('an edit is what runs, with what the schema makes of it', async () => {
 describe('an edit', () => {
   const EDIT = { type: 'approve', edit: { to: 'bob' } } as const;
 
-  /** A call is edited by one version, which does not drive it on. */
+  /** Edits a call in one version, which does not drive it. */
   async function editedBefore(before: z.ZodType, decision: DecisionInput = EDIT) {
     const { deploy, ...rest } = versions({ to: 'ann' });
     const old = deploy(before);
@@ -521,7 +521,7 @@ describe('an edit', () => {
   test.each<[string, DecisionInput]>([
     ['approve', EDIT],
     ['restart', { type: 'restart', resumed: true, replaceInput: { to: 'bob' } }],
-  ])('runs with what the schema made of it when it was decided (%s)', async (_verb, decision) => {
+  ])("runs with the schema's output at the time of the decision (%s)", async (_verb, decision) => {
     const { goOn, paid } = await editedBefore(withDefault(10), decision);
     const next = await goOn(withDefault(1_000));
     expect(paid).toEqual([{ to: 'bob', amount: 10 }]);
@@ -529,7 +529,7 @@ describe('an edit', () => {
     expect((await next.runs.verify('run')).ok).toBe(true);
   });
 
-  test('is asked about where the schema fills in now what it did not when it was decided', async () => {
+  test('is asked about again if the schema now adds a default', async () => {
     const { goOn, paid } = await editedBefore(z.object({ to: z.string() }));
     const next = await goOn(withDefault(1_000));
     expect(paid).toEqual([]);
@@ -540,7 +540,7 @@ describe('an edit', () => {
     expect(paid).toEqual([{ to: 'bob', amount: 1_000 }]);
   });
 
-  test('of which the schema makes what was there before runs as that', async () => {
+  test('that the schema parses into the original input runs as that', async () => {
     const { deploy, paid } = versions({ to: 'ann', amount: 10 });
     const { runs, clerk, ...rest } = deploy(withDefault(10));
     await clerk.start('Pay.', { runId: 'run' });
@@ -551,14 +551,14 @@ describe('an edit', () => {
     expect((await runs.get('run')).status).toBe('done');
   });
 
-  test('is read anew by a schema that does not take what it makes', async () => {
+  test('is parsed again by a schema that rejects its own output', async () => {
     const texts = (times: number) => z.object({ to: z.string().transform((to) => to.length * times) });
     const { goOn, paid } = await editedBefore(texts(1));
     await goOn(texts(1));
     expect(paid).toEqual([{ to: 3 }]);
   });
 
-  test('of a call that may run again is not run again with anything else', async () => {
+  test('of an idempotent call does not run again with a changed input', async () => {
     const { deploy, paid, lapse } = versions({ to: 'ann' });
     const old = deploy(z.object({ to: z.string() }), { idempotent: true }, () => new Promise(() => undefined));
     await old.clerk.start('Pay.', { runId: 'run' });
@@ -573,7 +573,7 @@ describe('an edit', () => {
     expect(await cardOf(next)).toMatchObject({ kind: 'unknown-outcome', input: { to: 'bob' } });
   });
 
-  test.each([true, false])('that is given another default each time is given one (stored: %s)', async (stored) => {
+  test.each([true, false])('gets one default, even if the default differs each time (stored: %s)', async (stored) => {
     let made = 0;
     const { deploy, paid } = versions({ to: 'ann' });
     const schema = z.object({ to: z.string(), id: z.number().default(() => ++made) });
@@ -588,7 +588,7 @@ describe('an edit', () => {
     expect(paid[1]).toEqual(paid[0]);
   });
 
-  test('is in the messages of a conversation that was aborted before it ran', async () => {
+  test('is kept in the messages of an aborted conversation', async () => {
     const { deploy, paid } = versions({ to: 'ann' });
     const old = deploy(withDefault(10));
     const { messages, interrupts } = await old.ai.generate({ prompt: 'Pay.', tools: [old.pay] });
@@ -603,7 +603,7 @@ describe('an edit', () => {
 });
 
 describe('a call in doubt', () => {
-  test('is run again with what was approved', async () => {
+  test('runs again with the approved input', async () => {
     const { paid } = await deployedInDoubt(withDefault(10), withDefault(1_000));
     expect(paid).toEqual([
       { to: 'ann', amount: 10 },
@@ -616,9 +616,9 @@ describe('a call in doubt', () => {
   const emptied = ({ lines }: Bill) => void lines.splice(0);
 
   test.each<[string, Partial<ToolConfig>]>([
-    ['its look-up', { needsApproval: false, verify: emptied, settlesWithin: 1 }],
+    ['its verify', { needsApproval: false, verify: emptied, settlesWithin: 1 }],
     ['its gate', { needsApproval: (bill: Bill) => emptied(bill) ?? false, idempotent: true }],
-  ])('is run again with its input, whatever %s did with what it was given', async (_who, config) => {
+  ])('runs again with its input even if %s changed the object it received', async (_who, config) => {
     const { deploy, paid, lapse } = versions({ lines: [3, 2] });
     const old = deploy(BILL, config, () => new Promise(() => undefined));
     await old.clerk.start('Pay.', { runId: 'run' });
@@ -630,7 +630,7 @@ describe('a call in doubt', () => {
     expect(paid).toEqual([{ lines: [3, 2] }, { lines: [3, 2] }]);
   });
 
-  test('is run again with what its gate has seen', async () => {
+  test('runs again with the input that its gate saw', async () => {
     let made = 0;
     const seen: unknown[] = [];
     const { deploy, paid, lapse } = versions({ to: 'ann' });
@@ -648,9 +648,9 @@ describe('a call in doubt', () => {
   });
 
   test.each<[string, Partial<ToolConfig>]>([
-    ['may run again', { idempotent: true }],
-    ['was not found', { verify: () => undefined, settlesWithin: 1 }],
-  ])('a call that %s is asked about if it now needs an approval', async (_why, config) => {
+    ['is idempotent', { idempotent: true }],
+    ['was not found by verify', { verify: () => undefined, settlesWithin: 1 }],
+  ])('that %s is asked about if it now needs an approval', async (_why, config) => {
     const { deploy, paid, lapse } = versions({ to: 'ann' });
     const old = deploy(withDefault(10), { ...config, needsApproval: false }, () => new Promise(() => undefined));
     await old.clerk.start('Pay.', { runId: 'run' });
@@ -666,7 +666,7 @@ describe('a call in doubt', () => {
     expect(paid).toHaveLength(1);
   });
 
-  test('that nobody had to approve shows what would run, and runs with that', async () => {
+  test('without a gate shows the input that would run, and runs with it', async () => {
     const { deploy, paid, lapse } = versions({ to: 'ann' });
     const old = deploy(withDefault(10), { needsApproval: false }, () => new Promise(() => undefined));
     await old.clerk.start('Pay.', { runId: 'run' });
@@ -683,7 +683,7 @@ describe('a call in doubt', () => {
     expect(paid.at(-1)).toEqual({ to: 'ann', amount: 20 });
   });
 
-  test('is as urgent as it was when it was approved', async () => {
+  test('keeps the risk and labels of its approval', async () => {
     const { deploy, lapse } = versions({ to: 'ann' });
     const asks = { needsApproval: () => ({ message: 'Pay?', risk: 'high' as const, labels: ['money'] }) };
     const old = deploy(withDefault(10), asks, () => new Promise(() => undefined));
@@ -703,7 +703,7 @@ describe('a call in doubt', () => {
   });
 });
 
-describe('who decides does not say themselves what a decision is bound to', () => {
+describe('a decision cannot set its own bound input', () => {
   const texts = z.object({ to: z.string().transform((to) => to.length) });
   const bound = { runsWith: { to: 'somebody else' } };
 
@@ -723,7 +723,7 @@ describe('who decides does not say themselves what a decision is bound to', () =
     await runs.settled();
     const { messages, interrupts } = await ai.generate({ prompt: 'Pay.', tools: [pay] });
     const [asked] = interrupts;
-    if (!asked) throw new Error('Nobody is asked.');
+    if (!asked) throw new Error('Expected a question.');
     await ai.generate({ messages, tools: [pay], resume: bind(asked) });
     expect(paid).toEqual([{ to }, { to }]);
     expect(JSON.stringify(await runs.recorded('run'))).not.toContain('somebody else');

@@ -1,4 +1,4 @@
-// An edit of a call inside a sub-agent runs as the schema read it when it was decided, whatever the next version makes of it.
+// An edit of a call inside a sub-agent runs as the schema parsed it at the decision, whatever the next version does.
 import { approve, type ToolConfig, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -9,10 +9,10 @@ const withDefault = (amount: number) => PLAIN.extend({ amount: z.number().defaul
 const EDIT = { type: 'approve', edit: { to: 'bob' } } as const;
 
 describe.each([
-  { level: 'of the root', deep: false },
-  { level: 'of a sub-agent', deep: true },
-])('in a sub-agent $level', ({ deep }) => {
-  /** A program whose tool `pay` has this schema; the first process that runs it is stuck in its body, if it is `stuck`. */
+  { level: 'the root', deep: false },
+  { level: 'a sub-agent', deep: true },
+])('in a sub-agent of $level', ({ deep }) => {
+  /** A program whose tool `pay` has this schema. With `stuck`, the first process hangs in its body. */
   function versions(config: Partial<ToolConfig> = {}, stuck = false) {
     const paid: unknown[] = [];
     const version =
@@ -45,13 +45,13 @@ describe.each([
     return { id, paid, two };
   }
 
-  test('an edit runs with what was made of it then', async () => {
+  test("an edit runs with the schema's output at the time of the decision", async () => {
     const { id, paid, two } = await editedBefore(withDefault(10), withDefault(1_000));
     expect(paid).toEqual([{ to: 'bob', amount: 10 }]);
     expect((await two.runs.get(id)).status).toBe('done');
   });
 
-  test('an edit of which more is made now is asked about', async () => {
+  test('an edit is asked about again if the schema now adds a default', async () => {
     const { paid, two } = await editedBefore(PLAIN, withDefault(1_000));
     expect(paid).toEqual([]);
     const card = only(await waiting(two.runs));
@@ -61,7 +61,7 @@ describe.each([
     expect(paid).toEqual([{ to: 'bob', amount: 1_000 }]);
   });
 
-  test('an edited call that may run again is not run again with anything else', async () => {
+  test('an edited idempotent call does not run again with a changed input', async () => {
     const { paid, version } = versions({ idempotent: true }, true);
     const { open, takeOver } = world();
     const one = open(version(PLAIN));
@@ -74,7 +74,7 @@ describe.each([
     expect(only(await waiting(two.runs))).toMatchObject({ kind: 'unknown-outcome', input: { to: 'bob' } });
   });
 
-  test('nobody says with their edit what it is to be read as', async () => {
+  test('an edit cannot set its own bound input', async () => {
     const { paid, version } = versions();
     const { open } = world();
     const { root, runs } = open(version(withDefault(10)));

@@ -1,4 +1,4 @@
-// A clerk that pays once somebody has approved it; from the sources, for processes of their own as well.
+// A clerk that pays after an approval. Child processes import it too.
 import { countersign, memoryStore, z } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 

@@ -1,4 +1,4 @@
-// Several who speak in one stored conversation at the same moment: each gets the answer to what they said.
+// Concurrent messages in one stored conversation: each sender gets the reply to their own message.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ function office(store: Store) {
   return { ai, clerk: ai.defineAgent({ name: 'clerk', tools: [ask] }) };
 }
 
-/** Others have spoken, and were answered, before anybody reads how their own turn ended. */
+/** A slow store: other messages are sent and answered before a sender reads how its turn ended. */
 function slowStore(): Store {
   const kept = memoryStore();
   return changedStore(kept, {
@@ -40,10 +40,10 @@ function slowStore(): Store {
 
 describe.each([
   ['memory', () => memoryStore()],
-  ['a store whose answers take a while', () => slowStore()],
+  ['a slow store', () => slowStore()],
   ['SQLite', () => sqliteStore(join(folder, `${Math.random()}.db`))],
 ] as const)('on %s', (_name, open) => {
-  test.each([1, 2])('each of those who speak at once is answered, in %i processes', async (processes) => {
+  test.each([1, 2])('each of several concurrent messages gets its reply, in %i processes', async (processes) => {
     const store = open();
     const offices = Array.from({ length: processes }, () => office(store));
     const clerkOf = (index: number) => offices[index % processes]?.clerk as (typeof offices)[0]['clerk'];
@@ -56,13 +56,13 @@ describe.each([
     await store.close();
   });
 
-  test('who is asked something hears how the conversation stands, where others have spoken since', async () => {
+  test('a sender whose message led to a question sees the state of the conversation after another message', async () => {
     const store = open();
     const { clerk } = office(store);
     const asking = clerk.chat({ runId: 'talk' }).send('ask');
     const [asked, said] = await Promise.all([asking, clerk.chat({ runId: 'talk' }).send('ada')]);
     expect(said.text).toBe('to ada');
-    // It was asked, or the others were so quick that nothing waits any more.
+    // The question is pending, or the other message has already withdrawn it.
     expect(asked.interrupts.length === 1 || asked.text === 'to ada').toBe(true);
     await store.close();
   });

@@ -1,16 +1,16 @@
-// A store that goes away right after it wrote, and stays away for a moment.
+// A store that fails right after a write, and stays down for a moment.
 import { memoryStore, ProviderError } from 'countersign';
 import type { Store } from 'countersign/store';
 import { changedStore } from '../changed-store.ts';
 
 export const away = () => new ProviderError('store-failed', {}, 'away', { retryable: true });
 
-/** What is asked of it next, and is away for two times. */
+/** The operation that follows the write, which then fails twice. */
 export const ASKED_NEXT = ['renew', 'read'] as const;
 
 type Append = Parameters<Store['append']>[0];
 
-/** The answer to an append is lost if `loses` says so once it is written. `kept` is the store as others see it. */
+/** Loses the answer to a written append if `loses` returns true. `kept` is the store as other processes see it. */
 export function flakyStore(next: (typeof ASKED_NEXT)[number], loses: (append: Append) => boolean | Promise<boolean>) {
   const kept = memoryStore();
   let left = 0;

@@ -1,4 +1,4 @@
-// One random history of a stored chat: who decides, speaks, dies and comes when; and what everybody was told.
+// One random history of a stored chat: its decisions, messages, crashes and starts, and the answer to each caller.
 import {
   approve,
   ConflictError,
@@ -36,28 +36,28 @@ type Decided =
   | { readonly type: 'respond'; readonly output: Json }
   | { readonly type: 'restart'; readonly resumed: Json };
 
-/** A question and what a person makes of it. */
+/** A question and the decision of a person. */
 type Answer = { readonly card: RunInterrupt; readonly decision: Decided };
 
-/** A text that somebody sent, and whether they were told that it was taken. */
+/** A message, and whether it was acknowledged. */
 type Said = { readonly text: string; isTaken: boolean };
 
-/** What became of the world, and what people were told on the way. */
+/** The world, and the acknowledgements that people received. */
 export type History = {
   readonly world: World;
   readonly said: Said[];
-  /** The decisions of which somebody was told that they are taken. */
+  /** The acknowledged decisions. */
   readonly taken: Answer[];
-  /** What should not have been, seen on the way. */
+  /** Violations seen during the history. */
   readonly problems: string[];
-  /** What happened, for whoever has to find out why. */
+  /** The acts of the history, to debug a failing seed. */
   readonly log: string[];
 };
 
-/** What it begins goes on beside everything else. */
+/** Starts something that runs concurrently with everything else. */
 type Act = (history: History, process: Process) => unknown;
 
-/** What may happen in a round, and how often of a hundred times; else nothing. */
+/** The acts of a round, each with its chance out of a hundred. Otherwise the round is empty. */
 const ACTS: readonly (readonly [number, Act])[] = [
   [35, decideOne],
   [25, send],
@@ -67,7 +67,7 @@ const ACTS: readonly (readonly [number, Act])[] = [
   [4, ({ world }) => world.pass(8_000)],
   [9, drive],
 ];
-/** In some histories. */
+/** Only in some histories. */
 const CANCELS: readonly [number, Act] = [1, cancelRun];
 
 export function newHistory(seed: number, openStore: (clock: () => number) => Store): History {
@@ -82,7 +82,7 @@ export function newHistory(seed: number, openStore: (clock: () => number) => Sto
   return { world, said: [], taken: [], problems: [], log: [] };
 }
 
-/** Starts the run and lets things happen to it. */
+/** Starts the run and plays the rounds. */
 export async function live(history: History, cancels: boolean): Promise<void> {
   const { world } = history;
   const first = say(history, 'Go');
@@ -99,7 +99,7 @@ export async function live(history: History, cancels: boolean): Promise<void> {
   await world.dice.pause(700);
 }
 
-/** Everybody dies, and one comes and brings the run to its end, with nothing in its way. */
+/** Kills all processes, and lets a new one bring the run to its end undisturbed. */
 export async function finish(history: History): Promise<Process> {
   const { world, log } = history;
   for (const process of world.processes) process.kill();
@@ -114,7 +114,7 @@ export async function finish(history: History): Promise<Process> {
     await last.runs.settled();
     for (const { card, decision } of answersTo(world, await waiting(last.runs))) {
       log.push(`decides at the end: ${told({ card, decision })}`);
-      // What the run itself settled since needs nobody any more.
+      // A question that the run has settled meanwhile needs no decision.
       await last.runs.decide(card.id, decision).catch((error) => {
         if (!isHarmless(error)) throw error;
       });
@@ -135,7 +135,7 @@ function die({ log }: History, { nth, kill }: Process): void {
   kill();
 }
 
-/** One process sleeps for longer than its claim lasts, and another looks after the run. */
+/** Suspends one process for longer than its lease, and lets another drive the run. */
 function sleepLong(history: History, { nth, sleep }: Process): void {
   const { world, log } = history;
   log.push(`process ${nth} sleeps for long`);
@@ -152,7 +152,7 @@ function cancelRun(history: History, { nth, runs }: Process): void {
   attempt(history, `process ${nth} cancels the run`, () => runs.cancel(RUN_ID));
 }
 
-/** A person decides one question; now and then another decides otherwise at the same moment. */
+/** Lets a person decide one question. Sometimes another person decides differently at the same moment. */
 async function decideOne(history: History, process: Process): Promise<void> {
   const { world, problems, taken } = history;
   const card = world.dice.pick(await cards(world));
@@ -165,7 +165,7 @@ async function decideOne(history: History, process: Process): Promise<void> {
     const mine = { ...answer, decision };
     attempt(history, `${by} decides in process ${nth}: ${told(mine)}`, async () => {
       await runs.decide(id, decision, { drive, digest, by });
-      if (winner) problems.push(`${winner} and ${by} were both told that they decided ${id}`);
+      if (winner) problems.push(`${winner} and ${by} both got an acknowledgement for deciding ${id}`);
       winner = by;
       taken.push(mine);
     });
@@ -176,7 +176,7 @@ async function decideOne(history: History, process: Process): Promise<void> {
   decide('bob', other, { type: 'reject', reason: 'not today' });
 }
 
-/** The user decides, or speaks, or both at once, and may lose patience. */
+/** The user decides, sends a message, or both, and may abort. */
 async function send(history: History, { nth, root }: Process): Promise<void> {
   const { world, taken } = history;
   const { dice } = world;
@@ -208,7 +208,7 @@ function say({ said }: History, text: string): Said {
   return words;
 }
 
-/** Goes on beside everything else. */
+/** Runs concurrently with everything else. */
 function attempt({ log, problems }: History, what: string, work: () => Promise<unknown>): void {
   log.push(what);
   work().then(
@@ -220,7 +220,7 @@ function attempt({ log, problems }: History, what: string, work: () => Promise<u
   );
 }
 
-/** Somebody else was first, or something was away, and whoever asked is told so. */
+/** Conflicts and outages are expected, as long as the caller gets an error. */
 function isHarmless(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
   if (error instanceof CountersignError && HARMLESS.has(error.code)) return true;
@@ -229,7 +229,7 @@ function isHarmless(error: unknown): boolean {
 
 const HARMLESS: ReadonlySet<string> = new Set(['decision-pending', 'store-failed', 'invalid-resume']);
 
-/** What waits, for a person who looks at the store itself. */
+/** Lists the pending questions as the store has them. */
 const cards = ({ store, clock }: World) => waiting(countersign({ store, clock }).runs);
 
 function answersTo(world: World, asked: readonly RunInterrupt[]): readonly Answer[] {
@@ -239,13 +239,13 @@ function answersTo(world: World, asked: readonly RunInterrupt[]): readonly Answe
   });
 }
 
-/** What a person who knows what happened outside decides; nothing while that is not sure. */
+/** Decides like a person who knows the real effects, and waits while a call is still acting. */
 function decisionOn({ kind, part, payload }: RunInterrupt, world: World): Decided | undefined {
   if (kind === 'unknown-outcome') {
     const key = String(part.metadata?.callId ?? part.toolRequest.ref);
     if (isBusy(world, key)) return undefined;
     if (world.acted.has(key)) return { type: 'respond', output: outputOf(key) };
-    // A step that acted and is not on record would act again.
+    // A step that acted but is not recorded would act again.
     return { type: world.acted.has(firstStep(key)) ? 'reject' : 'approve' };
   }
   if (!world.calm && world.dice.chance(0.15))
@@ -254,7 +254,7 @@ function decisionOn({ kind, part, payload }: RunInterrupt, world: World): Decide
   return { type: 'approve' };
 }
 
-/** The decisions as a chat takes them. */
+/** Builds the resume of a chat from the decisions. */
 function resumeWith(answers: readonly Answer[]): Resume {
   const of = (type: Decided['type']) => answers.filter(({ decision }) => decision.type === type).map(partOf);
   return {

@@ -1,17 +1,17 @@
-// The world of the random histories: one store, a clock, and processes with the same agents. A process may die or fall
-// asleep at any moment, its models fail, and what the store answers may be lost on the way to it.
+// The world of the random histories: one store, a clock, and processes with the same agents. A process may die or stall
+// at any moment, its models fail, and answers of the store may get lost.
 import { setImmediate } from 'node:timers/promises';
 import { type Agent, type Countersign, countersign, type Runs } from 'countersign';
 import type { Store } from 'countersign/store';
 import { ask, call, LEASE_MS, STUCK, script, tool } from '../sub-agents/kit.ts';
 import { away } from './flaky-store.ts';
 
-/** All chance comes from here, so that a seed says what happens. */
+/** The only source of randomness, so that a seed determines the history. */
 export type Dice = {
   chance(of: number): boolean;
-  /** Undefined where there is nothing to pick from. */
+  /** Returns undefined for an empty list. */
   pick<T>(items: readonly T[]): T | undefined;
-  /** Lets others go on, for up to so many turns of the event loop. */
+  /** Yields for up to so many turns of the event loop. */
   pause(most: number): Promise<void>;
 };
 
@@ -20,15 +20,15 @@ export type World = {
   readonly store: Store;
   readonly clock: () => number;
   readonly pass: (ms: number) => void;
-  /** Whether answers of the store are lost at times. */
+  /** Whether answers of the store get lost at times. */
   readonly losesAnswers: boolean;
-  /** While it is calm nothing fails, and nobody refuses anything. */
+  /** While it is calm nothing fails, and all decisions are approvals. */
   calm: boolean;
-  /** How often each call has acted outside, by its idempotency key. A step has the key of its call and a name. */
+  /** How often each call has acted, by its idempotency key. A step has the key of its call and a name. */
   readonly acted: Map<string, number>;
-  /** How many processes there were so far. */
+  /** The number of processes opened so far. */
   opened: number;
-  /** Those that live. */
+  /** The processes that are alive. */
   readonly processes: Set<Process>;
 };
 
@@ -36,18 +36,18 @@ export type Process = {
   readonly nth: number;
   readonly root: Agent;
   readonly runs: Runs;
-  /** The keys of the calls that are in the middle of acting. */
+  /** The keys of the calls that are acting now. */
   readonly busy: ReadonlySet<string>;
-  /** It stands still for a while, in the middle of whatever it does, and then goes on as if nothing had been. */
+  /** Suspends the process for a while at any point, then lets it continue. */
   readonly sleep: () => void;
-  /** From now on nothing that it asks for or waits for comes back. */
+  /** From now on none of its pending operations complete. */
   readonly kill: () => void;
 };
 
 export const MODEL_DOWN = 'The model is down.';
 const RENT_EXPIRES_MS = 20_000;
 
-/** The first of the two steps of `book`; the second has the key of the call itself. */
+/** The first of the two steps of `book`. The second has the key of the call itself. */
 export const firstStep = (key: string) => `${key}#first`;
 export const outputOf = (key: string) => `did ${key}`;
 
@@ -69,7 +69,7 @@ export function newDice(seed: number): Dice {
 export const isBusy = ({ processes }: World, key: string): boolean =>
   [...processes].some(({ busy }) => busy.has(key) || busy.has(firstStep(key)));
 
-/** A new process, which is one of the world until it is killed. */
+/** Opens a process, which belongs to the world until it is killed. */
 export function openProcess(world: World): Process {
   world.opened += 1;
   let dead = false;
@@ -104,7 +104,7 @@ export function openProcess(world: World): Process {
 
 type Live = (most: number) => Promise<void>;
 
-/** What a process asks of its store while it drives and decides. */
+/** The store methods that a process calls while it drives and decides. */
 const ASKED: ReadonlySet<unknown> = new Set<keyof Store>([
   'append',
   'claim',
@@ -118,7 +118,7 @@ const ASKED: ReadonlySet<unknown> = new Set<keyof Store>([
   'renew',
 ]);
 
-/** The store as a process sees it: it takes a while, may lose its answer, and never answers the dead. */
+/** The store as a process sees it: slow, may lose its answer, and never answers a dead process. */
 function farStore(world: World, live: Live): Store {
   return new Proxy(world.store, {
     get(kept, name) {
@@ -140,7 +140,7 @@ function farStore(world: World, live: Live): Store {
 
 type Body = { readonly live: Live; readonly act: (key: string) => Promise<string> };
 
-/** A root that asks a helper, and between them every kind of tool: each acts once, in its own way. */
+/** A root with a helper and every kind of tool. Each tool acts once, in its own way. */
 function team(ai: Countersign, world: World, { live, act }: Body): Agent {
   const gated = { needsApproval: true };
   const pay = tool(ai, 'pay', ({ idempotencyKey }) => act(idempotencyKey), gated);
@@ -150,7 +150,7 @@ function team(ai: Countersign, world: World, { live, act }: Body): Agent {
     onExpiry: 'approve',
   });
   const trip = tool(ai, 'trip', async ({ idempotencyKey, interrupt, resumed }) => {
-    // A sleep before it acts would be one that nobody outside can see.
+    // A stall right before the act would be invisible to the people of the test.
     if (resumed !== 2) await live(3);
     if (resumed === undefined) interrupt({ n: 1 });
     if (resumed === 1) interrupt({ n: 2 });

@@ -1,7 +1,9 @@
-// What stored chats take and refuse: they are driven as their agent says, wherever that is.
+// Which options and decisions stored chats accept: the agent alone says how a run is driven.
+import { spawnSync } from 'node:child_process';
 import { approve, countersign, memoryStore, reject, restart, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
+import { clerkOf } from './clerk.ts';
 
 function office() {
   const ran: string[] = [];
@@ -26,18 +28,18 @@ test.each([
   ['returnToolRequests', { returnToolRequests: true }],
   ['onToolError', { onToolError: 'throw' }],
   ['config', { config: { temperature: 1 } }],
-] as const)('%s of a send is refused, and nothing is said', async (option, given) => {
+] as const)('%s of a send is rejected, and no message is recorded', async (option, given) => {
   const { runs, admin } = office();
   const sending = admin.chat({ runId: 'chat' }).send({ prompt: 'Pay.', ...given });
   await expect(sending).rejects.toMatchObject({ code: 'invalid-options', message: expect.stringContaining(option) });
   expect((await runs.list()).items).toEqual([]);
 });
 
-describe('messages beside a runId are refused, and nothing is said', () => {
+describe('messages beside a runId are rejected, and no message is recorded', () => {
   const messages = [{ role: 'user', content: [{ text: 'Pay.' }] }] as const;
   const refused = { code: 'invalid-options', message: expect.stringContaining('start({ messages }') };
 
-  test('by generate, whether the run is there or not', async () => {
+  test('by generate, for a new and for an existing run', async () => {
     const { runs, admin } = office();
     await expect(admin.generate({ runId: 'chat', messages })).rejects.toMatchObject(refused);
     expect((await runs.list()).items).toEqual([]);
@@ -53,7 +55,7 @@ describe('messages beside a runId are refused, and nothing is said', () => {
   });
 });
 
-test('an agent does not speak or decide in a run of another', async () => {
+test('an agent cannot send or decide in a run of another agent', async () => {
   const { runs, admin, bot, ran } = office();
   const { interrupts } = await admin.chat({ runId: 'chat' }).send('Pay.');
   const chat = bot.chat({ runId: 'chat' });
@@ -66,8 +68,8 @@ test('an agent does not speak or decide in a run of another', async () => {
   expect(ran).toEqual([]);
 });
 
-describe('where the model gives a call no name of its own', () => {
-  test('the same decision again is told its outcome, and another who decided', async () => {
+describe('a call without a ref from the model', () => {
+  test('returns its outcome to an equal decision, and names the approver to a different one', async () => {
     const { runs, admin, ran } = office();
     const chat = admin.chat({ runId: 'chat' });
     const { interrupts } = await chat.send('Pay.');
@@ -81,7 +83,7 @@ describe('where the model gives a call no name of its own', () => {
   });
 });
 
-test('what is meant and what is said is the same decision', async () => {
+test('a restart without `resumed` equals one with `resumed: true`', async () => {
   const { ai, runs, look } = office();
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ name: 'look', input: {} }] },
@@ -96,7 +98,7 @@ test('what is meant and what is said is the same decision', async () => {
   expect((await chat.send({ resume: { restart: again } })).text).toBe('Done.');
 });
 
-test('who approves a call that another has edited before has edited nothing', async () => {
+test('approving a call that another person edited before records no edit', async () => {
   const model = scriptedModel([{ calls: [{ name: 'pay', ref: 'a', input: { amount: 1 } }] }, 'Done.']);
   const ai = countersign({ model, store: memoryStore(), retry: false });
   const config = { name: 'pay', description: '', inputSchema: z.object({ amount: z.number() }), needsApproval: true };
@@ -116,7 +118,7 @@ test('who approves a call that another has edited before has edited nothing', as
   expect(await ai.runs.decide(items[1]?.id ?? '', 'approve')).toMatchObject({ by: 'bob' });
 });
 
-test('what is no decision is refused as such, also where somebody signs it', async () => {
+test('an invalid decision is rejected even with a `by`', async () => {
   const { admin } = office();
   const chat = admin.chat({ runId: 'chat' });
   await chat.send('Pay.');
@@ -124,10 +126,40 @@ test('what is no decision is refused as such, also where somebody signs it', asy
   await expect(chat.send({ resume, by: 'ann' })).rejects.toMatchObject({ code: 'invalid-resume' });
 });
 
-test('who drives a run that is not there, or of an agent that is not, is told', async () => {
+test('driving a run fails if the run or its agent is unknown', async () => {
   const { ai, runs, admin } = office();
   await expect(runs.drive('nothing')).rejects.toMatchObject({ code: 'unknown-run' });
   await admin.chat({ runId: 'chat' }).send('Pay.');
   const elsewhere = countersign({ store: ai.runs.store });
   await expect(elsewhere.runs.drive('chat')).rejects.toMatchObject({ code: 'unknown-agent' });
+});
+
+describe('an empty decision', () => {
+  const delay = (ms: number) => new Promise<'HANGS'>((r) => setTimeout(() => r('HANGS'), ms));
+
+  test('does not hang as a resume', async () => {
+    const { clerk } = clerkOf();
+    await clerk.generate({ runId: 't', prompt: 'x' });
+    const r = await Promise.race([clerk.generate({ runId: 't', resume: { approve: [] } }), delay(20_000)]);
+    expect(r).not.toBe('HANGS');
+  });
+
+  test('does not hang as toolResponses', async () => {
+    const { clerk } = clerkOf();
+    await clerk.generate({ runId: 't', prompt: 'x' });
+    const r = await Promise.race([
+      clerk.generate({ runId: 't', toolResponses: [] } as never).catch((e) => e),
+      delay(20_000),
+    ]);
+    expect(r).not.toBe('HANGS');
+  });
+
+  test('does not keep runs.stop() from ending', () => {
+    const { stdout, stderr, signal } = spawnSync(
+      process.execPath,
+      [new URL('./empty-decision-child.ts', import.meta.url).pathname],
+      { timeout: 40_000, killSignal: 'SIGKILL', encoding: 'utf8' },
+    );
+    expect({ stdout, signal }, stderr).toEqual({ stdout: expect.stringContaining('stopped'), signal: null });
+  });
 });

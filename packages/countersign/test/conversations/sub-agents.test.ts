@@ -1,4 +1,4 @@
-// The user says something while a sub-agent is busy, or waits.
+// Messages sent while a sub-agent runs or waits.
 import { ProviderError, UsageError } from 'countersign';
 import { expect, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
@@ -23,7 +23,7 @@ import {
 
 const WAYS = ['cancel', 'queue', 'refuse'] as const;
 
-/** What is said is refused where `whilePending` says so, and heard otherwise. */
+/** Expects the message to be rejected with `refuse`, and accepted otherwise. */
 async function expectHeard(saying: Promise<unknown>, whilePending: (typeof WAYS)[number]) {
   const refusal = await saying.then(
     () => undefined,
@@ -33,7 +33,7 @@ async function expectHeard(saying: Promise<unknown>, whilePending: (typeof WAYS)
   else expect(refusal).toBeUndefined();
 }
 
-test.each(WAYS)('a sub-agent that is busy while the user speaks comes to rest first: %s', async (whilePending) => {
+test.each(WAYS)('a message waits until a running sub-agent pauses or ends: %s', async (whilePending) => {
   const { open, effects } = world();
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ test.each(WAYS)('a sub-agent that is busy while the user speaks comes to rest fi
   expect(effects).toEqual(['slow', 'after']);
 });
 
-test.each(WAYS)('a sub-agent that waits, after some of it ran, while the user speaks: %s', async (whilePending) => {
+test.each(WAYS)('a message reaches a sub-agent that waits after some of its calls ran: %s', async (whilePending) => {
   const { open, effects } = world();
   const one = open((ai) => {
     const free = tool(ai, 'free', () => {
@@ -97,7 +97,7 @@ test.each(WAYS)('a sub-agent that waits, after some of it ran, while the user sp
 });
 
 test.each([...EVERYWHERE, 'deeper'] as const)(
-  'what is said to a run that failed leaves a call whose outcome is unknown: %s',
+  'a message in a failed run does not withdraw a doubt that was not asked yet: %s',
   async (where) => {
     const { open, store, effects } = world();
     const { root, runs } = open((ai) => {
@@ -113,7 +113,7 @@ test.each([...EVERYWHERE, 'deeper'] as const)(
     });
     await runs.decide(only(await waiting(runs)).id, 'approve');
     expect(await runs.wait(id)).toMatchObject({ status: 'failed', pending: [] });
-    // Nobody was asked yet, so nobody has said anything else instead.
+    // The doubt was not asked yet, so this message cannot withdraw it.
     await root.generate({ runId: id, prompt: 'And?' });
     expect(only(await waiting(runs))).toMatchObject({ tool: 'pay', kind: 'unknown-outcome' });
     expect(await root.generate({ runId: id, prompt: 'Never mind.' })).toMatchObject({ finishReason: 'stop' });
@@ -122,7 +122,7 @@ test.each([...EVERYWHERE, 'deeper'] as const)(
   },
 );
 
-test('what was approved inside a sub-agent that failed beside it is not taken back by what is said then', async () => {
+test('a message does not take back an approval inside a sub-agent that failed beside it', async () => {
   const { open, effects } = world();
   const mayFail = Promise.withResolvers<void>();
   const { root, runs } = open((ai) => {
@@ -144,32 +144,38 @@ test('what was approved inside a sub-agent that failed beside it is not taken ba
   expect((await runs.get(id)).status).toBe('done');
 });
 
-test.each(EVERYWHERE)('who saw one doubt, and speaks before the next is asked, leaves the next: %s', async (where) => {
-  const { open, takeOver, pass, effects } = world();
-  const define: Define = (ai) => {
-    const body = () => {
-      effects.push('pay');
-      return STUCK;
+test.each(EVERYWHERE)(
+  'a message sent after one doubt and before the next does not withdraw the next: %s',
+  async (where) => {
+    const { open, takeOver, pass, effects } = world();
+    const define: Define = (ai) => {
+      const body = () => {
+        effects.push('pay');
+        return STUCK;
+      };
+      const pay = tool(ai, 'pay', body, { needsApproval: true });
+      return placed(ai, where, {
+        tools: [pay],
+        model: script([[call('pay', {}, 'first'), call('pay', {}, 'second')]]),
+      });
     };
-    const pay = tool(ai, 'pay', body, { needsApproval: true });
-    return placed(ai, where, { tools: [pay], model: script([[call('pay', {}, 'first'), call('pay', {}, 'second')]]) });
-  };
-  const one = open(define);
-  const { interrupts } = await one.root.generate({ runId: 'c', prompt: 'Go' });
-  await one.runs.resume('c', { approve: interrupts });
-  await eventually(() => expect(effects).toHaveLength(2));
-  const two = await takeOver('c', define);
-  const [first, second] = await waiting(two.runs);
-  const { version } = await two.runs.get('c');
-  await two.runs.decide(second?.id ?? '', 'approve');
-  await eventually(() => expect(effects).toHaveLength(3));
-  pass(2 * LEASE_MS);
-  const three = open(define);
-  const says = [{ role: 'user' as const, content: [{ text: 'Stop!' }] }];
-  await three.runs.speak('c', (run, kept) => hear(run, says, 'cancel', kept), { seen: version });
-  await three.runs.settled();
-  const left = (await waiting(three.runs)).map(({ id }) => id);
-  // A sub-agent goes on as a whole.
-  expect(left).toEqual([...(where === 'inside' ? [first?.id] : []), expect.not.stringMatching(`^${second?.id}$`)]);
-  expect(effects).toHaveLength(3);
-});
+    const one = open(define);
+    const { interrupts } = await one.root.generate({ runId: 'c', prompt: 'Go' });
+    await one.runs.resume('c', { approve: interrupts });
+    await eventually(() => expect(effects).toHaveLength(2));
+    const two = await takeOver('c', define);
+    const [first, second] = await waiting(two.runs);
+    const { version } = await two.runs.get('c');
+    await two.runs.decide(second?.id ?? '', 'approve');
+    await eventually(() => expect(effects).toHaveLength(3));
+    pass(2 * LEASE_MS);
+    const three = open(define);
+    const says = [{ role: 'user' as const, content: [{ text: 'Stop!' }] }];
+    await three.runs.speak('c', (run, kept) => hear(run, says, 'cancel', kept), { seen: version });
+    await three.runs.settled();
+    const left = (await waiting(three.runs)).map(({ id }) => id);
+    // A sub-agent keeps or withdraws its questions as a whole.
+    expect(left).toEqual([...(where === 'inside' ? [first?.id] : []), expect.not.stringMatching(`^${second?.id}$`)]);
+    expect(effects).toHaveLength(3);
+  },
+);

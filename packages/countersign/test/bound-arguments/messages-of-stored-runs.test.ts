@@ -1,4 +1,4 @@
-// The messages of a stored run, as they are shown: whoever goes on from them elsewhere would run its calls a second time.
+// The messages of a stored run: driving them outside the run would run its calls a second time.
 import { approve, countersign, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -12,7 +12,7 @@ const refused = {
   message: expect.stringMatching(/stored run run/),
 };
 
-/** A run that waits for an approval, and everything to go on with it. */
+/** Pauses a run on an approval. */
 async function paused() {
   const model = scriptedModel(({ messages }) =>
     messages.at(-1)?.role === 'user' && messages.length < 3
@@ -31,8 +31,8 @@ async function paused() {
   return { ai, clerk, pay, response, messages };
 }
 
-describe('messages of a run that waits', () => {
-  test.each(['runs.get', 'the response'])('are not decided on outside of it: those of %s', async (whose) => {
+describe('messages of a waiting run', () => {
+  test.each(['runs.get', 'the response'])('cannot be decided outside the run: those of %s', async (whose) => {
     const { ai, clerk, pay, response, messages } = await paused();
     const given = JSON.parse(JSON.stringify(whose === 'runs.get' ? messages : response.messages));
     const resume = { approve: response.interrupts.map((part) => approve(part)) };
@@ -44,7 +44,7 @@ describe('messages of a run that waits', () => {
     expect(paid.mock.calls).toEqual([[{ amount: 5 }]]);
   });
 
-  test('nor gone on with, where something could run', async () => {
+  test('cannot be driven outside the run if a call could run', async () => {
     const { ai, clerk, pay, messages } = await paused();
     await expect(ai.generate({ messages, tools: [pay] })).rejects.toMatchObject(refused);
     const queued = { messages, tools: [pay], prompt: 'And?', whilePending: 'queue' } as const;
@@ -52,7 +52,7 @@ describe('messages of a run that waits', () => {
     await expect(clerk.start({ messages })).rejects.toMatchObject({ code: 'invalid-history' });
   });
 
-  test('may be talked about, which withdraws nothing in the run', async () => {
+  test('can be discussed, which withdraws nothing in the run', async () => {
     const { ai, pay, messages } = await paused();
     const other = await ai.generate({ messages, tools: [pay], prompt: 'What would you have paid?' });
     expect(other.text).toBe('Well.');
@@ -65,7 +65,7 @@ describe('messages of a run that waits', () => {
   });
 });
 
-test('messages of a run that has ended are gone on with as any', async () => {
+test('messages of an ended run can be used in a new conversation', async () => {
   const { ai, clerk, pay } = await paused();
   const [key = ''] = (await ai.runs.get('run')).pending;
   await ai.runs.decide(key, 'reject');

@@ -1,4 +1,4 @@
-// Speaking in a stored conversation while others speak, decide or drive: everything said is answered, once.
+// Messages in a stored conversation while others send, decide or drive: each message is answered once.
 import { countersign, type ModelRequest, memoryStore, type Runs, respond, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
@@ -14,7 +14,7 @@ const textsOf = (messages: ModelRequest['messages'], role: string): string[] =>
     .filter((message) => message.role === role)
     .flatMap(({ content }) => content.map((part) => ('text' in part ? part.text : '')));
 
-/** Answers with everything that the user has said so far. */
+/** Answers with all messages of the user so far. */
 const echo: Reply = ({ messages }) => `Heard: ${textsOf(messages, 'user').join(' ')}`;
 
 type TalkOptions = {
@@ -48,8 +48,8 @@ const twoToPay: Reply = (request) => {
   return { calls: ['p', 'q'].map((ref) => ({ name: 'pay', ref, input: {} })) };
 };
 
-describe('what is said in one conversation at once', () => {
-  test.each(['cancel', 'queue', 'refuse'] as const)('is answered, all of it (%s)', async (whilePending) => {
+describe('concurrent messages in one conversation', () => {
+  test.each(['cancel', 'queue', 'refuse'] as const)('are all answered (%s)', async (whilePending) => {
     const { clerk, runs } = talk(async (request) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       return echo(request);
@@ -64,7 +64,7 @@ describe('what is said in one conversation at once', () => {
   });
 
   test.each(['cancel', 'queue', 'refuse'] as const)(
-    'is answered also if both are the first (%s)',
+    'are answered even if both are the first message (%s)',
     async (whilePending) => {
       const { clerk, runs } = talk(echo);
       await Promise.all(['a', 'b'].map((prompt) => clerk.generate({ runId: 'talk', prompt, whilePending })));
@@ -74,7 +74,7 @@ describe('what is said in one conversation at once', () => {
     },
   );
 
-  test('is answered if it is said while the model is being asked, by another process too', async () => {
+  test('are answered if sent while the model replies in another process', async () => {
     const store = memoryStore();
     const asked = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
@@ -98,11 +98,11 @@ describe('what is said in one conversation at once', () => {
   });
 });
 
-describe('what is said when somebody has just approved', () => {
-  test.each(['cancel', 'queue'] as const)('takes nothing back, and is answered (%s)', async (whilePending) => {
+describe('a message sent right after an approval', () => {
+  test.each(['cancel', 'queue'] as const)('does not take it back, and is answered (%s)', async (whilePending) => {
     const kept = memoryStore();
     let decideFirst: (() => Promise<unknown>) | undefined;
-    // Between the look of the one who speaks and their words, the other one approves.
+    // Approves between the read of the sender and the write of the message.
     const store = changedStore(kept, {
       append: async (append) => {
         const decide = append.events.some(({ type }) => type === 'user-spoke') ? decideFirst : undefined;
@@ -129,7 +129,7 @@ describe('what is said when somebody has just approved', () => {
   });
 
   test.each(['cancel', 'queue', 'refuse'] as const)(
-    'waits for a body that runs, and its result counts (%s)',
+    'waits for the running body, whose result counts (%s)',
     async (whilePending) => {
       const began = Promise.withResolvers<void>();
       const done = Promise.withResolvers<string>();
@@ -153,7 +153,7 @@ describe('what is said when somebody has just approved', () => {
   );
 });
 
-test('what is said waits for a process that died no longer than its claim lasts', async () => {
+test('a message waits for a dead process at most until its claim lapses', async () => {
   let now = 1_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -168,7 +168,7 @@ test('what is said waits for a process that died no longer than its claim lasts'
   expect(await rolesOf(runs, 'talk')).toEqual(['user', 'model', 'user', 'model']);
 });
 
-test('who decides in a conversation waits for a process that died no longer than its claim lasts', async () => {
+test('a decision in a conversation waits for a dead process at most until its claim lapses', async () => {
   let now = 1_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -184,7 +184,7 @@ test('who decides in a conversation waits for a process that died no longer than
   expect(paid).toEqual(['pay']);
 });
 
-test('who decides in a conversation is answered, also where their own claim lapsed on the way', async () => {
+test('a decision in a conversation is answered even if its own claim lapsed meanwhile', async () => {
   let now = 1_000;
   const clock = () => now;
   const store = afterStarts(memoryStore({ now: clock }), () => {
@@ -197,7 +197,7 @@ test('who decides in a conversation is answered, also where their own claim laps
   expect(paid).toEqual([]);
 });
 
-describe('a call whose process died after it was started', () => {
+describe('a call whose process died after the start', () => {
   async function died({
     reply = paysFirst,
     whilePending = 'cancel' as 'cancel' | 'refuse',
@@ -219,7 +219,7 @@ describe('a call whose process died after it was started', () => {
 
   const inDoubt = [{ metadata: { interruptKind: 'unknown-outcome' } }];
 
-  test('is asked about, although somebody speaks before anybody can have seen that', async () => {
+  test('is asked about even if a message came before the question', async () => {
     const { send, paid, clerk } = await died();
     const { interrupts } = await send('b');
     expect(interrupts).toMatchObject(inDoubt);
@@ -229,7 +229,7 @@ describe('a call whose process died after it was started', () => {
     expect(paid).toEqual([]);
   });
 
-  test('is still asked about where somebody decides another and speaks, while a third one runs', async () => {
+  test('is still asked about after a message with another decision, while a third call runs', async () => {
     let now = 1_000;
     const clock = () => now;
     const store = memoryStore({ now: clock });
@@ -255,7 +255,7 @@ describe('a call whose process died after it was started', () => {
     expect(paid).toHaveLength(2);
   });
 
-  test('is asked about, although the process of somebody who spoke before that stands still meanwhile', async () => {
+  test('is asked about even if the process of an earlier message stalls meanwhile', async () => {
     const goOn = Promise.withResolvers<void>();
     let reads = 0;
     const slow = (store: Store) =>
@@ -278,34 +278,34 @@ describe('a call whose process died after it was started', () => {
     expect((await runs.get('talk')).pending).toHaveLength(1);
   });
 
-  test('is not asked about any more once somebody who can have seen that says something else', async () => {
+  test('is withdrawn by a message sent after the question', async () => {
     const { send, paid } = await died();
     await send('b');
     expect(await send('c')).toMatchObject({ interrupts: [], text: 'Heard: a b c' });
     expect(paid).toEqual([]);
   });
 
-  test('is asked about, although the words that came with its approval are sent again', async () => {
+  test('is asked about even if the message with its approval is sent again', async () => {
     const { runs, send, approved } = await died();
     await runs.drive('talk');
     expect((await send('b', { approve: approved })).interrupts).toMatchObject(inDoubt);
   });
 
-  test('is asked about, although somebody decides something else and speaks', async () => {
+  test('is asked about even if a message comes with a decision on another call', async () => {
     const { runs, send, others, paid } = await died({ reply: twoToPay });
     await runs.drive('talk');
     expect((await send('b', { approve: others })).interrupts).toMatchObject(inDoubt);
     expect(paid).toEqual(['pay']);
   });
 
-  test('is asked about, and where nobody may speak meanwhile, nothing is said', async () => {
+  test('is asked about, and a message with whilePending refuse is rejected', async () => {
     const { runs, send } = await died({ whilePending: 'refuse' });
     await expect(send('b')).rejects.toMatchObject({ code: 'decision-pending' });
     expect((await runs.get('talk')).pending).toHaveLength(1);
   });
 });
 
-test('one who speaks does not take the run from its own process, whose claim lapsed while the store was away', async () => {
+test('a message does not take a run whose claim lapsed from its own process', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const kept = memoryStore({ now: clock });
@@ -324,7 +324,7 @@ test('one who speaks does not take the run from its own process, whose claim lap
   expect((await runs.interrupts({ settled: true })).items.map(({ kind }) => kind)).toEqual(['approval']);
 });
 
-test('one who waits to speak can leave, and then nothing is said', async () => {
+test('a waiting message can be aborted, and is not recorded', async () => {
   const { clerk, runs } = talk(() => new Promise(() => undefined));
   await clerk.start('a', { runId: 'talk' });
   const abort = new AbortController();
@@ -336,7 +336,7 @@ test('one who waits to speak can leave, and then nothing is said', async () => {
 });
 
 test.each(['cancel', 'queue', 'refuse'] as const)(
-  'a cancelled conversation is gone on with (%s)',
+  'a message continues a cancelled conversation (%s)',
   async (whilePending) => {
     const { clerk, runs, paid } = talk(paysFirst);
     await clerk.generate({ runId: 'talk', prompt: 'a' });
@@ -348,7 +348,7 @@ test.each(['cancel', 'queue', 'refuse'] as const)(
   },
 );
 
-test('one who speaks in a process that was stopped waits until another has driven the run', async () => {
+test('a message in a stopped process waits until another process has driven the run', async () => {
   const store = memoryStore();
   const { clerk, runs, model } = talk(echo, { store });
   await runs.stop();

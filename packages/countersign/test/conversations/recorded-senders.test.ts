@@ -1,11 +1,11 @@
-// Who spoke instead of deciding is on record, as is who decided.
+// The record names the user whose message withdrew a question, as it names the approver.
 import { countersign, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { createClient } from '../ui/client.ts';
 
-/** A clerk who asks for two payments, one of them inside a sub-agent. */
+/** A clerk that asks for two payments, one of them inside a sub-agent. */
 function asking() {
   const asks = (...calls: readonly { name: string; ref: string; input: object }[]) =>
     scriptedModel(({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'Heard.' : { calls }));
@@ -29,7 +29,7 @@ function asking() {
   return { ai, clerk, pay, settlements, cancelledBy };
 }
 
-test('who speaks instead of deciding is on record, and told to those who decide too late', async () => {
+test('the sender of a message that withdraws questions is recorded, and named to a late approver', async () => {
   const { ai, clerk, settlements, cancelledBy } = asking();
   const { interrupts } = await clerk.generate({ runId: 'talk', prompt: 'Pay.', by: 'ann' });
   expect(interrupts).toHaveLength(2);
@@ -42,7 +42,7 @@ test('who speaks instead of deciding is on record, and told to those who decide 
   expect((await ai.runs.verify('talk')).ok).toBe(true);
 });
 
-test('who decides one question and speaks in the same moment has withdrawn the other', async () => {
+test('a message with a decision on one question withdraws the other', async () => {
   const { clerk, settlements, cancelledBy } = asking();
   const { interrupts } = await clerk.generate({ runId: 'talk', prompt: 'Pay.' });
   const resume = { reject: interrupts.filter(({ metadata }) => metadata?.path === undefined) };
@@ -51,7 +51,7 @@ test('who decides one question and speaks in the same moment has withdrawn the o
   expect(await cancelledBy()).toEqual(['bob']);
 });
 
-test('nobody is named where nobody was', async () => {
+test('a message without a `by` withdraws questions without naming a user', async () => {
   const { clerk, settlements, cancelledBy } = asking();
   await clerk.generate({ runId: 'talk', prompt: 'Pay.' });
   await clerk.generate({ runId: 'talk', prompt: 'Never mind.' });
@@ -59,7 +59,7 @@ test('nobody is named where nobody was', async () => {
   expect(await cancelledBy()).toEqual([undefined, undefined]);
 });
 
-test('who speaks in a browser is on record', async () => {
+test('the sender of a message in the browser is recorded', async () => {
   const { clerk, settlements, cancelledBy } = asking();
   const route = chatRoute(clerk, { authorize: () => ({ id: 'bob' }), client: 7 });
   const fetcher: typeof fetch = (input, init) => {
@@ -73,7 +73,7 @@ test('who speaks in a browser is on record', async () => {
   expect(await cancelledBy()).toEqual(['bob', 'bob']);
 });
 
-test('who decides in a conversation that was cancelled is told by whom, and when', async () => {
+test('a decision in a cancelled conversation fails, and names who cancelled it and when', async () => {
   const { ai, clerk } = asking();
   const { interrupts } = await clerk.generate({ runId: 'talk', prompt: 'Pay.' });
   await ai.runs.cancel('talk', { by: 'boss' });

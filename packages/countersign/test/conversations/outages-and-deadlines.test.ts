@@ -1,4 +1,4 @@
-// Chats on stored runs: what is said and decided while others drive, stores go away and deadlines pass.
+// Chats on stored runs: messages and decisions while other processes drive, stores fail and deadlines pass.
 import { countersign, type ModelRequest, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
@@ -46,7 +46,7 @@ const first =
   (r) =>
     r.messages.some(({ role }) => role === 'tool') ? echo(r) : { calls: names.map(c) };
 
-test('a decision that comes in while the driver is about to rest is driven', async () => {
+test('a decision that arrives while the driver is about to pause is driven', async () => {
   const kept = memoryStore();
   const gateF = Promise.withResolvers<void>();
   const gateG = Promise.withResolvers<void>();
@@ -78,8 +78,8 @@ test('a decision that comes in while the driver is about to rest is driven', asy
 });
 
 /**
- * A chat whose store writes what it is given once `lose` was called, and goes away for longer than the claim lasts. Another
- * process is the first that is back, and drives the run on.
+ * A chat whose store writes an append after `lose`, then fails for longer than the lease. Another process reaches the
+ * store first and drives the run.
  */
 function outage() {
   let now = 1_000_000;
@@ -119,7 +119,7 @@ function outage() {
   return { here: talk(slowly, { store, clock }), lose };
 }
 
-test('what is said in an outage that outlasts the claim is said once', async () => {
+test('a message sent in an outage longer than the lease is recorded once', async () => {
   const { here, lose } = outage();
   await here.clerk.generate({ runId: 't', prompt: 'a' });
   lose();
@@ -128,7 +128,7 @@ test('what is said in an outage that outlasts the claim is said once', async () 
   expect(textsOf((await here.runs.get('t')).messages, 'user')).toEqual(['a', 'b']);
 });
 
-test('the first words of a chat, in an outage that outlasts the claim, are said once', async () => {
+test('the first message of a chat, sent in an outage longer than the lease, is recorded once', async () => {
   const { here, lose } = outage();
   lose();
   await timeout(here.clerk.generate({ runId: 't', prompt: 'a' }));
@@ -136,14 +136,14 @@ test('the first words of a chat, in an outage that outlasts the claim, are said 
   expect(textsOf((await here.runs.get('t')).messages, 'user')).toEqual(['a']);
 });
 
-test('a start in an outage that outlasts the claim does not say that another run exists', async () => {
+test('a start in an outage longer than the lease does not fail with run-exists', async () => {
   const { here, lose } = outage();
   lose();
   const started = await here.clerk.start('a').catch((e) => e.code);
   expect(started).toMatchObject({ id: expect.any(String) });
 });
 
-test('a chat that decides in time is in time, whatever else runs', async () => {
+test('a chat decision made in time counts, however long a sibling runs', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -165,7 +165,7 @@ test('a chat that decides in time is in time, whatever else runs', async () => {
   expect([...here.paid, ...there.paid]).toContain('pay');
 });
 
-test('a chat that decides after a crash of the driver is not left hanging', async () => {
+test('a chat decision after the driver crashed does not hang', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -181,7 +181,7 @@ test('a chat that decides after a crash of the driver is not left hanging', asyn
   expect(r).not.toBe('HANGS');
 });
 
-test('a decision of a chat on a cancelled run is refused', async () => {
+test('a chat decision on a cancelled run is rejected', async () => {
   const { clerk, runs, paid } = talk(first('pay'));
   const { interrupts } = await clerk.generate({ runId: 't', prompt: 'a' });
   const { version } = await runs.get('t');
@@ -194,7 +194,7 @@ test('a decision of a chat on a cancelled run is refused', async () => {
   expect({ r, events, paid }).toEqual({ r: 'already-decided', events: ['run-ended'], paid: [] });
 });
 
-test('what the deadline approved is not taken back by who speaks', async () => {
+test('a message does not take back an approval by the deadline', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -205,7 +205,7 @@ test('what the deadline approved is not taken back by who speaks', async () => {
   expect(paid).toEqual(['pay']);
 });
 
-test('who is refused after a deadline does not keep the run from going on', async () => {
+test('a rejected message after a deadline does not stop the run', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -229,8 +229,8 @@ test('an aborted signal starts nothing', async () => {
   expect((await runs.list()).items).toEqual([]);
 });
 
-describe('failed inside', () => {
-  test('what was approved inside is not taken back by who speaks after a failure', async () => {
+describe('a failure inside a sub-agent', () => {
+  test('a message after it does not take back an approval inside', async () => {
     const { open } = world();
     const go = Promise.withResolvers<void>();
     const paid: string[] = [];

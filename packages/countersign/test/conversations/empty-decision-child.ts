@@ -1,4 +1,4 @@
-// A process that is sent no decision, and is then to stop.
+// A process that sends an empty decision and then stops.
 import { clerkOf } from './clerk.ts';
 
 const { ai, clerk } = clerkOf();
