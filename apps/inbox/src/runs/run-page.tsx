@@ -122,6 +122,17 @@ function CancelButton({ onCancel }: { readonly onCancel: () => void }) {
   );
 }
 
+const ENDINGS: Readonly<Record<string, string>> = {
+  stop: 'completed',
+  length: 'the reply was cut at its length limit',
+  blocked: 'the provider blocked the reply',
+  'max-turns': 'stopped at the turn limit',
+  aborted: 'cancelled',
+  error: 'failed',
+};
+
+const endingOf = (reason: string): string => ENDINGS[reason] ?? reason;
+
 type BodyProps = {
   readonly run: Run;
   readonly events: readonly RunEvent[] | undefined;
@@ -142,7 +153,7 @@ function Body({ run, events, eventsError, onRetry }: BodyProps) {
             <VisibleText text={run.startedBy} />
           </>
         )}
-        {run.finishReason !== null && ` · ended: ${run.finishReason}`}
+        {run.finishReason !== null && ` · ${endingOf(run.finishReason)}`}
       </p>
       {run.error && (
         <p role="alert" className="rounded-md bg-danger-soft px-3 py-2 text-danger wrap-anywhere">
