@@ -1,4 +1,4 @@
-// Rules 7 and 8: a tool may ask again, with a new question; a catch cannot undo a question.
+// Rules 7 and 8: a restarted tool can ask a new question, and a catch cannot swallow a question.
 import { approve, ConflictError, InterruptSignal, interrupt, respond, restart, tool } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, outputs, requests, scripted, travelled } from './support.ts';
@@ -20,7 +20,7 @@ describe.each([
 ])('rule 7: a restarted tool may interrupt again (%s)', (_name, ref) => {
   const turn = calls({ name: 'asker', ...(ref !== undefined && { ref }) });
 
-  test('each time it is a new pause with a new question', async () => {
+  test('each interrupt is a new pause with a new question', async () => {
     const log: unknown[] = [];
     const ask = asker(3, log);
     const { ai } = scripted([turn, 'done']);
@@ -113,7 +113,7 @@ describe('rule 7: a restarted tool may interrupt again', () => {
     expect(runs).toBe(1);
   });
 
-  test('a gated tool that asks inside is asked at the gate once, and inside again', async () => {
+  test('a gated tool that asks inside its body passes its gate once and can ask more than once', async () => {
     const kinds: unknown[] = [];
     const both = tool(
       { name: 'both', description: 'Gate and question.', needsApproval: true },
@@ -132,7 +132,7 @@ describe('rule 7: a restarted tool may interrupt again', () => {
       resume: { approve: approval },
     });
     kinds.push(only(inside.interrupts).metadata?.interrupt);
-    // The approval of the gate, delivered a second time, does not answer the question inside.
+    // A second delivery of the gate's approval does not answer the question inside.
     await expect(
       ai.generate({ tools: [both], messages: travelled(inside.messages), resume: { approve: approval } }),
     ).rejects.toBeInstanceOf(ConflictError);
@@ -168,7 +168,7 @@ describe('rule 7: a restarted tool may interrupt again', () => {
     expect(seen).toEqual([{ n: 2 }, { n: 2 }]);
   });
 
-  test('a tool that asks without end leaves a run that can be cancelled', async () => {
+  test('a tool that never stops asking leaves a run that can be cancelled', async () => {
     const forever = tool({ name: 'forever', description: 'Asks.' }, (_input, { interrupt }) => interrupt());
     const { ai } = scripted([calls({ name: 'forever' }), 'done']);
     let response = await ai.generate({ prompt: 'go', tools: [forever] });
@@ -235,7 +235,7 @@ describe('rule 8: interrupt() cannot be swallowed', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('the first of two questions is the one that counts', async () => {
+  test('the first of two questions in one body counts', async () => {
     const twice = tool({ name: 'twice', description: 'Asks twice.' }, (_input, { interrupt }) => {
       interrupt.ask('first');
       interrupt('second');
@@ -245,7 +245,7 @@ describe('rule 8: interrupt() cannot be swallowed', () => {
     expect(only(paused.interrupts).metadata?.interrupt).toBe('first');
   });
 
-  test('interrupt() inside a step pauses, and the step is not taken as done', async () => {
+  test('interrupt() inside a step pauses, and the step is not recorded as done', async () => {
     let tries = 0;
     const work = tool({ name: 'work', description: 'Works.' }, async (_input, { interrupt, resumed, step }) =>
       step('inner', () => {
@@ -264,7 +264,7 @@ describe('rule 8: interrupt() cannot be swallowed', () => {
     expect(outputs(done.messages)).toEqual(['done']);
   });
 
-  test('a question of another tool that is called directly inside becomes a question of the outer call', async () => {
+  test('a question from a tool that the body calls directly becomes a question of the outer call', async () => {
     const inner = interrupt({ name: 'inner', description: 'Asks.', requestMetadata: { from: 'inner' } });
     const outer = tool({ name: 'outer', description: 'Calls inner.' }, async (_input, { resumed }) =>
       resumed === undefined ? inner({}) : resumed,
@@ -276,7 +276,7 @@ describe('rule 8: interrupt() cannot be swallowed', () => {
     expect(part.metadata?.interrupt).toEqual({ from: 'inner' });
   });
 
-  test('a tool called directly rejects with the signal, with a message, also through a catch', async () => {
+  test('a tool called directly rejects with the interrupt signal and a message, even through a catch', async () => {
     const sly = tool({ name: 'sly', description: 'Sly.' }, (_input, { interrupt }) => {
       try {
         return interrupt({ message: 'Sure?' });
@@ -289,7 +289,7 @@ describe('rule 8: interrupt() cannot be swallowed', () => {
     expect((error as Error).message).toContain('Sure?');
   });
 
-  test('a question that is not JSON is told to the model, and the run ends', async () => {
+  test('a question that is not JSON becomes an error result, and the run ends', async () => {
     const bad = tool({ name: 'bad', description: 'Bad.' }, (_input, { interrupt }) => interrupt({ f: () => 1 }));
     const { ai } = scripted([calls({ name: 'bad' }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [bad] });

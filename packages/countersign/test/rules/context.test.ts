@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, payTool, requests, scripted, travelled } from './support.ts';
 
 describe('rule 19: context', () => {
-  test('it is given to the body, the gate and verify of this request, and is in no message', async () => {
+  test('the body, the gate and verify receive the context, and no message contains it', async () => {
     const seen: unknown[] = [];
     const act = tool(
       {
@@ -49,7 +49,7 @@ describe('rule 19: context', () => {
     expect(JSON.stringify([paused, aborted, done, model.requests])).not.toContain('secret');
   });
 
-  test('a request without context has that of the instance, not that of the request before', async () => {
+  test('a request without context uses the context of the instance, not of the previous request', async () => {
     const seen: unknown[] = [];
     const look = tool({ name: 'look', description: 'Looks.', needsApproval: true }, (_input, { context }) => {
       seen.push(context);
@@ -60,7 +60,7 @@ describe('rule 19: context', () => {
     expect(seen).toEqual([{ tenant: 'default' }]);
   });
 
-  test('context may hold what is not JSON', async () => {
+  test('context can hold values that are not JSON', async () => {
     const seen: unknown[] = [];
     const look = tool({ name: 'look', description: 'Looks.' }, (_input, { context }) => {
       seen.push(context.db());
@@ -73,7 +73,7 @@ describe('rule 19: context', () => {
     expect(seen).toEqual(['live']);
   });
 
-  test('context is not in the errors that carry messages, nor in chunks', async () => {
+  test('neither chunks nor errors that carry messages contain the context', async () => {
     const look = tool({ name: 'look', description: 'Looks.' }, () => 'ok');
     const chunks: unknown[] = [];
     const { ai } = scripted([calls({ name: 'look' }), { fail: {} }]);
@@ -88,7 +88,7 @@ describe('rule 19: context', () => {
     expect(JSON.stringify([error.details, error.message, chunks])).not.toContain('secret');
   });
 
-  test('who decided is in the history, for every kind of decision', async () => {
+  test('the history names the decider for every kind of decision', async () => {
     const ask = interrupt({ name: 'ask', description: 'Asks.' });
     const pay = payTool([]);
     const { ai } = scripted([
@@ -124,7 +124,7 @@ describe('rule 19: context', () => {
     ]);
   });
 
-  test('who decided first stays in the history when the rest is decided later', async () => {
+  test('the history keeps the first decider when the other calls are decided later', async () => {
     const pay = payTool([]);
     const { ai } = scripted([
       calls({ name: 'pay', ref: 'a', input: { amount: 1 } }, { name: 'pay', ref: 'b', input: { amount: 2 } }),
@@ -147,7 +147,7 @@ describe('rule 19: context', () => {
     ]);
   });
 
-  test('the metadata of the resume is on the tool message', async () => {
+  test('the tool message carries the metadata of the resume', async () => {
     const ask = interrupt({ name: 'ask', description: 'Asks.' });
     const { ai } = scripted([calls({ name: 'ask' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });

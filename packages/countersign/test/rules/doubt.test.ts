@@ -1,4 +1,4 @@
-// Rule 12: a call that was started and has no result is in doubt, and doubt is asked about, never guessed.
+// Rule 12: a call that started and has no result is in doubt; Countersign asks about it and never guesses.
 import {
   approve,
   ConflictError,
@@ -29,8 +29,8 @@ import {
 type Transfer = ToolConfig<typeof AMOUNT>;
 
 /**
- * A transfer that was stopped in the middle: its body has acted or not, and never came back. From the second time on
- * it comes back.
+ * A transfer that stops in the middle: its body may have acted and never returns.
+ * From the second run on it returns.
  */
 async function stopped(config: Partial<Transfer> = {}, script: readonly any[] = ['done']) {
   const log: string[] = [];
@@ -67,7 +67,7 @@ async function asked(config: Partial<Transfer> = {}, script: readonly any[] = ['
 }
 
 describe('rule 12: doubt', () => {
-  test('a call without a result becomes a question, and does not run again', async () => {
+  test('a call without a result becomes a question and does not run again', async () => {
     const { log, model, part } = await asked();
     expect(part.metadata).toMatchObject({
       interruptKind: 'unknown-outcome',
@@ -77,7 +77,7 @@ describe('rule 12: doubt', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('asking again and again changes nothing', async () => {
+  test('asking repeatedly changes nothing', async () => {
     const { log, ai, tools, messages, part } = await asked();
     const again = await ai.generate({ tools, messages });
     expect(again.messages).toEqual(messages);
@@ -85,7 +85,7 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual(['sent 5']);
   });
 
-  test('answer 1: it happened, with this result', async () => {
+  test('answer 1: the call happened, with this result', async () => {
     const { log, ai, tools, transfer, messages, part } = await asked();
     const done = await ai.generate({
       tools,
@@ -102,7 +102,7 @@ describe('rule 12: doubt', () => {
     expect(outputs(done.messages)).toEqual([value]);
   });
 
-  test('answer 1 must fit the output schema', async () => {
+  test('answer 1 must match the output schema', async () => {
     const { ai, tools, messages, part } = await asked({ outputSchema: z.object({ sent: z.number() }) });
     const error = await failureOf(ai.generate({ tools, messages, resume: { respond: respond(part, 'sent') } }));
     expect(error.code).toBe('invalid-resume');
@@ -112,7 +112,7 @@ describe('rule 12: doubt', () => {
     ['approve', (part: any) => ({ approve: approve(part) })],
     ['restart', (part: any) => ({ restart: restart(part) })],
     ['the question itself', (part: any) => ({ approve: part })],
-  ])('answer 2: it did not happen, so run it (%s)', async (_name, decide) => {
+  ])('answer 2: the call did not happen, so run it (%s)', async (_name, decide) => {
     const { log, keys, ai, tools, messages, part } = await asked();
     const done = await ai.generate({ tools, messages, resume: travelled(decide(part)) });
     expect(outputs(done.messages)).toEqual([{ sent: 5 }]);
@@ -123,7 +123,7 @@ describe('rule 12: doubt', () => {
   test.each([
     ['reject', (part: any) => ({ reject: reject(part, 'leave it') })],
     ['cancel', (part: any) => ({ cancel: cancel(part, 'leave it') })],
-  ])('answer 3: leave it and tell the model (%s)', async (_name, decide) => {
+  ])('answer 3: leave the call and inform the model (%s)', async (_name, decide) => {
     const { log, ai, model, tools, messages, part } = await asked();
     await ai.generate({ tools, messages, resume: decide(part) });
     const [told] = outputs(nth(model.requests, 1).messages);
@@ -132,21 +132,21 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual(['sent 5']);
   });
 
-  test('an outcome that was left unknown is told on the next card of the tool', async () => {
+  test('the next card of the tool mentions a call whose outcome was left unknown', async () => {
     const again = calls({ name: 'transfer', ref: 't2', input: { amount: 5 } });
     const { ai, tools, messages, part } = await asked({ needsApproval: true }, [again]);
     const next = await ai.generate({ tools, messages, resume: { reject: reject(part, 'leave it') } });
     expect(only(next.interrupts).metadata?.interrupt).toMatchObject({ mayHaveActed: [{ ref: 't' }] });
   });
 
-  test('the user speaks instead: the model learns that the outcome is unknown', async () => {
+  test('a new user message settles the doubt: the model learns that the outcome is unknown', async () => {
     const { log, ai, model, tools, messages } = await stopped();
     await ai.generate({ tools, messages, prompt: 'never mind' });
     expect(outputs(nth(model.requests, 1).messages)[0]).toMatch(/unknown whether it took effect/);
     expect(log).toEqual(['sent 5']);
   });
 
-  test('messages do not say whether a tool that commits had done so: a person is asked', async () => {
+  test('messages do not show whether a committing tool committed: a person is asked', async () => {
     const { log, part } = await asked({ commits: true });
     expect(part.metadata).toMatchObject({ interruptKind: 'unknown-outcome' });
     expect(log).toEqual(['sent 5']);
@@ -160,7 +160,7 @@ describe('rule 12: doubt', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test('an idempotent gated tool that was approved is not asked about again', async () => {
+  test('an approved idempotent tool with a gate is not asked about again', async () => {
     const { ai, tools, messages } = await stopped({ idempotent: true, needsApproval: true });
     expect((await ai.generate({ tools, messages })).text).toBe('done');
   });
@@ -186,7 +186,7 @@ describe('rule 12: doubt', () => {
     ['finds nothing', () => undefined],
     ['finds nothing, later', async () => undefined],
     ['gives null', () => null],
-    ['wraps what it did not find', () => ({ output: undefined })],
+    ['wraps a missing result', () => ({ output: undefined })],
     [
       'throws',
       () => {
@@ -200,14 +200,14 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual(['sent 5']);
   });
 
-  test('what verify said is shown to the person', async () => {
+  test('the person sees the reply of verify', async () => {
     const silent = await asked({ verify: () => undefined });
     expect(JSON.stringify(silent.part.metadata?.interrupt)).toContain('no trace');
     const broken = await asked({ verify: () => Promise.reject(new Error('ledger down')) });
     expect(JSON.stringify(broken.part.metadata?.interrupt)).toContain('ledger down');
   });
 
-  test('verify is not asked about a call that has not started, or that is done', async () => {
+  test('verify is not called for a call that has not started or that is done', async () => {
     let verified = 0;
     const act = tool(
       { name: 'act', description: 'Acts.', needsApproval: true, verify: () => ({ output: ++verified }) },
@@ -219,7 +219,7 @@ describe('rule 12: doubt', () => {
     expect(verified).toBe(0);
   });
 
-  test('a call in doubt whose tool is gone is asked about, not run and not told as unknown', async () => {
+  test('a call in doubt whose tool is missing is asked about, not run and not reported as unknown', async () => {
     const { log, ai, messages } = await stopped();
     const waiting = await ai.generate({ tools: [], messages });
     expect(only(waiting.interrupts).metadata?.interruptKind).toBe('unknown-outcome');
@@ -254,7 +254,7 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual(['paid']);
   });
 
-  test('a restarted body that is run again after the doubt gets what it was restarted with', async () => {
+  test('a body that runs again after the doubt receives the value it was restarted with', async () => {
     const seen: unknown[] = [];
     const controller = new AbortController();
     const confirm = tool({ name: 'confirm', description: 'Asks.' }, (_input, { interrupt, resumed }) => {
@@ -283,7 +283,7 @@ describe('rule 12: doubt', () => {
     expect(seen).toEqual([undefined, { status: 'APPROVED' }, { status: 'APPROVED' }]);
   });
 
-  test('an edited call in doubt is asked about with the input that was started', async () => {
+  test('the question about an edited call in doubt shows the input that was started', async () => {
     const controller = new AbortController();
     const pay = tool({ name: 'pay', description: 'Pays.', inputSchema: AMOUNT, needsApproval: true }, () => {
       controller.abort();
@@ -302,7 +302,7 @@ describe('rule 12: doubt', () => {
     expect(only(doubt.interrupts).metadata?.replacedInput).toEqual({ amount: 5 });
   });
 
-  test('what finished before the stop is kept, what had not started is not in doubt', async () => {
+  test('calls that finished before the stop are kept, and calls that had not started are not in doubt', async () => {
     const log: string[] = [];
     const controller = new AbortController();
     const quick = tool({ name: 'quick', description: 'Quick.' }, () => {
@@ -333,7 +333,7 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual(['quick', 'stuck']);
   });
 
-  test('a history saved by a process that died in the middle is read the same way', async () => {
+  test('a history saved by a process that died in the middle gives the same questions', async () => {
     const log: string[] = [];
     const act = tool({ name: 'act', description: 'Acts.' }, () => {
       log.push('acted');
@@ -351,7 +351,7 @@ describe('rule 12: doubt', () => {
     expect(log).toEqual([]);
   });
 
-  test('settled doubt leaves a history that says so', async () => {
+  test('the history records how a doubt was settled', async () => {
     const { ai, tools, messages, part } = await asked();
     const done = await ai.generate({ tools, messages, resume: { respond: respond(part, 1, { by: 'ann' }) } });
     expect(only(requests(done.messages)).metadata).toMatchObject({

@@ -1,4 +1,4 @@
-// Rules 13 and 14, and the abort: whatever cuts a run short, nothing that finished is lost or done again.
+// Rules 13 and 14, and the abort: when a run is cut short, no finished work is lost or repeated.
 import {
   approve,
   countersign,
@@ -26,10 +26,10 @@ describe('rule 13: a model call that fails loses nothing', () => {
     ['throws an ordinary error', { fail: new TypeError('bug in the adapter') }],
     ['throws a usage error', { fail: new UsageError('invalid-options', {}, 'the adapter cannot send this part') }],
     ['breaks off in the middle', { text: 'I have', cutOff: true }],
-    ['gives a reply that is no reply', [null as never]],
+    ['returns an invalid reply', [null as never]],
   ];
 
-  test.each(failures)('a model that %s after tools ran: going on runs no tool again', async (_name, failure) => {
+  test.each(failures)('a model that %s after tools ran: continuing runs no tool again', async (_name, failure) => {
     const log: string[] = [];
     const pay = payTool(log, { needsApproval: false });
     const { ai } = scripted([PAY_1, failure, 'done']);
@@ -57,7 +57,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
     },
   );
 
-  test('a model that gives nothing at all is a failure with messages', async () => {
+  test('a model that returns nothing fails with messages', async () => {
     const log: string[] = [];
     const pay = payTool(log, { needsApproval: false });
     const scriptedPart = scriptedModel([PAY_1]);
@@ -72,7 +72,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('the first call of the model that fails loses nothing of the prompt', async () => {
+  test('a failure of the first model call loses nothing of the prompt', async () => {
     const { ai, model } = scripted([{ fail: {} }, 'done']);
     const error = await failureOf(ai.generate({ system: 'Be kind.', prompt: 'go' }));
     await ai.generate({ messages: travelled(messagesOf(error)) });
@@ -87,7 +87,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
     expect(error.cause).toBe(cause);
   });
 
-  test('a decision made with the failing call is not asked for again', async () => {
+  test('a decision made in the same request as the failing model call is not asked for again', async () => {
     const { ai } = scripted([calls({ name: 'ask' }), { fail: {} }, 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const error = await failureOf(
@@ -101,7 +101,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
     expect(outputs(done.messages)).toEqual(['yes']);
   });
 
-  test('a final reply that does not fit the output schema is kept in the messages', async () => {
+  test('the messages keep a final reply that does not match the output schema', async () => {
     const { ai } = scripted(['no JSON', '{"n":1}']);
     const output = { schema: { type: 'object', required: ['n'] } };
     const error = await failureOf(ai.generate({ prompt: 'go', output }));
@@ -111,7 +111,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
     expect(done.output).toEqual({ n: 1 });
   });
 
-  test('an output schema that throws loses nothing, either', async () => {
+  test('an output schema that throws loses nothing', async () => {
     const log: string[] = [];
     const { ai } = scripted([calls({ name: 'pay', input: { amount: 1 } }), '"fine"']);
     const check = async () => Promise.reject(new Error('The list is away'));
@@ -138,7 +138,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
     },
   );
 
-  test('a listener that throws changes nothing of what happens', async () => {
+  test('a listener that throws does not affect the run', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([calls({ name: 'pay', ref: 'p', input: { amount: 1 } }, { name: 'ask' }), 'done']);
@@ -165,7 +165,7 @@ describe('rule 13: a model call that fails loses nothing', () => {
 });
 
 describe('abort: it stops promptly and loses nothing that finished', () => {
-  test('a call whose gate was still thinking does not run, and is looked at again', async () => {
+  test('abort during the gate check: the call does not run, and the gate is checked again', async () => {
     const controller = new AbortController();
     const log: string[] = [];
     const pay = payTool(log, {
@@ -183,7 +183,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('before the start: nothing runs and the model is not asked', async () => {
+  test('abort before the start: nothing runs and the model is not called', async () => {
     const { ai, model } = scripted(['done']);
     const aborted = await ai.generate({ prompt: 'go', abortSignal: AbortSignal.abort() });
     expect(aborted.finishReason).toBe('aborted');
@@ -191,7 +191,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect((await ai.generate({ messages: travelled(aborted.messages) })).text).toBe('done');
   });
 
-  test('before a resume starts: the decision is kept, nothing runs; going on runs it once', async () => {
+  test('abort before a resume starts: the decision is kept, and continuing runs the call once', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_1, 'done']);
@@ -209,7 +209,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(log).toEqual(['paid 2']);
   });
 
-  test('while the model replies: it is not waited for, and what it said is no reply', async () => {
+  test('abort during the model call: the run does not wait, and partial text is not a reply', async () => {
     const controller = new AbortController();
     const { ai } = scripted([{ text: 'I was just', stall: true }, 'done']);
     const running = ai.generate({
@@ -223,7 +223,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect((await ai.generate({ messages: travelled(aborted.messages) })).text).toBe('done');
   });
 
-  test('while a model that does not listen replies', async () => {
+  test('abort during the call of a model that ignores the signal', async () => {
     const controller = new AbortController();
     const model: Model = {
       name: 'deaf',
@@ -237,7 +237,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(aborted.finishReason).toBe('aborted');
   });
 
-  test('while tools run: a tool that does not listen is not waited for, and its late result changes nothing', async () => {
+  test('abort while tools run: a tool that ignores the signal is not awaited, and its late result changes nothing', async () => {
     const controller = new AbortController();
     const late = latch<string>();
     const deaf = tool({ name: 'deaf', description: 'Deaf.' }, () => {
@@ -254,7 +254,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(aborted.finishReason).toBe('aborted');
   });
 
-  test('what siblings finished before the abort is kept and not done again', async () => {
+  test('abort keeps the results of siblings that finished, and they do not run again', async () => {
     const log: string[] = [];
     const controller = new AbortController();
     const pay = payTool(log, { needsApproval: false });
@@ -273,7 +273,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('a tool that hears the abort and says that it did nothing is not in doubt', async () => {
+  test('a tool that receives the abort and reports that it did nothing is not in doubt', async () => {
     const controller = new AbortController();
     const polite = tool({ name: 'polite', description: 'Polite.' }, async (_input, { signal }) => {
       controller.abort();
@@ -285,7 +285,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(on.finishReason === 'stop' || only(on.interrupts).metadata?.interruptKind === 'unknown-outcome').toBe(true);
   });
 
-  test('a tool that hears the abort and fails at it is in doubt', async () => {
+  test('a tool that receives the abort and throws is in doubt', async () => {
     const controller = new AbortController();
     const send = tool({ name: 'send', description: 'Sends.' }, async (_input, { signal }) => {
       controller.abort();
@@ -297,7 +297,7 @@ describe('abort: it stops promptly and loses nothing that finished', () => {
     expect(only(on.interrupts).metadata?.interruptKind).toBe('unknown-outcome');
   });
 
-  test('questions that were asked before the abort are pending after it', async () => {
+  test('questions asked before the abort are pending after it', async () => {
     const controller = new AbortController();
     const deaf = tool({ name: 'deaf', description: 'Deaf.', idempotent: true }, () =>
       controller.signal.aborted ? 'ok' : new Promise<never>(() => undefined),
@@ -326,7 +326,7 @@ describe('rule 14: the turn limit', () => {
   const echo = tool({ name: 'echo', description: 'Echoes.' }, () => 'echo');
   const turn = calls({ name: 'echo' });
 
-  test('it ends the run with everything kept', async () => {
+  test('the limit ends the run and keeps everything', async () => {
     const { ai, model } = scripted([turn, turn, turn, 'done']);
     const limited = await ai.generate({ prompt: 'go', tools: [echo], maxTurns: 2 });
     expect(limited.finishReason).toBe('max-turns');
@@ -334,7 +334,7 @@ describe('rule 14: the turn limit', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  test('generating on goes on, without a new prompt, and is limited anew', async () => {
+  test('generating again continues without a new prompt, with a fresh limit', async () => {
     const { ai, model } = scripted([turn, turn, turn, turn, 'done']);
     let response = await ai.generate({ prompt: 'go', tools: [echo], maxTurns: 2 });
     response = await ai.generate({ messages: travelled(response.messages), tools: [echo], maxTurns: 2 });
@@ -344,7 +344,7 @@ describe('rule 14: the turn limit', () => {
     expect(response.text).toBe('done');
   });
 
-  test('pauses do not start the count anew', async () => {
+  test('a pause does not reset the count of turns', async () => {
     const both = calls({ name: 'ask' });
     const { ai, model } = scripted([both, both, both, both, both, 'done']);
     let response = await ai.generate({ prompt: 'go', tools: [ask], maxTurns: 3 });
@@ -359,7 +359,7 @@ describe('rule 14: the turn limit', () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  test('the turn that reaches the limit still has its tools run, and may pause', async () => {
+  test('the tools of the last allowed turn still run and may pause', async () => {
     const { ai } = scripted([calls({ name: 'ask' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask], maxTurns: 1 });
     expect(paused.finishReason).toBe('interrupted');
@@ -382,7 +382,7 @@ describe('rule 14: the turn limit', () => {
     expect(model.requests).toHaveLength(20);
   });
 
-  test('a failure or an abort does not start the count anew', async () => {
+  test('a failure or an abort does not reset the count of turns', async () => {
     const { ai, model } = scripted([turn, { fail: {} }, turn, turn, turn]);
     const error = await failureOf(ai.generate({ prompt: 'go', tools: [echo], maxTurns: 2 }));
     const limited = await ai.generate({ messages: travelled(messagesOf(error)), tools: [echo], maxTurns: 2 });
@@ -401,7 +401,7 @@ describe('rule 14: the turn limit', () => {
     },
   );
 
-  test('restarts of one call do not count as turns', async () => {
+  test('restarts of a call do not count as turns', async () => {
     const forever = tool({ name: 'forever', description: 'Asks.' }, (_input, { interrupt, resumed }) =>
       resumed === 'enough' ? 'ok' : interrupt(),
     );

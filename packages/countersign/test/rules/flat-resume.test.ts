@@ -1,4 +1,4 @@
-// The flat form of `resume`: one list of decisions that say their own kind.
+// The flat form of `resume`: one list of decisions, each with its own kind.
 import {
   approve,
   ConflictError,
@@ -95,7 +95,7 @@ describe('a flat resume', () => {
     ['a kind that is not a string', { decision: { made: true } }],
     ['the name of a method', { decision: { made: 'constructor' } }],
     ['a decision made earlier in the run', { decision: { type: 'approve', by: 'ann' } }],
-  ])('guesses no kind: %s is refused', async (_name, metadata) => {
+  ])('guesses no kind: %s is rejected', async (_name, metadata) => {
     const { log, ai, tools, messages, p1 } = await paused();
     const part = { ...p1, metadata: { ...p1.metadata, ...metadata } };
     const error = await failureOf(ai.generate({ tools, messages, resume: [part] }));
@@ -115,7 +115,7 @@ describe('a flat resume', () => {
     expect(half.interrupts).toHaveLength(2);
   });
 
-  test('refuses a kind that does not fit its part: an answer that says it approves', async () => {
+  test('rejects a kind that does not match its part: an answer that claims to approve', async () => {
     const { log, ai, tools, messages } = await paused();
     const forged = {
       toolResponse: { name: 'pay', ref: 'p1', output: {} },
@@ -125,7 +125,7 @@ describe('a flat resume', () => {
     expect(log).toEqual([]);
   });
 
-  test('goes together with toolResponses', async () => {
+  test('works together with toolResponses', async () => {
     const { log, ai, tools, messages, p1, p2, q } = await paused();
     const twice = await failureOf(
       ai.generate({ tools, messages, resume: [respond(q, 'x')], toolResponses: respond(q, 'y') }),
@@ -150,7 +150,7 @@ describe('a flat resume', () => {
   });
 });
 
-describe('a flat resume is taken wherever a resume is', () => {
+describe('a flat resume is accepted wherever a resume is', () => {
   const turns = () => [calls({ name: 'pay', ref: 'a', input: { amount: 1 } }), 'done'];
 
   test('by generateStream', async () => {

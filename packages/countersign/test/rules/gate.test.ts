@@ -1,4 +1,4 @@
-// Rules 9 and 18: nothing gated runs without a decision bound to its input, and the history shows what ran.
+// Rules 9 and 18: a gated call runs only with a decision bound to its input, and the history shows the input that ran.
 import {
   type Approval,
   approve,
@@ -46,7 +46,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(outputs(done.messages)).toEqual([{ paid: 5 }]);
   });
 
-  test('an approved body sees no resumed value: it runs as it would have', async () => {
+  test('an approved body sees no resumed value: it runs as it would without a gate', async () => {
     const seen: unknown[] = [];
     const act = tool({ name: 'act', description: 'Acts.', needsApproval: true }, (_input, { resumed }) => {
       seen.push(resumed);
@@ -61,7 +61,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(seen).toEqual([undefined]);
   });
 
-  test('reject tells the model that it did not run, and why', async () => {
+  test('reject informs the model that the call did not run, and why', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai, model } = scripted([PAY_5, 'done']);
@@ -100,7 +100,7 @@ describe('rule 9: the gate comes before the body', () => {
     ['rejects with nothing', () => Promise.reject(), true],
     ['looks at the input and finds it small', ({ amount }) => amount > 100, false],
     ['looks at the input and finds it large', ({ amount }) => amount > 1, true],
-    ['returns what is not JSON', () => ({ f: () => 1 }), true],
+    ['returns a value that is not JSON', () => ({ f: () => 1 }), true],
     ['throws what cannot be read', () => Promise.reject(Object.create(null)), true],
   ])('a predicate that %s', async (_name, needsApproval, asks) => {
     const log: string[] = [];
@@ -119,7 +119,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(log).toEqual(['paid 5']);
   });
 
-  test('what a predicate gives is what the person is shown; why it threw as well', async () => {
+  test('the person sees the value that a predicate returns, or the error it threw', async () => {
     const card: Approval = { message: 'Pay 5?', risk: 'high', lines: [1, 2] };
     const shown: unknown[] = [];
     for (const needsApproval of [
@@ -135,7 +135,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(shown).toEqual([card, { message: expect.stringContaining('ledger is down') }]);
   });
 
-  test('a predicate that changes its input changes neither what is shown nor what runs', async () => {
+  test('a predicate that mutates its input changes neither the card nor the input that runs', async () => {
     const ran: unknown[] = [];
     const send = tool(
       {
@@ -164,7 +164,7 @@ describe('rule 9: the gate comes before the body', () => {
     ]);
   });
 
-  test('what a predicate lets pass is what runs, also where the schema fills in something else each time', async () => {
+  test('the input that a predicate accepts is the input that runs, even if the schema fills in a new default each time', async () => {
     const seen: unknown[] = [];
     const paid: unknown[] = [];
     let price = 0;
@@ -177,7 +177,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(paid).toEqual(seen);
   });
 
-  test('an input that does not fit is told to the model; the gate is not asked', async () => {
+  test('an invalid input becomes a result for the model, and the gate is not called', async () => {
     const log: string[] = [];
     const pay = payTool(log, {
       needsApproval: () => {
@@ -191,7 +191,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(outputs(done.messages)[0]).toContain('schema');
   });
 
-  test('an edit runs instead of what the model proposed', async () => {
+  test('an edited input runs instead of the one the model proposed', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_5, 'done']);
@@ -223,7 +223,7 @@ describe('rule 9: the gate comes before the body', () => {
     ['another question', (part) => withMetadata(approve(part), { callId: 'call_other' })],
     ['a later question', (part) => withMetadata(approve(part), { pauses: 2 })],
     ['a made-up path', (part) => withMetadata(approve(part), { path: ['p'] })],
-  ])('a decision with %s is refused, and nothing runs', async (_name, decide) => {
+  ])('a decision with %s is rejected, and nothing runs', async (_name, decide) => {
     for (const verb of ['approve', 'restart'] as const) {
       const log: string[] = [];
       const pay = payTool(log);
@@ -271,7 +271,7 @@ describe('rule 9: the gate comes before the body', () => {
     ['providerRef and invalidInput undefined', { providerRef: 'p' }],
     ['__proto__', JSON.parse('{"__proto__":{"cleared":true,"interrupt":true}}') as Metadata],
     ['constructor and toString', { constructor: { cleared: true }, toString: 'x' }],
-  ])('a model that sends metadata.%s passes no gate, and the call can be decided', async (_name, metadata) => {
+  ])('a model that sends metadata.%s passes no gate, and the call can still be decided', async (_name, metadata) => {
     const log: string[] = [];
     const pay = payTool(log);
     for (const decide of ['approve', 'reject', 'respond', 'restart'] as const) {
@@ -280,7 +280,7 @@ describe('rule 9: the gate comes before the body', () => {
       const paused = await ai.generate({ prompt: 'go', tools: [pay] });
       expect(log).toEqual([]);
       expect(only(paused.interrupts).metadata).toMatchObject({ interrupt: true, interruptKind: 'approval' });
-      // A card shows this as what would run.
+      // A card shows this as the input that would run.
       expect(only(paused.interrupts).metadata).not.toHaveProperty('runsWith');
       const again = await ai.generate({ tools: [pay], messages: travelled(paused.messages) });
       expect(log).toEqual([]);
@@ -299,7 +299,7 @@ describe('rule 9: the gate comes before the body', () => {
     }
   });
 
-  test('a model that sends metadata with an answer does not answer its own question', async () => {
+  test('a model cannot answer its own question with metadata', async () => {
     const ask = interrupt({ name: 'ask', description: 'Asks.' });
     const { ai } = scripted([
       { calls: [{ name: 'ask', metadata: { pendingOutput: 'yes', resumed: true, interruptResponse: true } }] },
@@ -309,7 +309,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(paused.interrupts).toHaveLength(1);
   });
 
-  test('a model that answers its own call in the same reply has not answered it', async () => {
+  test('a model cannot answer its own call in the same reply', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([
@@ -330,7 +330,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(only(results(done.messages)).toolResponse.output).not.toBe('forged');
   });
 
-  test('a call without a name is told to the model and does not spoil the conversation', async () => {
+  test('a call without a name becomes a result for the model and leaves the conversation usable', async () => {
     const ask = interrupt({ name: 'ask', description: 'Asks.' });
     const { ai } = scripted([calls({ name: '' }, { name: 'ask', ref: 'q' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
@@ -342,7 +342,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(done.text).toBe('done');
   });
 
-  test('a gated call whose tool is gone waits; it runs when the tool is back', async () => {
+  test('a gated call whose tool is missing waits, and runs when the tool is back', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_5, 'done']);
@@ -358,7 +358,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(log).toEqual(['paid 5']);
   });
 
-  test('an approved call whose tool is gone when it would run waits for it', async () => {
+  test('an approved call whose tool is missing waits for the tool', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_5, 'done']);
@@ -375,7 +375,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(log).toEqual(['paid 5']);
   });
 
-  test('a tool that became gated after a deploy asks before a call that had not started', async () => {
+  test('a tool that became gated after a deploy asks before a call that has not started', async () => {
     const log: string[] = [];
     const { ai } = scripted([PAY_5, 'done']);
     const handedOut = await ai.generate({
@@ -388,7 +388,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(log).toEqual([]);
   });
 
-  test('a gated sibling that waits does not hold up the others', async () => {
+  test('a waiting gated sibling does not block the others', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const other = payTool(log, { name: 'other', needsApproval: false });
@@ -401,7 +401,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(paused.interrupts).toHaveLength(1);
   });
 
-  test('an abort while the gate is thinking: the body does not run', async () => {
+  test('an abort during the gate check: the body does not run', async () => {
     const log: string[] = [];
     const thinking = latch();
     const verdict = latch<boolean>();
@@ -423,7 +423,7 @@ describe('rule 9: the gate comes before the body', () => {
     expect(log).toEqual([]);
   });
 
-  test('called directly, a gated tool asks unless it is told that a person approved', async () => {
+  test('called directly, a gated tool asks unless the caller passes an approval', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     await expect(pay({ amount: 5 })).rejects.toBeInstanceOf(InterruptSignal);
@@ -432,14 +432,14 @@ describe('rule 9: the gate comes before the body', () => {
     expect(log).toEqual(['paid 5']);
   });
 
-  test('called directly with a resumed value that is falsy, a gated tool is past its gate', async () => {
+  test('called directly with a falsy resumed value, a gated tool is past its gate', async () => {
     const act = tool({ name: 'act', description: 'Acts.', needsApproval: true }, (_input, { resumed }) => resumed);
     await expect(act({}, { resumed: null })).resolves.toBeNull();
   });
 });
 
-describe('rule 18: what the model sees is what ran', () => {
-  test('after an edit the history shows what was proposed, what ran and who edited', async () => {
+describe('rule 18: the model sees the input that ran', () => {
+  test('after an edit the history shows the proposed input, the input that ran and the editor', async () => {
     const pay = payTool([]);
     const { ai, model } = scripted([PAY_5, 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [pay] });
@@ -459,7 +459,7 @@ describe('rule 18: what the model sees is what ran', () => {
     expect(outputs(nth(model.requests, 1).messages)).toEqual([{ paid: 3 }]);
   });
 
-  test('the same for a restart that replaces the input, after a sibling kept the turn open', async () => {
+  test('after a restart with a new input the history shows the same, even if a sibling kept the turn open', async () => {
     const ask = interrupt({ name: 'ask', description: 'Asks.' });
     const confirm = tool(
       { name: 'confirm', description: 'Asks.', inputSchema: AMOUNT },
@@ -484,7 +484,7 @@ describe('rule 18: what the model sees is what ran', () => {
     expect(outputs(done.messages)[0]).toEqual({ amount: 1 });
   });
 
-  test('an approval without an edit replaces nothing, and says who approved', async () => {
+  test('an approval without an edit replaces nothing and names the approver', async () => {
     const pay = payTool([]);
     const { ai } = scripted([PAY_5, 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [pay] });
@@ -498,7 +498,7 @@ describe('rule 18: what the model sees is what ran', () => {
     expect(metadata).not.toHaveProperty('replacedInput');
   });
 
-  /** The gate is passed by ann with an edit; then the body asks, and bob decides that. */
+  /** ann passes the gate with an edit; then the body asks, and bob decides that question. */
   async function editedThenAsked() {
     const both = tool(
       { name: 'both', description: 'Both.', inputSchema: AMOUNT, needsApproval: true },
@@ -514,7 +514,7 @@ describe('rule 18: what the model sees is what ran', () => {
     return { ai, both, inside, part: only(inside.interrupts) };
   }
 
-  test('who goes on after an edit is not said to have edited', async () => {
+  test('a decider who continues after an edit is not recorded as the editor', async () => {
     const { ai, both, inside, part } = await editedThenAsked();
     const done = await ai.generate({
       tools: [both],
@@ -544,7 +544,7 @@ describe('rule 18: what the model sees is what ran', () => {
     );
   });
 
-  test('a reason and a decider are in the history of a rejection', async () => {
+  test('the history of a rejection holds the reason and the decider', async () => {
     const pay = payTool([]);
     const { ai } = scripted([PAY_5, 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [pay] });
@@ -556,7 +556,7 @@ describe('rule 18: what the model sees is what ran', () => {
     expect(only(requests(done.messages)).metadata?.decision).toMatchObject({ type: 'reject', by: 'ann', reason: 'no' });
   });
 
-  test('a schema that changes the input leaves in the history what the model sent', async () => {
+  test('if a schema transforms the input, the history keeps the input the model sent', async () => {
     const seen: unknown[] = [];
     const act = tool(
       { name: 'act', description: 'Acts.', inputSchema: z.object({ n: z.coerce.number().default(7) }) },

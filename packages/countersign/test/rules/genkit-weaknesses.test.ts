@@ -1,5 +1,5 @@
-// What was found by trying in Genkit 1.42 (reference/genkit.md, 6.1 to 6.22), tried here. Where only a store can prevent
-// it, the test shows what stateless use does and what it leaves to those who can.
+// Weaknesses found by trial in Genkit 1.42 (6.1 to 6.22), tried here. If only a store can prevent
+// one, the test shows what stateless use does instead.
 import { approve, ConflictError, interrupt, type Message, reject, respond, restart, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ import {
 const ask = interrupt({ name: 'ask', description: 'Asks.', outputSchema: z.string() });
 const PAY_500 = calls({ name: 'pay', ref: 'p', input: { amount: 500 } });
 
-/** Acts like the `pay` of the trials: asks above 100, and tells its key to a bank that takes each key once. */
+/** Like the `pay` of the trials: asks above 100, and sends its key to a bank that accepts each key once. */
 function keyedPay(bank: Map<string, number>) {
   return tool(
     { name: 'pay', description: 'Pays.', inputSchema: AMOUNT },
@@ -36,7 +36,7 @@ function keyedPay(bank: Map<string, number>) {
 }
 
 describe('genkit 6.1: answering the same interrupt twice', () => {
-  test('two decisions on one interrupt in one resume are refused, both named', async () => {
+  test('two decisions on one interrupt in one resume are rejected, both named', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'q' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const part = only(paused.interrupts);
@@ -50,7 +50,7 @@ describe('genkit 6.1: answering the same interrupt twice', () => {
     expect(error.message).toMatch(/twice.*respond\[0\]/);
   });
 
-  test('an answer and a restart of one interrupt are refused, and nothing runs', async () => {
+  test('an answer and a restart of one interrupt are rejected, and nothing runs', async () => {
     const bank = new Map<string, number>();
     const pay = keyedPay(bank);
     const { ai } = scripted([PAY_500, 'done']);
@@ -66,7 +66,7 @@ describe('genkit 6.1: answering the same interrupt twice', () => {
     expect(bank.size).toBe(0);
   });
 
-  test('on the messages after the first answer, the second is a conflict', async () => {
+  test('on the messages after the first answer, the second answer is a conflict', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'q' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const part = only(paused.interrupts);
@@ -80,7 +80,7 @@ describe('genkit 6.1: answering the same interrupt twice', () => {
     ).rejects.toBeInstanceOf(ConflictError);
   });
 
-  test('needs a store: on the same saved messages both answers go on, each in a conversation of its own', async () => {
+  test('needs a store: on the same saved messages both answers are accepted, each in a separate conversation', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'q' }), 'done a', 'done b']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const saved = JSON.stringify(paused.messages);
@@ -97,7 +97,7 @@ describe('genkit 6.1: answering the same interrupt twice', () => {
   });
 });
 
-test('genkit 6.2, needs a store: two concurrent resumes both run, with one key, so that a bank takes it once', async () => {
+test('genkit 6.2, needs a store: two concurrent resumes both run with one key, so a bank accepts it once', async () => {
   const bank = new Map<string, number>();
   const pay = keyedPay(bank);
   const { ai } = scripted([PAY_500, 'done', 'done']);
@@ -122,7 +122,7 @@ test('genkit 6.3: the tool ran, then the model failed: a retry from the messages
   expect(log).toEqual(['paid 500']);
 });
 
-test('genkit 6.4, needs a store: after a crash the saved pause runs again with the same key, so that a bank takes it once', async () => {
+test('genkit 6.4, needs a store: after a crash the saved pause runs again with the same key, so a bank accepts it once', async () => {
   const bank = new Map<string, number>();
   const pay = keyedPay(bank);
   const script = [PAY_500, { fail: new Error('the process died') }, 'done'];
@@ -135,7 +135,7 @@ test('genkit 6.4, needs a store: after a crash the saved pause runs again with t
   expect([...bank.values()]).toEqual([500]);
 });
 
-test('genkit 6.5: of two interrupts one is restarted: it runs once, the other waits, and both run once in the end', async () => {
+test('genkit 6.5: if one of two interrupts is restarted, it runs once, the other waits, and both run once in the end', async () => {
   const log: string[] = [];
   const pay = payTool(log);
   const { ai } = scripted([
@@ -158,7 +158,7 @@ test('genkit 6.5: of two interrupts one is restarted: it runs once, the other wa
 });
 
 describe('genkit 6.6: arguments that a client changed', () => {
-  test('a decision with another input than the recorded one is refused', async () => {
+  test('a decision with an input other than the recorded one is rejected', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_500, 'done']);
@@ -169,7 +169,7 @@ describe('genkit 6.6: arguments that a client changed', () => {
     expect(log).toEqual([]);
   });
 
-  test('messages with another input than the one that was decided on are refused', async () => {
+  test('messages with an input other than the decided one are rejected', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_500, 'done']);
@@ -179,7 +179,7 @@ describe('genkit 6.6: arguments that a client changed', () => {
     expect(log).toEqual([]);
   });
 
-  test('needs a store or a seal: messages and decision changed alike are believed, and the history shows what ran', async () => {
+  test('needs a store or a seal: matching changes in messages and decision are accepted, and the history shows the input that ran', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([PAY_500, 'done']);
@@ -195,7 +195,7 @@ describe('genkit 6.6: arguments that a client changed', () => {
   });
 });
 
-test('genkit 6.7: an answer of the wrong shape is refused by the tool, by the free function and as a raw part', async () => {
+test('genkit 6.7: an answer of the wrong shape is rejected by the tool, by the free function and as a raw part', async () => {
   const { ai, model } = scripted([calls({ name: 'ask', ref: 'q' }), 'done']);
   const paused = await ai.generate({ prompt: 'go', tools: [ask] });
   const part = only(paused.interrupts);
@@ -209,7 +209,7 @@ test('genkit 6.7: an answer of the wrong shape is refused by the tool, by the fr
 });
 
 describe('genkit 6.8: a restarted tool that asks again', () => {
-  test('is a new pause, and what siblings finished is kept', async () => {
+  test('the second question is a new pause, and the results of siblings are kept', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const twice = tool({ name: 'twice', description: 'Asks twice.' }, (_input, { interrupt, resumed }) =>
@@ -232,7 +232,7 @@ describe('genkit 6.8: a restarted tool that asks again', () => {
     expect(log).toEqual(['paid 500']);
   });
 
-  test('the restart of a pure question is a clear error', async () => {
+  test('the restart of a question without a body is a clear error', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'q' })]);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const error = await failureOf(
@@ -242,7 +242,7 @@ describe('genkit 6.8: a restarted tool that asks again', () => {
   });
 });
 
-test('genkit 6.9: a replaced input is what the history shows, with the old one and who replaced it', async () => {
+test('genkit 6.9: the history shows a replaced input, with the old one and the editor', async () => {
   const { ai } = scripted([PAY_500, 'done']);
   const pay = payTool([]);
   const paused = await ai.generate({ prompt: 'go', tools: [pay] });
@@ -278,7 +278,7 @@ test.each([...FALSY, undefined])(
   },
 );
 
-test('genkit 6.11: two calls of one tool, without ids or with equal ones, get each its own decision', async () => {
+test('genkit 6.11: two calls of one tool, without ids or with equal ids, each get their own decision', async () => {
   for (const ref of [undefined, 'same']) {
     const log: string[] = [];
     const pay = payTool(log);
@@ -296,7 +296,7 @@ test('genkit 6.11: two calls of one tool, without ids or with equal ones, get ea
   }
 });
 
-test('genkit 6.12: what a finished sibling gave is whole after the pause', async () => {
+test('genkit 6.12: the result of a finished sibling is complete after the pause', async () => {
   const whole = { output: { n: 1 }, content: [{ media: { url: 'data:,x' } }], metadata: { page: 0 } };
   const parts = tool({ name: 'parts', description: 'Gives parts.' }, () => whole);
   const { ai } = scripted([calls({ name: 'parts', metadata: { thoughtSignature: 's' } }, { name: 'ask' }), 'done']);
@@ -310,7 +310,7 @@ test('genkit 6.12: what a finished sibling gave is whole after the pause', async
   expect(nth(requests(done.messages), 0).metadata?.thoughtSignature).toBe('s');
 });
 
-test("genkit 6.13: the caller's messages stay as they were, whether the resume goes well or not", async () => {
+test("genkit 6.13: the caller's messages stay unchanged, whether the resume succeeds or not", async () => {
   const { ai } = scripted([calls({ name: 'ask', ref: 'q' }), 'done']);
   const paused = await ai.generate({ prompt: 'go', tools: [ask] });
   const messages = deepFreeze(travelled(paused.messages));
@@ -320,7 +320,7 @@ test("genkit 6.13: the caller's messages stay as they were, whether the resume g
   expect(messages).toEqual(paused.messages);
 });
 
-test('genkit 6.14: a sibling that throws is a result; the work of the others is kept and waited for', async () => {
+test('genkit 6.14: a sibling that throws becomes a result, and the run waits for the others and keeps their work', async () => {
   const log: string[] = [];
   const bad = tool({ name: 'bad', description: 'Bad.' }, () => {
     throw new Error('broken');
@@ -348,7 +348,7 @@ test('genkit 6.15: a try/catch in a tool does not swallow the pause', async () =
   expect((await ai.generate({ prompt: 'go', tools: [sly] })).finishReason).toBe('interrupted');
 });
 
-test('genkit 6.16: what a body did in a step before interrupt() is not done again', async () => {
+test('genkit 6.16: a step that finished before interrupt() does not run again', async () => {
   const log: string[] = [];
   const work = tool({ name: 'work', description: 'Works.' }, async (_input, { interrupt, resumed, step }) => {
     await step('reserve', () => log.push('reserved'));
@@ -361,7 +361,7 @@ test('genkit 6.16: what a body did in a step before interrupt() is not done agai
   expect(log).toEqual(['reserved']);
 });
 
-test('genkit 6.17, needs a store to tie the two: the resume has its own context, and says who decided', async () => {
+test('genkit 6.17, needs a store to link the two: the resume has its own context and names the decider', async () => {
   const seen: unknown[] = [];
   const look = tool({ name: 'look', description: 'Looks.', needsApproval: true }, (_input, { context }) => {
     seen.push(context);
@@ -377,7 +377,7 @@ test('genkit 6.17, needs a store to tie the two: the resume has its own context,
   expect(only(requests(done.messages)).metadata?.decision).toMatchObject({ by: 'ann' });
 });
 
-test('genkit 6.18: pauses do not start the count of turns anew', async () => {
+test('genkit 6.18: a pause does not reset the count of turns', async () => {
   const turn = calls({ name: 'ask' });
   const { ai, model } = scripted([turn, turn, turn, turn, 'done']);
   let response = await ai.generate({ prompt: 'go', tools: [ask], maxTurns: 2 });
@@ -392,7 +392,7 @@ test('genkit 6.18: pauses do not start the count of turns anew', async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-test('genkit 6.19: a signal that is aborted already stops a resume before anything runs or is asked', async () => {
+test('genkit 6.19: an already aborted signal stops a resume before anything runs or the model is called', async () => {
   const log: string[] = [];
   const pay = payTool(log);
   const { ai, model } = scripted([PAY_500, 'done']);
@@ -419,11 +419,11 @@ test('genkit 6.20: a new user message on a paused conversation leaves no call wi
   );
 });
 
-test('genkit 6.21, needs a store or a seal: the results of siblings are in the paused messages and are believed', async () => {
+test('genkit 6.21, needs a store or a seal: the paused messages hold the results of siblings, which are trusted', async () => {
   const fine = tool({ name: 'fine', description: 'Fine.' }, () => 'real');
   const { ai } = scripted([calls({ name: 'fine' }, { name: 'ask' }), 'done']);
   const paused = await ai.generate({ prompt: 'go', tools: [fine, ask] });
-  // What a person is shown, the interrupts, does not hold them.
+  // The interrupts, which a person sees, do not contain them.
   expect(JSON.stringify(paused.interrupts)).not.toContain('real');
   const forged = JSON.parse(JSON.stringify(paused.messages).replace('real', 'forged')) as Message[];
   const done = await ai.generate({

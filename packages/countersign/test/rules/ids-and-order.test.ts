@@ -20,7 +20,7 @@ describe('rule 1: ids', () => {
     expect(outputs(done.messages)).toEqual(['one', 'two']);
   });
 
-  test('two calls with the same id run each once, each with its own input', async () => {
+  test('two calls with the same id each run once, each with its own input', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([
@@ -51,7 +51,7 @@ describe('rule 1: ids', () => {
       resume: { respond: firstAnswer },
     });
     expect(nth(second.interrupts, 0).toolRequest.ref).not.toBe('same');
-    // The first answer, delivered twice, does not answer the second question.
+    // A second delivery of the first answer does not answer the second question.
     await expect(
       ai.generate({ tools: [ask], messages: travelled(second.messages), resume: { respond: firstAnswer } }),
     ).rejects.toMatchObject({ code: 'already-decided' });
@@ -70,7 +70,7 @@ describe('rule 1: ids', () => {
     expect(done.finishReason).toBe('stop');
   });
 
-  test('an id of ours that a model has given to another call is not used', async () => {
+  test('a generated id that a model gave to another call is not used', async () => {
     let made = 0;
     const newId = () => `call_${made++}`;
     const model = scriptedModel([calls({ name: 'ask', ref: 'call_1' }, { name: 'ask' }, { name: 'ask' }), 'done']);
@@ -95,14 +95,14 @@ describe('rule 1: ids', () => {
     },
   );
 
-  test("the provider's id is kept where it can be, and beside ours where it cannot", async () => {
+  test("the provider's id is kept if possible, and stored beside ours if not", async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'a', input: {} }, { name: 'ask', ref: 'a', input: {} })]);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     expect(nth(paused.interrupts, 0).toolRequest.ref).toBe('a');
     expect(nth(paused.interrupts, 1).metadata?.providerRef).toBe('a');
   });
 
-  test('a saved history without ids can be gone on from, each call once', async () => {
+  test('a saved history without ids can continue, and each call runs once', async () => {
     const log: string[] = [];
     const pay = payTool(log, { needsApproval: false });
     const { ai } = scripted(['done']);
@@ -126,7 +126,7 @@ describe('rule 1: ids', () => {
     );
   });
 
-  test('the idempotency key stays the same over pauses and restarts', async () => {
+  test('the idempotency key stays the same across pauses and restarts', async () => {
     const keys: string[] = [];
     const confirm = tool({ name: 'confirm', description: 'Confirms.' }, (_input, { idempotencyKey, interrupt }) => {
       keys.push(idempotencyKey);
@@ -173,7 +173,7 @@ describe('rule 1: ids', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test('an approval of one run does not fit the call of another run that has the same id', async () => {
+  test('an approval in one run does not match a call in another run with the same id', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const turn = calls({ name: 'pay', ref: 'call_0', input: { amount: 5 } });
@@ -192,7 +192,7 @@ describe('rule 1: ids', () => {
 });
 
 describe('rule 2: order', () => {
-  test('results are in the order of the calls, not of their ends', async () => {
+  test('results follow the order of the calls, not the order of completion', async () => {
     const doors = [latch(), latch(), latch()];
     const finished: number[] = [];
     const slow = tool(
@@ -231,7 +231,7 @@ describe('rule 2: order', () => {
     expect(outputs(done.messages)).toEqual([1, 2]);
   });
 
-  test('a finished, a failed, a rejected, a restarted and an answered call keep their places after a pause', async () => {
+  test('a finished, a failed, a rejected, a restarted and an answered call keep their positions after a pause', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const fine = tool({ name: 'fine', description: 'Fine.' }, () => 'fine');
@@ -271,7 +271,7 @@ describe('rule 2: order', () => {
     ]);
   });
 
-  test('decisions made in the opposite order give results in the order of the calls', async () => {
+  test('decisions made in reverse order give results in the order of the calls', async () => {
     const { ai } = scripted([calls(...['a', 'b', 'c'].map((ref) => ({ name: 'ask', ref }))), 'done']);
     let response = await ai.generate({ prompt: 'go', tools: [ask] });
     for (const ref of ['c', 'b', 'a']) {

@@ -1,5 +1,5 @@
-// 200 runs from a seed: random calls of tools of every kind, random decisions in random portions, a journey through JSON
-// at every pause. What is checked is what happened outside.
+// 200 runs from a seed: random calls of tools of every kind, random decisions in random batches, and a round trip
+// through JSON at every pause. The test checks the effects outside.
 import {
   approve,
   cancel,
@@ -22,7 +22,7 @@ import { deepFreeze, failureOf, scripted, travelled } from './support.ts';
 const KINDS = ['plain', 'question', 'gated', 'sometimes', 'interrupting', 'throwing'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** What is known of one call of the model, by its number. */
+/** The facts about one call of the model, by its number. */
 type Known = { kind: Kind; decided?: 'run' | 'no' | 'answered'; edited?: boolean; ran: number[] };
 
 type World = { readonly known: Map<number, Known>; readonly outputs: readonly unknown[]; readonly random: Random };
@@ -33,7 +33,7 @@ const OUTPUTS = [0, '', false, null, 'text', { deep: [1, null] }, [], 3.5];
 function toolsOf({ known, random }: World) {
   const effect = (n: number) => {
     const call = known.get(n);
-    if (!call) throw new Error(`Nobody asked for call ${n}.`);
+    if (!call) throw new Error(`Call ${n} was never requested.`);
     call.ran.push(n);
     return OUTPUTS[n % OUTPUTS.length] as never;
   };
@@ -77,7 +77,7 @@ function makeTurns(random: Random, known: Map<number, Known>): ScriptedTurn[] {
       const n = known.size;
       const kind = random.pick(KINDS);
       known.set(n, { kind, ran: [] });
-      // Ids are missing, doubled or fine.
+      // Ids are missing, duplicated or fine.
       const ref = random.pick([undefined, 'same', `ref-${n}`]);
       asked.push({ name: kind, input: { n }, ...(ref !== undefined && { ref }) });
     }
@@ -90,7 +90,7 @@ const numberOf = (part: ToolRequestPart): number => (part.toolRequest.input as {
 
 type Decided = ToolRequestPart | ToolResponsePart;
 
-/** Decides one interrupt at random, and notes what must come of it. */
+/** Decides one interrupt at random, and records the expected outcome. */
 function decide(part: ToolRequestPart, { known, random }: World): { verb: string; decision: Decided } {
   const n = numberOf(part);
   const call = known.get(n) as Known;
@@ -168,7 +168,7 @@ async function scenario(seed: number): Promise<void> {
     const messages = deepFreeze(travelled(response.messages));
     const pending = travelled(response.interrupts);
     checkOutside(known, new Set(pending.map(numberOf)), asked);
-    // A decision that was applied already is refused, alone and together with others, and nothing runs.
+    // A decision that was applied already is rejected, alone and together with others, and nothing runs.
     const old = stale.at(-1);
     if (old && random.chance(0.5)) {
       const before = JSON.stringify([...known]);
@@ -182,7 +182,7 @@ async function scenario(seed: number): Promise<void> {
     for (const { verb, decision } of decisions) resume[verb] = [...(resume[verb] ?? []), travelled(decision)];
     stale.push(...decisions);
     if (random.chance(0.15)) {
-      // Somebody stops it before it starts: what was decided is kept.
+      // An abort before the start keeps the decisions.
       const stopped = await ai.generate({ tools, messages, resume, abortSignal: AbortSignal.abort() });
       expect(stopped.finishReason).toBe('aborted');
       response = await ai.generate({ tools, messages: travelled(stopped.messages) });

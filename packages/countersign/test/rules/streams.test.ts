@@ -1,4 +1,4 @@
-// Rule 17: a stream shows the interrupt, the decision and the result, and never holds up or breaks the run.
+// Rule 17: a stream shows the interrupt, the decision and the result, and never blocks or breaks the run.
 import { approve, type Chunk, interrupt, type Model, reject, respond, tool } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const ofType = <T extends Chunk['type']>(chunks: readonly Chunk[], type: T) =>
   chunks.filter((chunk): chunk is Extract<Chunk, { type: T }> => chunk.type === type);
 
 describe('rule 17: streams show the pause', () => {
-  test('the interrupt is in the stream, as it is in the response', async () => {
+  test('the stream shows the same interrupt as the response', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([{ text: 'One moment.', ...calls({ name: 'pay', ref: 'p', input: { amount: 1 } }) }]);
@@ -29,7 +29,7 @@ describe('rule 17: streams show the pause', () => {
     expect(chunks.map((chunk) => chunk.text).join('')).toBe('One moment.');
   });
 
-  test('the decision and the result are in the stream of the resume, before the model speaks', async () => {
+  test("the stream of the resume shows the decision and the result before the model's text", async () => {
     const pay = payTool([]);
     const { ai } = scripted([
       calls(
@@ -72,7 +72,7 @@ describe('rule 17: streams show the pause', () => {
     );
   });
 
-  test('an interrupt that was taken from the stream can be decided', async () => {
+  test('an interrupt read from the stream can be decided', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([calls({ name: 'pay', ref: 'p', input: { amount: 1 } }), 'done']);
@@ -112,7 +112,7 @@ describe('rule 17: streams show the pause', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('the doubt about a call is shown in the stream', async () => {
+  test('the stream shows the doubt about a call', async () => {
     const { ai } = scripted([]);
     const act = tool({ name: 'act', description: 'Acts.' }, () => 1);
     const { stream } = ai.generateStream({
@@ -131,7 +131,7 @@ describe('rule 17: streams show the pause', () => {
     });
   });
 
-  test('what the user cancels by speaking is shown as decided and settled', async () => {
+  test('calls that a user message cancels appear as decided and settled', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'q' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const { stream } = ai.generateStream({ tools: [ask], messages: travelled(paused.messages), prompt: 'never mind' });
@@ -140,7 +140,7 @@ describe('rule 17: streams show the pause', () => {
     expect(ofType(chunks, 'tool-response')).toHaveLength(1);
   });
 
-  test('onChunk hears what the stream shows', async () => {
+  test('onChunk receives the chunks of the stream', async () => {
     const heard: Chunk[] = [];
     const { ai } = scripted([calls({ name: 'ask', ref: 'q' })]);
     const { stream } = ai.generateStream({ prompt: 'go', tools: [ask], onChunk: (chunk) => heard.push(chunk) });
@@ -154,7 +154,7 @@ describe('rule 17: streams show the pause', () => {
   });
 });
 
-describe('rule 17: a stream neither holds up nor breaks the run', () => {
+describe('rule 17: a stream neither blocks nor breaks the run', () => {
   test('a reader who leaves early does not stop the run', async () => {
     const log: string[] = [];
     const pay = payTool(log, { needsApproval: false });
@@ -192,7 +192,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
     expect(messagesOf(await failureOf(response))).toHaveLength(1);
   });
 
-  test('a failure that the reader has heard is not told again', async () => {
+  test('a failure that the reader has received is not reported again', async () => {
     const { ai } = scripted([{ fail: {} }]);
     const { stream, response } = ai.generateStream('go');
     await expect(stream.next()).rejects.toThrow();
@@ -206,7 +206,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
     await expect(collect(ai.generateStream('go').stream)).rejects.toThrow();
   });
 
-  test('a resume that is refused fails the stream as well as the response', async () => {
+  test('a rejected resume fails the stream as well as the response', async () => {
     const { ai } = scripted([]);
     const { stream, response } = ai.generateStream({ prompt: 'x', resume: { respond: {} as never } });
     await expect(collect(stream)).rejects.toThrow('nothing ran');
@@ -221,7 +221,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
     expect((await response).finishReason).toBe('aborted');
   });
 
-  test('two reads at once are both answered', async () => {
+  test('two concurrent reads both get a chunk', async () => {
     const { ai } = scripted(['done']);
     const { stream, response } = ai.generateStream('go');
     const reads = [stream.next(), stream.next(), stream.next()];
@@ -230,7 +230,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
     expect(answered).not.toBe('not answered');
   });
 
-  test('a read that waits is answered when the reader leaves', async () => {
+  test('a pending read resolves when the reader leaves', async () => {
     const model: Model = { name: 'silent', reply: () => new Promise<never>(() => undefined) };
     const { ai } = scripted([]);
     const { stream } = ai.generateStream({ model, prompt: 'go' });
@@ -251,7 +251,7 @@ describe('rule 17: a stream neither holds up nor breaks the run', () => {
   });
 });
 
-/** Lets everything that is ready happen, some turns of the microtask queue long. */
+/** Runs all ready microtasks. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await null;
 }

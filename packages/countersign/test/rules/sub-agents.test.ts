@@ -1,4 +1,4 @@
-// Rule 16: a pause inside an agent or a tool pauses the whole, is decided at the root, and goes on inside.
+// Rule 16: a pause inside an agent or a tool pauses the whole run, is decided at the root, and resumes inside.
 import {
   approve,
   ConflictError,
@@ -33,7 +33,7 @@ import {
 const ask = interrupt({ name: 'ask', description: 'Asks.', outputSchema: z.string() });
 const HELP = calls({ name: 'helper', ref: 'h', input: { prompt: 'help' } });
 
-/** A root whose model says `root`, with a sub-agent `helper` whose model says `inner`. */
+/** A root agent whose model follows `root`, with a sub-agent `helper` whose model follows `inner`. */
 function team(root: readonly ScriptStep[], inner: readonly ScriptStep[], tools: readonly Tool[], more: object = {}) {
   const { ai, model } = scripted(root);
   const innerModel = scriptedModel(inner);
@@ -42,7 +42,7 @@ function team(root: readonly ScriptStep[], inner: readonly ScriptStep[], tools: 
 }
 
 describe('rule 16: sub-agents', () => {
-  test('a pause inside pauses the whole; the interrupt is at the root, with its path', async () => {
+  test('a pause inside pauses the whole run; the interrupt appears at the root, with its path', async () => {
     const { ai, helper, model } = team([HELP, 'done'], [calls({ name: 'ask', ref: 'q' }), 'helped'], [ask]);
     const paused = await ai.generate({ prompt: 'go', tools: [helper] });
     expect(paused.finishReason).toBe('interrupted');
@@ -52,7 +52,7 @@ describe('rule 16: sub-agents', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('a last word inside that does not fit is asked for anew, without a store too', async () => {
+  test('the run asks again for a final reply inside that does not match the schema, even without a store', async () => {
     const output = { schema: z.object({ n: z.number() }) };
     const { ai, helper, innerModel } = team([HELP, 'done'], ['nope', '{"n":0}'], [], { output });
     const failure = await failureOf(ai.generate({ prompt: 'go', tools: [helper] }));
@@ -64,9 +64,9 @@ describe('rule 16: sub-agents', () => {
   });
 
   test.each([
-    ['as it is', <T>(value: T) => value],
+    ['unchanged', <T>(value: T) => value],
     ['through JSON', travelled],
-  ])('deciding at the root goes on inside and then outside (%s)', async (_name, carry) => {
+  ])('a decision at the root resumes the inner run and then the outer one (%s)', async (_name, carry) => {
     const { ai, helper, innerModel } = team([HELP, 'done'], [calls({ name: 'ask', ref: 'q' }), 'helped'], [ask]);
     const paused = await ai.generate({ prompt: 'go', tools: [helper] });
     const done = await ai.generate({
@@ -117,7 +117,7 @@ describe('rule 16: sub-agents', () => {
     ['a longer path', (part) => ({ approve: { ...part, metadata: { ...part.metadata, path: ['h', 'p'] } } })],
     ['two decisions', (part) => ({ approve: approve(part), reject: reject(part) })],
     ['another question', (part) => ({ approve: { ...part, metadata: { ...part.metadata, callId: 'call_other' } } })],
-  ])('a decision inside with %s is refused as a whole, and nothing runs, inside or outside', async (_name, decide) => {
+  ])('a decision inside with %s is rejected as a whole, and nothing runs, inside or outside', async (_name, decide) => {
     const log: string[] = [];
     const pay = payTool(log);
     const outer = payTool(log, { name: 'outer' });
@@ -282,7 +282,7 @@ describe('rule 16: sub-agents', () => {
     }
   });
 
-  test('two sub-agents of one turn pause and go on each for itself', async () => {
+  test('two sub-agents of one turn pause and resume independently', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([
@@ -357,7 +357,7 @@ describe('rule 16: sub-agents', () => {
     expect(log).toEqual(['paid 4']);
   });
 
-  test('two levels deep: an answer that does not fit is refused before anything runs', async () => {
+  test('two levels deep: an invalid answer is rejected before anything runs', async () => {
     const log: string[] = [];
     const { ai, middle } = threeLevels(log);
     const paused = await ai.generate({ prompt: 'go', tools: [middle] });
@@ -372,7 +372,7 @@ describe('rule 16: sub-agents', () => {
     expect(log).toEqual([]);
   });
 
-  test('two levels deep: the user speaks instead, and everything inside is cancelled', async () => {
+  test('two levels deep: a user message cancels everything inside', async () => {
     const log: string[] = [];
     const { ai, middle } = threeLevels(log);
     const paused = await ai.generate({ prompt: 'go', tools: [middle] });
@@ -382,7 +382,7 @@ describe('rule 16: sub-agents', () => {
     expect(log).toEqual([]);
   });
 
-  test('a model that fails inside: the error has the messages of the root; going on runs nothing again', async () => {
+  test('a model that fails inside: the error has the messages of the root, and continuing runs nothing again', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai, helper, model } = team(
@@ -436,7 +436,7 @@ describe('rule 16: sub-agents', () => {
     expect(outputs(done.messages)).toEqual(['helped']);
   });
 
-  test('a failure inside beside a sibling that waits: both are kept', async () => {
+  test('a failure inside beside a waiting sibling: both are kept', async () => {
     const { ai, helper } = team(
       [{ calls: [...(HELP.calls ?? []), { name: 'ask', ref: 'q' }] }, 'done'],
       [{ fail: {} }, 'helped'],
@@ -453,7 +453,7 @@ describe('rule 16: sub-agents', () => {
     expect(outputs(done.messages)).toEqual(['helped', 'yes']);
   });
 
-  test('an abort inside keeps what was finished inside, and goes on there', async () => {
+  test('an abort inside keeps the work finished inside, and the run continues there', async () => {
     const log: string[] = [];
     const controller = new AbortController();
     const pay = payTool(log, { needsApproval: false });
@@ -500,7 +500,7 @@ describe('rule 16: sub-agents', () => {
     expect(log).toEqual(['acted']);
   });
 
-  test('the user speaks after an abort inside: the model is not told that nothing ran', async () => {
+  test('a user message after an abort inside: the model does not hear that nothing ran', async () => {
     const log: string[] = [];
     const controller = new AbortController();
     const pay = payTool(log, { needsApproval: false });
@@ -531,7 +531,7 @@ describe('rule 16: sub-agents', () => {
   });
 
   test.each(['length', 'blocked', 'error', 'other'] as const)(
-    'a sub-agent whose output ends with %s has none, and the model is told so',
+    'a sub-agent whose last reply ends with %s has no output, and the model learns it',
     async (finishReason) => {
       const output = { schema: z.object({ total: z.number() }) };
       const { ai, helper } = team([HELP, 'done'], [{ text: '{"total": 1', finishReason }], [], { output });
@@ -540,7 +540,7 @@ describe('rule 16: sub-agents', () => {
     },
   );
 
-  test('a sub-agent handed out by returnToolRequests and restarted by the caller is told what it is asked', async () => {
+  test('a sub-agent handed out by returnToolRequests and restarted by the caller receives its prompt', async () => {
     const { ai, helper, innerModel } = team([HELP, 'done'], ['helped'], []);
     const out = await ai.generate({ prompt: 'go', tools: [helper], returnToolRequests: true });
     const done = await ai.generate({
@@ -552,7 +552,7 @@ describe('rule 16: sub-agents', () => {
     expect(JSON.stringify(only(innerModel.requests).messages)).toContain('"help"');
   });
 
-  test('a sub-agent whose outcome is unknown and that is restarted is told what it is asked', async () => {
+  test('a restarted sub-agent whose outcome is unknown receives its prompt', async () => {
     const { ai, helper, innerModel } = team(['done'], ['helped'], []);
     const request = {
       toolRequest: { name: 'helper', ref: 'h', input: { prompt: 'help' } },
@@ -574,7 +574,7 @@ describe('rule 16: sub-agents', () => {
     expect(JSON.stringify(only(innerModel.requests).messages)).toContain('"help"');
   });
 
-  test('a decision inside that is stopped before it starts is kept, and its effect happens once', async () => {
+  test('a decision inside that is aborted before it starts is kept, and its effect happens once', async () => {
     const log: string[] = [];
     const turn = calls({ name: 'pay', ref: 'p', input: { amount: 1 } });
     const { ai, helper } = team([HELP, 'done'], [turn, 'helped'], [payTool(log)]);
@@ -591,7 +591,7 @@ describe('rule 16: sub-agents', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('a decision on an agent that stopped in the middle does not begin it anew', async () => {
+  test('a decision on an agent that stopped in the middle does not start it again', async () => {
     const log: string[] = [];
     const controller = new AbortController();
     const turn = calls({ name: 'pay', input: { amount: 1 } });
@@ -616,7 +616,7 @@ describe('rule 16: sub-agents', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('the context of the request reaches the tools inside, and no message', async () => {
+  test('the tools inside receive the context of the request, and no message contains it', async () => {
     const seen: unknown[] = [];
     const look = tool({ name: 'look', description: 'Looks.', needsApproval: true }, (_input, { context }) => {
       seen.push(context.uid);
@@ -633,7 +633,7 @@ describe('rule 16: sub-agents', () => {
     expect(JSON.stringify([paused, done])).not.toContain('secret');
   });
 
-  test('agents in a circle are refused', async () => {
+  test('agents in a circle are rejected', async () => {
     const { ai } = scripted([]);
     const tools: any[] = [];
     const one = ai.defineAgent({ name: 'one', tools });
@@ -645,7 +645,7 @@ describe('rule 16: sub-agents', () => {
 });
 
 describe('rule 16: a generate inside a tool', () => {
-  /** A tool that has a conversation of its own and passes its questions on. */
+  /** A tool with an inner conversation that passes its questions on. */
   function delegating(ai: Countersign, inner: readonly ScriptStep[], tools: readonly Tool[]) {
     const model = scriptedModel(inner);
     const delegate = tool({ name: 'delegate', description: 'Delegates.' }, async (_input, { interrupt, resumed }) => {
@@ -656,7 +656,7 @@ describe('rule 16: a generate inside a tool', () => {
     return { model, delegate };
   }
 
-  test('its questions are passed on, decided at the root, one by one, and it goes on from there', async () => {
+  test('its questions are decided at the root, one by one, and it continues from there', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([calls({ name: 'delegate', ref: 'x' }), 'done']);
@@ -684,7 +684,7 @@ describe('rule 16: a generate inside a tool', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('a saved response that is passed on works as well as a live one', async () => {
+  test('a saved response can be passed on like a live one', async () => {
     const { ai } = scripted([calls({ name: 'delegate', ref: 'x' }), 'done']);
     const model = scriptedModel([calls({ name: 'ask', ref: 'q' }), 'inner done']);
     const delegate = tool({ name: 'delegate', description: 'Delegates.' }, async (_input, { interrupt, resumed }) => {
@@ -701,7 +701,7 @@ describe('rule 16: a generate inside a tool', () => {
     expect(outputs(done.messages)).toEqual(['inner done']);
   });
 
-  test('a changed input inside is refused before anything runs', async () => {
+  test('a changed input inside is rejected before anything runs', async () => {
     const log: string[] = [];
     const { ai } = scripted([calls({ name: 'delegate', ref: 'x' }), 'done']);
     const turn = calls({ name: 'pay', ref: 'p', input: { amount: 1 } });
@@ -715,7 +715,7 @@ describe('rule 16: a generate inside a tool', () => {
     expect(log).toEqual([]);
   });
 
-  test('an answer that does not fit, which only the tool inside can tell, does not lose the question', async () => {
+  test('an invalid answer that only the inner tool can detect does not lose the question', async () => {
     const { ai } = scripted([calls({ name: 'delegate', ref: 'x' }), 'done', 'done']);
     const { delegate } = delegating(ai, [calls({ name: 'ask', ref: 'q' }), 'inner done'], [ask]);
     const paused = await ai.generate({ prompt: 'go', tools: [delegate] });
@@ -729,7 +729,7 @@ describe('rule 16: a generate inside a tool', () => {
     expect(wrong?.text).not.toBe('done');
   });
 
-  test('an answer that is refused two levels down does not undo what ran one level down', async () => {
+  test('an answer rejected two levels down does not undo an effect one level down', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([calls({ name: 'outer', ref: 'o' }), 'done']);
@@ -764,7 +764,7 @@ describe('rule 16: a generate inside a tool', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('a tool of the root with the same name as one inside does not get in the way', async () => {
+  test('a tool of the root with the same name as an inner tool does not interfere', async () => {
     const numeric = interrupt({ name: 'ask', description: 'Asks for a number.', outputSchema: z.number() });
     const { ai } = scripted([calls({ name: 'delegate', ref: 'x' }), 'done']);
     const { delegate } = delegating(ai, [calls({ name: 'ask', ref: 'q' }), 'inner done'], [ask]);
@@ -777,7 +777,7 @@ describe('rule 16: a generate inside a tool', () => {
     expect(done.text).toBe('done');
   });
 
-  test('a response in which nothing waits, passed on by mistake, does not leave a run that nobody can resume', async () => {
+  test('a response without pending calls, passed on by mistake, does not leave a stuck run', async () => {
     const { ai } = scripted([calls({ name: 'odd', ref: 'x' }), 'done']);
     const odd = tool({ name: 'odd', description: 'Odd.' }, (_input, { interrupt }) =>
       interrupt({ finishReason: 'interrupted', messages: [] }),

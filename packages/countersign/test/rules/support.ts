@@ -1,4 +1,4 @@
-// What the tests of the rules share: a scripted instance, journeys through JSON, frozen values, and latches for order.
+// Shared by the tests of the rules: a scripted instance, round trips through JSON, frozen values, and latches for order.
 import {
   type Countersign,
   CountersignError,
@@ -17,7 +17,7 @@ import { type ScriptedModel, type ScriptedTurn, type ScriptStep, scriptedModel }
 
 export const FALSY = [0, '', false, null] as const;
 
-/** An instance with a model that follows the script and is never asked twice for one turn. */
+/** An instance with a model that follows the script and is never called twice for one turn. */
 export function scripted(
   script: readonly ScriptStep[],
   options: CountersignOptions = {},
@@ -31,7 +31,7 @@ export function calls(...asked: NonNullable<ScriptedTurn['calls']>): ScriptedTur
   return { calls: asked };
 }
 
-/** Gated; every execution is noted in `log`. */
+/** A gated tool that writes every execution to `log`. */
 export function payTool(log: string[], config: Partial<ToolConfig<typeof AMOUNT>> = {}): Tool<{ amount: number }, any> {
   return tool(
     { name: 'pay', description: 'Pays.', inputSchema: AMOUNT, needsApproval: true, ...config },

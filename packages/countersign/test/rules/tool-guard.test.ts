@@ -1,4 +1,4 @@
-// `tool.is` finds the interrupts of a tool, and `runs.decide` takes the question that it found.
+// `tool.is` finds the interrupts of a tool, and `runs.decide` accepts the question it found.
 import { interrupt, memoryStore } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, only, payTool, scripted, travelled } from './support.ts';
@@ -37,7 +37,7 @@ describe('tool.is', () => {
 });
 
 describe('runs.decide with the question itself', () => {
-  test('decides what the question shows', async () => {
+  test('decides the question that was shown', async () => {
     const { log, pay, runs } = await started();
     const { items } = await runs.interrupts();
     const question = only(items.filter((item) => pay.is(item)));
@@ -49,7 +49,7 @@ describe('runs.decide with the question itself', () => {
     expect(log).toEqual(['paid 2']);
   });
 
-  test('is refused if the question is not the one that waits', async () => {
+  test('is rejected if the question is not the pending one', async () => {
     const { log, pay, runs } = await started();
     const { items } = await runs.interrupts();
     const question = { ...only(items.filter((item) => pay.is(item))), digest: 'another' };
@@ -58,7 +58,7 @@ describe('runs.decide with the question itself', () => {
     expect(log).toEqual([]);
   });
 
-  test.each([null, {}, { id: 5 }, ['run']])('is refused for %j, which has no id', async (value) => {
+  test.each([null, {}, { id: 5 }, ['run']])('is rejected for %j, which has no id', async (value) => {
     const { runs } = await started();
     await expect(runs.decide(value as never, 'approve')).rejects.toMatchObject({ code: 'invalid-options' });
   });

@@ -1,10 +1,10 @@
-// An undefined option counts as left out: it replaces no default.
+// An undefined option counts as omitted: it replaces no default.
 import { countersign, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
 
 const REFUSES = { whilePending: 'refuse' } as const;
-/** As from a program that does not know `exactOptionalPropertyTypes`. */
+/** As in a program compiled without `exactOptionalPropertyTypes`. */
 const UNDEFINED = { whilePending: undefined, maxTurns: undefined, tools: undefined, context: undefined } as object;
 
 function make() {

@@ -1,4 +1,4 @@
-// The other ways in: tools by name, toolResponses, calls that are handed out, system again, chats, bad histories.
+// Other ways to resume: tools by name, toolResponses, calls handed out, system again, chats, invalid histories.
 import { interrupt, type Message, respond, restart, tool, toolResponse, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, outputs, payTool, scripted, travelled } from './support.ts';
@@ -21,7 +21,7 @@ describe('ways to resume', () => {
     }
   });
 
-  test('unknown and duplicate names are refused with the known names', async () => {
+  test('unknown and duplicate names are rejected, and the error lists the known names', async () => {
     const { ai } = scripted([]);
     ai.defineInterrupt({ name: 'known', description: 'Asks.' });
     const unknown = await failureOf(ai.generate({ prompt: 'go', tools: ['unknwon'] }));
@@ -31,7 +31,7 @@ describe('ways to resume', () => {
     expect((await failureOf(ai.generate({ prompt: 'go', tools: [ask, ask] }))).code).toBe('duplicate-tool');
   });
 
-  test('the system text passed again is not doubled; a new one takes its place', async () => {
+  test('the same system prompt is not duplicated, and a new one replaces it', async () => {
     const { ai, model } = scripted([calls({ name: 'ask' }), 'done', 'again']);
     const paused = await ai.generate({ system: 'Be kind.', prompt: 'go', tools: [ask] });
     const done = await ai.generate({
@@ -46,7 +46,7 @@ describe('ways to resume', () => {
     expect(systems).toEqual([said('Be kind.'), said('Be kind.'), said('Be brief.')]);
   });
 
-  test('returnToolRequests hands the calls out; nothing runs and nothing is asked', async () => {
+  test('returnToolRequests hands the calls out; nothing runs and no question is asked', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const plain = payTool(log, { name: 'plain', needsApproval: false });
@@ -68,7 +68,7 @@ describe('ways to resume', () => {
     expect(log).toEqual(['paid 2']);
   });
 
-  test('calls that were handed out and not decided are held while the flag is on, and gated when it is off', async () => {
+  test('undecided calls that were handed out are held while the flag is on, and gated when it is off', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const { ai } = scripted([
@@ -89,7 +89,7 @@ describe('ways to resume', () => {
     expect(log).toEqual([]);
   });
 
-  test('a call that was handed out, was decided, and is decided again is refused', async () => {
+  test('a second decision on a call that was handed out is rejected', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'a' }, { name: 'ask', ref: 'b' }), 'done']);
     const out = await ai.generate({ prompt: 'go', tools: [ask], returnToolRequests: true });
     const answer = respond(nth(out.toolRequests, 0), 'one');
@@ -177,7 +177,7 @@ describe('invalid histories', () => {
     ['a role that does not exist', [{ role: 'assistant', content: [{ text: 'x' }] }]],
     ['content that is a text', [{ role: 'user', content: 'x' }]],
     ['no list', { length: 1, 0: user }],
-  ])('%s is a clear error, and the model is not asked', async (_name, messages) => {
+  ])('%s is a clear error, and the model is not called', async (_name, messages) => {
     const { ai, model } = scripted(['done']);
     const error = await failureOf(ai.generate({ messages: messages as never, tools: [ask] }));
     expect(error.code).toBe('invalid-history');

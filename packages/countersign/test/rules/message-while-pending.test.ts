@@ -1,11 +1,11 @@
-// Rule 15: the user speaks while a decision is pending.
+// Rule 15: the user sends a message while a decision is pending.
 import { approve, ConflictError, interrupt, type Message, reject, respond, restart, tool } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, nth, only, outputs, payTool, results, scripted, travelled } from './support.ts';
 
 const ask = interrupt({ name: 'ask', description: 'Asks.' });
 
-/** A payment and a question wait; `script` is what the model says after that. */
+/** A payment and a question wait; `script` is the model's next output. */
 async function paused(...script: readonly any[]) {
   const log: string[] = [];
   const pay = payTool(log);
@@ -21,7 +21,7 @@ async function paused(...script: readonly any[]) {
 const roles = (messages: readonly Message[]) => messages.map((message) => message.role);
 
 describe('rule 15: the user speaks while a decision is pending', () => {
-  test('by default the pending calls are cancelled, the model is told, and the conversation goes on', async () => {
+  test('by default the pending calls are cancelled, the model learns it, and the conversation continues', async () => {
     const { log, ai, model, tools, messages } = await paused('sure');
     const done = await ai.generate({ tools, messages, prompt: 'what time is it?' });
     expect(done.text).toBe('sure');
@@ -32,7 +32,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(outputs(seen)[0]).toMatch(/cancelled.*did not run/);
   });
 
-  test('a decision on what was cancelled so comes too late', async () => {
+  test('a decision on a cancelled call comes too late', async () => {
     const { log, ai, tools, messages, p } = await paused('sure');
     const done = await ai.generate({ tools, messages, prompt: 'never mind' });
     const error = await failureOf(
@@ -42,7 +42,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(log).toEqual([]);
   });
 
-  test('a user message that is appended to the messages counts as speaking', async () => {
+  test('a user message appended to the messages counts as a new message', async () => {
     const { log, ai, tools, messages } = await paused('sure');
     const done = await ai.generate({ tools, messages: [...messages, { role: 'user', content: [{ text: 'wait' }] }] });
     expect(done.text).toBe('sure');
@@ -50,7 +50,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(log).toEqual([]);
   });
 
-  test('refuse: nothing runs, nothing changes, and the error says what is pending', async () => {
+  test('refuse: nothing runs, nothing changes, and the error lists the pending calls', async () => {
     const { log, ai, model, tools, messages } = await paused('sure');
     const error = await failureOf(ai.generate({ tools, messages, prompt: 'hello?', whilePending: 'refuse' }));
     expect(error.code).toBe('decision-pending');
@@ -59,7 +59,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(log).toEqual([]);
   });
 
-  test('refuse lets the user speak once everything is decided, in the same call too', async () => {
+  test('refuse accepts a message once everything is decided, even in the same call', async () => {
     const { ai, tools, messages, p, q } = await paused('sure');
     const done = await ai.generate({
       tools,
@@ -71,7 +71,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(roles(done.messages)).toEqual(['user', 'model', 'tool', 'user', 'model']);
   });
 
-  test('queue: what was said waits, survives JSON, and is heard after the decisions', async () => {
+  test('queue: the message waits, survives JSON, and reaches the model after the decisions', async () => {
     const { log, ai, model, tools, messages, p, q } = await paused('sure');
     const waiting = await ai.generate({ tools, messages, prompt: 'and hurry', whilePending: 'queue' });
     expect(waiting.finishReason).toBe('interrupted');
@@ -91,7 +91,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(done.text).toBe('sure');
   });
 
-  test('queue: several things said are heard in their order', async () => {
+  test('queue: several messages reach the model in their order', async () => {
     const { ai, model, tools, messages, p, q } = await paused('sure');
     const one = await ai.generate({ tools, messages, prompt: 'one', whilePending: 'queue' });
     const two = await ai.generate({ tools, messages: travelled(one.messages), prompt: 'two', whilePending: 'queue' });
@@ -106,7 +106,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(said.map((message) => message.content)).toEqual([[{ text: 'one' }], [{ text: 'two' }], [{ text: 'three' }]]);
   });
 
-  test('what was queued is heard when the user cancels after all', async () => {
+  test('a queued message reaches the model when the user cancels after all', async () => {
     const { log, ai, model, tools, messages } = await paused('sure');
     const waiting = await ai.generate({ tools, messages, prompt: 'one', whilePending: 'queue' });
     await ai.generate({ tools, messages: travelled(waiting.messages), prompt: 'two' });
@@ -115,7 +115,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(log).toEqual([]);
   });
 
-  test('a prompt together with a resume: what is decided runs, the rest is cancelled, the prompt comes after', async () => {
+  test('a prompt together with a resume: decided calls run, the others are cancelled, and the prompt follows', async () => {
     const { log, ai, model, tools, messages, p } = await paused('sure');
     const done = await ai.generate({ tools, messages, resume: { approve: p }, prompt: 'forget the question' });
     expect(log).toEqual(['paid 1']);
@@ -125,7 +125,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(outputs(seen)).toEqual([{ paid: 1 }, expect.stringContaining('cancelled')]);
   });
 
-  test('a prompt together with a resume that is refused: nothing is cancelled', async () => {
+  test('a prompt together with a rejected resume: nothing is cancelled', async () => {
     const { log, ai, tools, messages, p, q } = await paused('sure');
     await failureOf(ai.generate({ tools, messages, resume: { approve: [p, p] }, prompt: 'x' }));
     const waiting = await ai.generate({ tools, messages });
@@ -134,7 +134,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(q.toolRequest.ref).toBe('q');
   });
 
-  test('a restarted tool that asks again while the user has spoken stays pending, and what was said is kept', async () => {
+  test('a restarted tool that asks again after a user message stays pending, and the message is kept', async () => {
     const again = tool({ name: 'again', description: 'Asks twice.' }, (_input, { interrupt, resumed }) =>
       resumed === 2 ? 'ok' : interrupt(),
     );
@@ -156,7 +156,7 @@ describe('rule 15: the user speaks while a decision is pending', () => {
     expect(roles(nth(model.requests, 1).messages)).toEqual(['user', 'model', 'tool', 'user']);
   });
 
-  test('a chat in which the user speaks on works the same, and resumes itself', async () => {
+  test('a chat follows the same rule, and resumes itself', async () => {
     const log: string[] = [];
     const pay = payTool(log);
     const turn = (ref: string) => calls({ name: 'pay', ref, input: { amount: 1 } });

@@ -1,4 +1,4 @@
-// Rules 5 and 6: a resume is checked as a whole before anything runs; what it does not decide stays pending.
+// Rules 5 and 6: a resume is checked as a whole before anything runs, and undecided calls stay pending.
 import { approve, ConflictError, cancel, interrupt, reject, respond, restart, tool, UsageError, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, failureOf, faultsOf, nth, only, outputs, payTool, results, scripted, travelled } from './support.ts';
@@ -33,7 +33,7 @@ async function pausedTrio() {
 }
 
 describe('rule 5: all or nothing, then run', () => {
-  test('one wrong decision among good ones: nothing runs, and the model is not asked', async () => {
+  test('one invalid decision among valid ones: nothing runs, and the model is not called', async () => {
     const { log, ai, model, tools, messages, p1, p2, q } = await pausedTrio();
     const error = await failureOf(
       ai.generate({ tools, messages, resume: { approve: [approve(p1), approve(p2)], respond: respond(q, 5) } }),
@@ -78,7 +78,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual([]);
   });
 
-  test('after a refused resume the same messages can be resumed properly, each call once', async () => {
+  test('after a rejected resume the same messages can be resumed properly, each call once', async () => {
     const { log, ai, tools, messages, p1, p2, q } = await pausedTrio();
     await failureOf(ai.generate({ tools, messages, resume: { approve: [p1, p2], respond: respond(q, 5) } }));
     const done = await ai.generate({ tools, messages, resume: { approve: [p1, p2], respond: respond(q, 'ok') } });
@@ -87,7 +87,7 @@ describe('rule 5: all or nothing, then run', () => {
   });
 
   test.each(['respond', 'restart', 'approve', 'reject', 'cancel'] as const)(
-    'a second decision by %s on what was approved in the same resume is refused',
+    'a second decision by %s on a call approved in the same resume is rejected',
     async (verb) => {
       const { log, ai, tools, messages, p1 } = await pausedTrio();
       const second = {
@@ -123,7 +123,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('a decision that was applied already, beside one that is wrong, is no mere conflict', async () => {
+  test('an applied decision beside an invalid one is an invalid resume, not only a conflict', async () => {
     const { log, ai, tools, messages, p1, q } = await pausedTrio();
     const half = await ai.generate({ tools, messages, resume: { approve: p1 } });
     const deciding = ai.generate({ tools, messages: travelled(half.messages), resume: { approve: [p1, q] } });
@@ -131,7 +131,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('a decision after the run went on is a conflict', async () => {
+  test('a decision after the run continued is a conflict', async () => {
     const { log, ai, tools, messages, p1, p2, q } = await pausedTrio();
     const done = await ai.generate({ tools, messages, resume: { approve: [p1, p2], respond: respond(q, 'ok') } });
     const error = await failureOf(ai.generate({ tools, messages: travelled(done.messages), resume: { approve: p1 } }));
@@ -139,7 +139,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual(['paid 1', 'paid 2']);
   });
 
-  test('a resume on messages in which nothing is pending is refused', async () => {
+  test('a resume of messages with nothing pending is rejected', async () => {
     const { ai } = scripted(['hello', 'again']);
     const done = await ai.generate('go');
     const stranger = { toolRequest: { name: 'ask', ref: 'x', input: {} } };
@@ -149,7 +149,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(error.code).toBe('invalid-resume');
   });
 
-  test('an answer for a call that finished by itself is refused', async () => {
+  test('an answer for a call that finished by itself is rejected', async () => {
     const fine = tool({ name: 'fine', description: 'Fine.' }, () => 'really ran');
     const { ai } = scripted([calls({ name: 'fine', ref: 'f' }, { name: 'ask', ref: 'q' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [fine, ask] });
@@ -164,7 +164,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(faultsOf(error)).toHaveLength(1);
   });
 
-  test('an answer under the name of another tool is refused', async () => {
+  test('an answer under the name of another tool is rejected', async () => {
     const { log, ai, tools, messages, p1 } = await pausedTrio();
     await expect(
       ai.generate({ tools, messages, resume: { respond: { toolResponse: { name: 'ask', ref: 'p1', output: 'x' } } } }),
@@ -174,7 +174,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual([]);
   });
 
-  test('a hand-made answer that does not fit the output schema is refused', async () => {
+  test('a hand-made answer that does not match the output schema is rejected', async () => {
     const { ai, tools, messages } = await pausedTrio();
     const error = await failureOf(
       ai.generate({
@@ -186,7 +186,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(only(faultsOf(error)).problem).toContain('schema');
   });
 
-  test('an answer is checked by a schema that checks asynchronously', async () => {
+  test('an asynchronous schema checks an answer', async () => {
     const slowly = interrupt({
       name: 'slowly',
       description: 'Asks.',
@@ -209,7 +209,7 @@ describe('rule 5: all or nothing, then run', () => {
     ['a cycle', cycle()],
     ['NaN', Number.NaN],
     ['a bigint', 1n],
-  ])('an answer that is not JSON (%s) is refused', async (_name, answer) => {
+  ])('an answer that is not JSON (%s) is rejected', async (_name, answer) => {
     const open = interrupt({ name: 'open', description: 'Asks.' });
     const { ai } = scripted([calls({ name: 'open' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [open] });
@@ -223,7 +223,7 @@ describe('rule 5: all or nothing, then run', () => {
     expect(error.message).toContain('not JSON');
   });
 
-  test('a resumed value that is not JSON is refused, and nothing runs', async () => {
+  test('a resumed value that is not JSON is rejected, and nothing runs', async () => {
     const { log, ai, tools, messages, p1 } = await pausedTrio();
     const resume = { restart: restart(p1, { approved: () => true }) };
     const error = await failureOf(ai.generate({ tools, messages, resume }));
@@ -231,20 +231,20 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual([]);
   });
 
-  test('a question passed back as its own answer is refused: there is no answer in it', async () => {
+  test('a question passed back as its own answer is rejected: it contains no answer', async () => {
     const { ai, tools, messages, q } = await pausedTrio();
     const error = await failureOf(ai.generate({ tools, messages, resume: { respond: q } }));
     expect(error).toMatchObject({ code: 'invalid-resume' });
     expect(error.message).toContain('needs an answer');
   });
 
-  test('restarting or approving a question is refused: it has nothing to run', async () => {
+  test('restarting or approving a question is rejected: it has nothing to run', async () => {
     const { ai, tools, messages, q } = await pausedTrio();
     for (const resume of [{ restart: restart(q) }, { approve: approve(q) }])
       expect((await failureOf(ai.generate({ tools, messages, resume }))).message).toContain('nothing to run');
   });
 
-  test('a decision on a tool that is not given is refused, and can be made when it is given', async () => {
+  test('a decision on a missing tool is rejected, and can be made when the tool is present', async () => {
     const { log, ai, tools, messages, p1 } = await pausedTrio();
     const error = await failureOf(ai.generate({ tools: [ask], messages, resume: { approve: p1 } }));
     expect(error.message).toContain('pay');
@@ -254,13 +254,13 @@ describe('rule 5: all or nothing, then run', () => {
     expect(half.interrupts).toHaveLength(2);
   });
 
-  test('a single decision as resume is refused, and the error says what to write', async () => {
+  test('a single decision as resume is rejected, and the error shows the correct form', async () => {
     const { ai, tools, messages, q } = await pausedTrio();
     const error = await failureOf(ai.generate({ tools, messages, resume: respond(q, 'x') as never }));
     expect(error.message).toContain('resume: [decision]');
   });
 
-  test('a kind of decision that does not exist is refused, not dropped', async () => {
+  test('an unknown kind of decision is rejected, not dropped', async () => {
     const { ai, tools, messages, p1 } = await pausedTrio();
     const error = await failureOf(ai.generate({ tools, messages, resume: { aprove: p1 } as never }));
     expect(error).toBeInstanceOf(UsageError);
@@ -278,14 +278,14 @@ describe('rule 5: all or nothing, then run', () => {
     expect(log).toEqual([]);
   });
 
-  test('resume metadata that is not JSON is refused before anything runs', async () => {
+  test('resume metadata that is not JSON is rejected before anything runs', async () => {
     const { log, ai, tools, messages, p1 } = await pausedTrio();
     await failureOf(ai.generate({ tools, messages, resume: { approve: p1, metadata: { f: () => 1 } } }));
     expect(log).toEqual([]);
   });
 });
 
-describe('rule 6: partial decisions are fine', () => {
+describe('rule 6: a resume can decide some of the calls', () => {
   const orders = [
     ['p1', 'p2', 'q'],
     ['p1', 'q', 'p2'],
@@ -317,7 +317,7 @@ describe('rule 6: partial decisions are fine', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  test('what is decided runs at once, and the model waits for the rest', async () => {
+  test('decided calls run at once, and the model waits for the others', async () => {
     const { log, ai, model, tools, messages, p2 } = await pausedTrio();
     const half = await ai.generate({ tools, messages: travelled(messages), resume: { approve: p2 } });
     expect(log).toEqual(['paid 2']);
@@ -325,7 +325,7 @@ describe('rule 6: partial decisions are fine', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('the decisions of several resumes are told apart in the end', async () => {
+  test('the final results keep the decisions of several resumes apart', async () => {
     const { log, ai, tools, messages, p1, p2, q } = await pausedTrio();
     const one = await ai.generate({ tools, messages, resume: { reject: reject(p1, 'too dear') } });
     const two = await ai.generate({ tools, messages: travelled(one.messages), resume: { cancel: cancel(q) } });
@@ -335,7 +335,7 @@ describe('rule 6: partial decisions are fine', () => {
     expect(log).toEqual(['paid 2']);
   });
 
-  test('what one of them says of itself is not taken back by one that says nothing', async () => {
+  test('a resume without metadata does not remove the metadata of an earlier one', async () => {
     const { ai, tools, messages, p1, p2, q } = await pausedTrio();
     const metadata = { channel: 'mail' };
     const one = await ai.generate({ tools, messages, resume: { reject: [reject(p1), reject(p2)], metadata } });

@@ -1,4 +1,4 @@
-// Rules 10 and 11: what goes wrong in a tool is told to the model; what a body has done in steps is not done again.
+// Rules 10 and 11: a tool error becomes a result for the model, and a finished step does not run again.
 import { interrupt, NotPerformed, respond, restart, tool, UsageError, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import {
@@ -37,7 +37,7 @@ async function approvedFailure(error: unknown, script: readonly any[] = ['done']
 }
 
 describe('rule 10: mistakes are results', () => {
-  test('an unknown tool is told to the model, with the tools there are', async () => {
+  test('an unknown tool becomes a result for the model that lists the known tools', async () => {
     const { ai } = scripted([calls({ name: 'nope' }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [ask] });
     expect(outputs(done.messages)[0]).toMatch(/nope.*ask/);
@@ -53,7 +53,7 @@ describe('rule 10: mistakes are results', () => {
     },
   );
 
-  test('an input that does not fit is told to the model with what is wrong', async () => {
+  test('an invalid input becomes a result for the model that names the fault', async () => {
     const { ai } = scripted([calls({ name: 'pay', input: { amount: 'much' } }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [payTool([])] });
     expect(outputs(done.messages)[0]).toContain('amount');
@@ -77,7 +77,7 @@ describe('rule 10: mistakes are results', () => {
     expect(only(results(done.messages)).metadata?.outcome).toBe('error');
   });
 
-  test('what a question wants to show beside its input, and is not JSON, is told to the model', async () => {
+  test('question details that are not JSON become a result for the model', async () => {
     const ask = interrupt({ name: 'ask', description: 'Asks.', requestMetadata: () => ({ amount: 10n }) as never });
     const { ai } = scripted([calls({ name: 'ask' }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [ask] });
@@ -85,7 +85,7 @@ describe('rule 10: mistakes are results', () => {
     expect(outputs(done.messages)).toEqual([expect.stringContaining('The requestMetadata of ask is not JSON')]);
   });
 
-  test('an input with a __proto__ key is told to the model, and the tool does not run', async () => {
+  test('an input with a __proto__ key becomes a result for the model, and the tool does not run', async () => {
     const log: string[] = [];
     const open = tool({ name: 'open', description: 'Open.' }, () => {
       log.push('ran');
@@ -112,7 +112,7 @@ describe('rule 10: mistakes are results', () => {
     expect(outputs((await running).messages)).toEqual(['slow result', expect.stringContaining('broken')]);
   });
 
-  test('a tool without a gate that throws is told as failed, without the doubt', async () => {
+  test('an ungated tool that throws is reported as failed, without doubt', async () => {
     const { ai } = scripted([calls({ name: 'fails' }), 'done']);
     const done = await ai.generate({
       prompt: 'go',
@@ -130,9 +130,9 @@ describe('rule 10: mistakes are results', () => {
     ['0', 0],
     ['an object that cannot be read', Object.create(null)],
     ['an error whose message cannot be read', Object.defineProperty(new Error(), 'message', { get: () => fail('x') })],
-    ['an error whose message is no text', Object.assign(new Error(), { message: Symbol('x') })],
+    ['an error whose message is not a string', Object.assign(new Error(), { message: Symbol('x') })],
     ['what cannot be looked at', new Proxy({}, { getPrototypeOf: () => fail('x') })],
-  ])('a gated tool that throws %s may have acted, and the model is told', async (_name, error) => {
+  ])('a gated tool that throws %s may have acted, and the model learns it', async (_name, error) => {
     const { model, done } = await approvedFailure(error);
     expect(done.text).toBe('done');
     expect(only(results(done.messages)).metadata).toMatchObject({ outcome: 'error', mayHaveActed: true });
@@ -140,9 +140,9 @@ describe('rule 10: mistakes are results', () => {
   });
 
   test.each<[string, unknown, object]>([
-    ['what is no JSON', 5n, {}],
+    ['a value that is not JSON', 5n, {}],
     ['in a way that cannot be', 'Sure?', { risk: 'huge' }],
-  ])('a gated tool that asks %s may have acted, and the model is told', async (_name, payload, options) => {
+  ])('a gated tool that asks %s may have acted, and the model learns it', async (_name, payload, options) => {
     const asks = tool({ name: 'asks', description: 'Asks.', needsApproval: true }, (_input, { interrupt }) =>
       interrupt(payload, options),
     );
@@ -153,13 +153,13 @@ describe('rule 10: mistakes are results', () => {
     expect(outputs(done.messages)[0]).toMatch(/may have taken effect/);
   });
 
-  test('a gated tool that throws NotPerformed did nothing, and the model is told that', async () => {
+  test('a gated tool that throws NotPerformed did nothing, and the model learns it', async () => {
     const { done } = await approvedFailure(new NotPerformed('the bank is closed'));
     expect(only(results(done.messages)).metadata).not.toHaveProperty('mayHaveActed');
     expect(outputs(done.messages)[0]).toMatch(/did nothing.*the bank is closed/);
   });
 
-  test('the next card of the tool tells of the earlier call that may have acted', async () => {
+  test('the next card of the tool mentions the earlier call that may have acted', async () => {
     const again = calls({ name: 'fails', ref: 'f2' });
     const { done } = await approvedFailure(new Error('time-out'), [again]);
     expect(only(travelled(done.interrupts)).metadata?.interrupt).toMatchObject({
@@ -167,7 +167,7 @@ describe('rule 10: mistakes are results', () => {
     });
   });
 
-  test('the next card tells of it in a later conversation that goes on from saved messages', async () => {
+  test('the next card mentions it in a later conversation that continues from saved messages', async () => {
     const { ai, fails, done } = await approvedFailure(new Error('time-out'), [
       'sorry',
       calls({ name: 'fails', ref: 'f2' }),
@@ -176,12 +176,12 @@ describe('rule 10: mistakes are results', () => {
     expect(only(next.interrupts).metadata?.interrupt).toHaveProperty('mayHaveActed');
   });
 
-  test('the next card tells nothing after NotPerformed, or after another tool failed', async () => {
+  test('the next card mentions nothing after NotPerformed, or after another tool failed', async () => {
     const { done } = await approvedFailure(new NotPerformed('closed'), [calls({ name: 'fails', ref: 'f2' })]);
     expect(only(done.interrupts).metadata?.interrupt).toBe(true);
   });
 
-  test('a tool that asked by itself, was restarted and threw may have acted', async () => {
+  test('a tool that asked inside its body, was restarted and threw may have acted', async () => {
     const confirm = tool({ name: 'confirm', description: 'Asks.' }, (_input, { interrupt, resumed }) => {
       if (resumed === undefined) interrupt();
       throw new Error('time-out');
@@ -196,7 +196,7 @@ describe('rule 10: mistakes are results', () => {
     expect(only(results(done.messages)).metadata?.mayHaveActed).toBe(true);
   });
 
-  test('a failure that may have acted is told although a sibling kept the turn open', async () => {
+  test('a failure that may have acted is reported even if a sibling kept the turn open', async () => {
     const fails = failing(new Error('time-out'));
     const { ai } = scripted([
       calls({ name: 'fails', ref: 'f1' }, { name: 'ask' }),
@@ -218,7 +218,7 @@ describe('rule 10: mistakes are results', () => {
     expect(only(next.interrupts).metadata?.interrupt).toHaveProperty('mayHaveActed');
   });
 
-  test('an output that does not fit its schema: the model is told that the tool ran', async () => {
+  test('an output that does not match its schema: the model learns that the tool ran', async () => {
     const odd = tool({ name: 'odd', description: 'Odd.', outputSchema: z.number() }, () => 'text' as never);
     const { ai } = scripted([calls({ name: 'odd' }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [odd] });
@@ -228,7 +228,7 @@ describe('rule 10: mistakes are results', () => {
   test.each([
     ['throws', () => fail('The list is away')],
     ['rejects', async () => fail('The list is away')],
-  ])('an output whose schema %s: the model is told that the tool ran', async (_how, check) => {
+  ])('an output whose schema %s: the model learns that the tool ran', async (_how, check) => {
     const odd = tool({ name: 'odd', description: 'Odd.', outputSchema: z.string().refine(check) }, () => 'text');
     const { ai } = scripted([calls({ name: 'odd' }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [odd] });
@@ -237,7 +237,7 @@ describe('rule 10: mistakes are results', () => {
     );
   });
 
-  test('onToolError throw: the error has the cause and the messages, and going on runs nothing again', async () => {
+  test('onToolError throw: the error has the cause and the messages, and continuing runs nothing again', async () => {
     const log: string[] = [];
     const cause = new Error('broken');
     const bad = failing(cause, { needsApproval: false });
@@ -254,7 +254,7 @@ describe('rule 10: mistakes are results', () => {
     expect(log).toEqual(['paid 1']);
   });
 
-  test('onToolError throw beside a call that waits: the wait is not lost', async () => {
+  test('onToolError throw beside a waiting call: the wait is not lost', async () => {
     const bad = failing(new Error('broken'), { needsApproval: false });
     const { ai } = scripted([calls({ name: 'fails' }, { name: 'ask' }), 'done']);
     const error = await failureOf(ai.generate({ prompt: 'go', tools: [bad, ask], onToolError: 'throw' }));
@@ -262,13 +262,13 @@ describe('rule 10: mistakes are results', () => {
     expect(only(waiting.interrupts).toolRequest.name).toBe('ask');
   });
 
-  test('onToolError throw: an unknown tool and a bad input are still told to the model', async () => {
+  test('onToolError throw: an unknown tool and an invalid input still become results for the model', async () => {
     const { ai } = scripted([calls({ name: 'nope' }, { name: 'pay', input: {} }), 'done']);
     const done = await ai.generate({ prompt: 'go', tools: [payTool([])], onToolError: 'throw' });
     expect(done.text).toBe('done');
   });
 
-  test('a tool that throws a signal of pausing made elsewhere does not crash the run', async () => {
+  test('a tool that throws a pause signal created elsewhere does not crash the run', async () => {
     const odd = tool({ name: 'odd', description: 'Odd.' }, () => {
       throw Object.assign(new Error('held'), { name: 'HeldSignal', messages: [] });
     });
@@ -278,7 +278,7 @@ describe('rule 10: mistakes are results', () => {
 });
 
 describe('rule 11: step()', () => {
-  test('a done step gives its result and does not run again', async () => {
+  test('a finished step returns its result and does not run again', async () => {
     const log: string[] = [];
     const work = tool({ name: 'work', description: 'Works.' }, async (_input, { interrupt, resumed, step }) => {
       const order = await step('order', () => {
@@ -299,7 +299,7 @@ describe('rule 11: step()', () => {
     expect(log).toEqual(['ordered']);
   });
 
-  /** Runs the steps, pauses, and runs them again; gives what each run saw. */
+  /** Runs the steps, pauses, and runs them again; returns the values of each run. */
   async function twice(body: (step: any, log: string[]) => Promise<unknown>) {
     const log: string[] = [];
     const seen: unknown[] = [];
@@ -314,7 +314,7 @@ describe('rule 11: step()', () => {
     return { log, seen };
   }
 
-  test('two steps of one name are two steps, told apart by their order', async () => {
+  test('two steps with one name are two steps, distinguished by their order', async () => {
     let n = 0;
     const { log, seen } = await twice(async (step, log) => {
       const run = () => {
@@ -331,7 +331,7 @@ describe('rule 11: step()', () => {
     expect(log).toHaveLength(3);
   });
 
-  test('steps of one name that run at the same time keep their results apart', async () => {
+  test('concurrent steps with one name keep separate results', async () => {
     const { seen } = await twice((step) =>
       Promise.all([step('same', async () => 'a'), step('same', async () => 'b'), step('same', () => 'c')]),
     );
@@ -341,7 +341,7 @@ describe('rule 11: step()', () => {
     ]);
   });
 
-  test('a step whose name looks like the second of another is a step of its own', async () => {
+  test('a step whose name looks like the second of another is a separate step', async () => {
     const { seen, log } = await twice(async (step, log) => {
       const run = (result: string) => () => {
         log.push(result);
@@ -365,7 +365,7 @@ describe('rule 11: step()', () => {
     expect(log).toEqual(['ran']);
   });
 
-  test('a step that threw is not done, and runs again', async () => {
+  test('a step that threw is not done and runs again', async () => {
     let tries = 0;
     const { seen } = await twice(async (step) =>
       step('shaky', () => {
@@ -377,7 +377,7 @@ describe('rule 11: step()', () => {
     expect(seen).toEqual(['shaky', 'fine']);
   });
 
-  test('a step that gives nothing gives the same the second time', async () => {
+  test('a step that returns nothing returns the same the second time', async () => {
     const { seen, log } = await twice((step, log) => step('void', () => void log.push('ran')));
     expect(seen[1]).toEqual(seen[0]);
     expect(log).toEqual(['ran']);
@@ -388,7 +388,7 @@ describe('rule 11: step()', () => {
     expect(seen[0]).toContain('not JSON');
   });
 
-  test('the steps of one call are not those of another call of the same tool', async () => {
+  test('two calls of the same tool do not share steps', async () => {
     const log: unknown[] = [];
     const work = tool(
       { name: 'work', description: 'Works.', inputSchema: z.object({ n: z.number() }) },

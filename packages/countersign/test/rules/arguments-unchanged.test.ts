@@ -1,4 +1,4 @@
-// Rule 4: messages, decisions and options that are passed in are never changed, by us or through us.
+// Rule 4: the messages, decisions and options that are passed in never change.
 import {
   approve,
   type GenerateOptions,
@@ -15,12 +15,12 @@ import { calls, deepFreeze, failureOf, nth, only, outputs, payTool, requests, sc
 
 const ask = interrupt({ name: 'ask', description: 'Asks.' });
 
-/** Messages that nobody can change, and what they said. */
+/** Frozen messages, and their JSON. */
 function sealed(messages: readonly Message[]): { readonly messages: readonly Message[]; readonly before: string } {
   return { messages: deepFreeze(travelled(messages)), before: JSON.stringify(messages) };
 }
 
-describe('rule 4: nothing given is changed', () => {
+describe('rule 4: no argument is changed', () => {
   test('a resume works on deeply frozen messages, options and decisions', async () => {
     const log: string[] = [];
     const pay = payTool(log);
@@ -43,7 +43,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(JSON.stringify(messages)).toBe(before);
   });
 
-  test('the messages of an earlier response stay as they were when it is resumed', async () => {
+  test('the messages of an earlier response stay unchanged when it is resumed', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'a' }, { name: 'ask', ref: 'b' }), 'done', 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const before = JSON.stringify(paused);
@@ -63,7 +63,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(JSON.stringify(half)).toBe(halfBefore);
   });
 
-  test('going on twice from one response gives two conversations that know nothing of each other', async () => {
+  test('continuing twice from one response gives two independent conversations', async () => {
     const { ai } = scripted(['hello', 'left', 'right']);
     const first = await ai.generate('go');
     const left = await ai.generate({ messages: first.messages, prompt: 'left?' });
@@ -76,7 +76,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(JSON.stringify(right.messages)).not.toContain('left');
   });
 
-  test('a resume that is refused changes nothing', async () => {
+  test('a rejected resume changes nothing', async () => {
     const { ai } = scripted([calls({ name: 'ask', ref: 'a' })]);
     const paused = await ai.generate({ prompt: 'go', tools: [ask] });
     const { messages, before } = sealed(paused.messages);
@@ -85,14 +85,14 @@ describe('rule 4: nothing given is changed', () => {
     expect(JSON.stringify(messages)).toBe(before);
   });
 
-  test('a model that fails changes nothing of what was passed in', async () => {
+  test('a failing model changes nothing that was passed in', async () => {
     const { ai } = scripted([{ fail: { message: 'down' } }]);
     const { messages, before } = sealed([{ role: 'user', content: [{ text: 'go' }] }]);
     await failureOf(ai.generate({ messages }));
     expect(JSON.stringify(messages)).toBe(before);
   });
 
-  test('reaching the turn limit marks a copy', async () => {
+  test('the turn limit is marked on a copy', async () => {
     const echo = tool({ name: 'echo', description: 'Echoes.' }, () => 'echo');
     const { ai } = scripted([calls({ name: 'echo' }), 'done']);
     const limited = await ai.generate({ prompt: 'go', tools: [echo], maxTurns: 1 });
@@ -121,7 +121,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(JSON.stringify(messages)).toBe(before);
   });
 
-  test('doubt, cancelling, queueing and a new system text work on frozen messages', async () => {
+  test('doubt, cancelling, queueing and a new system prompt work on frozen messages', async () => {
     const controller = new AbortController();
     const stuck = tool({ name: 'stuck', description: 'Hangs.' }, () => {
       controller.abort();
@@ -206,7 +206,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(seen).toEqual([{ lines: 1 }, { lines: 1 }, { lines: 1 }]);
   });
 
-  test('an output that its tool keeps and changes later stays what it was', async () => {
+  test('an output that its tool mutates later stays unchanged in the history', async () => {
     const kept: string[] = ['first'];
     const list = tool({ name: 'list', description: 'Lists.' }, () => kept);
     const { ai } = scripted([calls({ name: 'list' }, { name: 'ask' }), 'done']);
@@ -215,7 +215,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(nth(requests(paused.messages), 0).metadata?.pendingOutput).toEqual(['first']);
   });
 
-  test.each([undefined, 'run'])('a listener that changes what it hears changes nothing (stored: %s)', async (runId) => {
+  test.each([undefined, 'run'])('a listener that mutates an event changes nothing (stored: %s)', async (runId) => {
     const spoil = (value: any): void => {
       for (const [key, item] of Object.entries(value))
         if (typeof item === 'object' && item !== null) spoil(item);
@@ -233,7 +233,7 @@ describe('rule 4: nothing given is changed', () => {
     expect(log).toEqual(['paid 5']);
   });
 
-  test('metadata that is not ours survives a pause, on parts and on messages', async () => {
+  test('foreign metadata on parts and messages survives a pause', async () => {
     const { ai, model } = scripted([
       { calls: [{ name: 'ask', ref: 'q', metadata: { thoughtSignature: 'sig', nested: { n: 0 } } }] },
       'done',
@@ -254,7 +254,7 @@ describe('rule 4: nothing given is changed', () => {
     });
   });
 
-  test.each([true, false])('a schema that changes what it checks changes no decision (stored: %s)', async (stored) => {
+  test.each([true, false])('a schema that mutates its value changes no decision (stored: %s)', async (stored) => {
     const paid: unknown[] = [];
     const doubled = z.any().transform((given) => {
       given.amount *= 2;

@@ -1,4 +1,4 @@
-// Rules 9 and 10: the model is told whether anything may have come of a call that a person kept from going on.
+// Rules 9 and 10: the model learns whether a call that a person stopped may have had an effect.
 import { cancel, countersign, interrupt, memoryStore, reject, tool } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
@@ -8,49 +8,49 @@ const ask = interrupt({ name: 'ask', description: 'Asks.' });
 const asksInside = tool({ name: 'asksInside', description: 'Asks in the middle.' }, (_input, context) =>
   context.interrupt({ message: 'Sure?' }),
 );
-const TOLD: readonly (readonly [name: string, consequence: string])[] = [
+const CONSEQUENCES: readonly (readonly [name: string, consequence: string])[] = [
   ['pay', 'It did not run.'],
   ['ask', 'It was not answered.'],
   ['asksInside', 'It stopped before it was done.'],
 ];
 
-/** A model that asks for one call, and hears what came of it. */
+/** A model that requests one call and receives its result. */
 function asked(name: string) {
   const { ai, model } = scripted([calls({ name, ref: 'c', input: { amount: 1 } }), 'I see']);
-  const heard = () => only(outputs(nth(model.requests, 1).messages));
-  return { ai, heard, tools: [payTool([]), ask, asksInside] };
+  const resultForModel = () => only(outputs(nth(model.requests, 1).messages));
+  return { ai, resultForModel, tools: [payTool([]), ask, asksInside] };
 }
 
-describe('a call that a person kept from going on', () => {
-  test.each(TOLD)('%s, rejected or cancelled: %s', async (name, consequence) => {
+describe('a call that a person stopped', () => {
+  test.each(CONSEQUENCES)('%s, rejected or cancelled: %s', async (name, consequence) => {
     for (const [verb, refuse] of Object.entries({ reject, cancel })) {
-      const { ai, tools, heard } = asked(name);
+      const { ai, tools, resultForModel } = asked(name);
       const { messages, interrupts } = await ai.generate({ prompt: 'go', tools });
       await ai.generate({ messages, tools, resume: { [verb]: refuse(only(interrupts)) } });
-      expect(heard()).toContain(consequence);
+      expect(resultForModel()).toContain(consequence);
     }
   });
 
-  test.each(TOLD)('%s, when the user says something else: %s', async (name, consequence) => {
-    const { ai, tools, heard } = asked(name);
+  test.each(CONSEQUENCES)('%s, when the user sends another message: %s', async (name, consequence) => {
+    const { ai, tools, resultForModel } = asked(name);
     const { messages } = await ai.generate({ prompt: 'go', tools });
     await ai.generate({ messages, tools, prompt: 'never mind' });
-    expect(heard()).toContain(consequence);
+    expect(resultForModel()).toContain(consequence);
   });
 
-  test('one that was handed out and never looked at did not run', async () => {
-    const { ai, tools, heard } = asked('pay');
+  test('a call that was handed out and never checked did not run', async () => {
+    const { ai, tools, resultForModel } = asked('pay');
     const { messages } = await ai.generate({ prompt: 'go', tools, returnToolRequests: true });
     await ai.generate({ messages, tools, prompt: 'never mind' });
-    expect(heard()).toContain('It did not run.');
+    expect(resultForModel()).toContain('It did not run.');
   });
 
-  test('one that asked, and got a gate and lost its tool after that, had begun all the same', async () => {
+  test('a call that asked, then got a gate and lost its tool, had started', async () => {
     const store = memoryStore();
     const version = (has: 'no gate' | 'a gate' | 'no tool') => {
       const model = scriptedModel(({ messages }) => {
-        const [told] = outputs(messages);
-        return told === undefined ? { calls: [{ name: 'pay', ref: 'p', input: {} }] } : String(told);
+        const [result] = outputs(messages);
+        return result === undefined ? { calls: [{ name: 'pay', ref: 'p', input: {} }] } : String(result);
       });
       const ai = countersign({ model, store, retry: false });
       const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: has === 'a gate' }, (_input, context) =>

@@ -1,4 +1,4 @@
-// What becomes of one call: what its card tells, how often its input is read, and whose mistakes are told to whom.
+// A single call: the contents of its card, how often its input is read, and which errors become results for the model.
 import { ConflictError, countersign, type Message, memoryStore, type Tool, tool, UsageError, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test, vi } from 'vitest';
@@ -15,7 +15,7 @@ import {
   travelled,
 } from './support.ts';
 
-test('a card tells of earlier calls of its own tool that may have acted, beside what its gate shows', async () => {
+test('a card lists earlier calls of its tool that may have acted, beside the message of its gate', async () => {
   const needsApproval = () => ({ message: 'Sure?' });
   const fails = tool({ name: 'fails', description: '', needsApproval }, () => {
     throw new Error('time-out');
@@ -36,7 +36,7 @@ test('a card tells of earlier calls of its own tool that may have acted, beside 
 });
 
 test.each([true, false])(
-  'an input that does not fit is told to the model also in stored runs (gated: %s)',
+  'an invalid input becomes a result for the model in stored runs too (gated: %s)',
   async (gated) => {
     const model = scriptedModel([{ calls: [{ name: 'pay', input: { amount: 'much' } }] }, 'Sorry.']);
     const ai = countersign({ model, store: memoryStore(), retry: false });
@@ -49,7 +49,7 @@ test.each([true, false])(
   },
 );
 
-test('the input of a call that nobody is asked about is read once', async () => {
+test('the input of a call that needs no decision is parsed once', async () => {
   const read = vi.fn((amount: number) => amount > 0);
   const inputSchema = z.object({ amount: z.number().refine(read) });
   const pay = tool({ name: 'pay', description: '', inputSchema }, () => 'paid');
@@ -58,7 +58,7 @@ test('the input of a call that nobody is asked about is read once', async () => 
   expect(read).toHaveBeenCalledTimes(1);
 });
 
-test('a tool with a gate that let it pass, and that throws, may have acted', async () => {
+test('a tool that throws after its gate let it pass may have acted', async () => {
   const fails = tool({ name: 'fails', description: '', needsApproval: () => false }, () => {
     throw new Error('time-out');
   });
@@ -67,7 +67,7 @@ test('a tool with a gate that let it pass, and that throws, may have acted', asy
   expect(only(results(done.messages)).metadata).toMatchObject({ outcome: 'error', mayHaveActed: true });
 });
 
-test('what a tool returns beside its schema reaches neither the model nor the record', async () => {
+test('output fields outside the schema reach neither the model nor the history', async () => {
   const outputSchema = z.object({ paid: z.number(), currency: z.string().default('EUR') });
   const pay = tool({ name: 'pay', description: '', outputSchema }, () => ({ paid: 5, token: 'secret' }) as never);
   const { ai } = scripted([calls({ name: 'pay' }), 'done']);
@@ -75,7 +75,7 @@ test('what a tool returns beside its schema reaches neither the model nor the re
   expect(outputs(done.messages)).toEqual([{ paid: 5, currency: 'EUR' }]);
 });
 
-test('a sub-agent that stopped in the middle and is gone is told as unknown, where there is no store', async () => {
+test('without a store, a call to a missing sub-agent that stopped in the middle becomes an unknown tool result', async () => {
   const { ai } = scripted([calls({ name: 'helper', input: { prompt: 'help' } }), 'done']);
   const output = { schema: z.object({ n: z.number() }) };
   const helper = ai.defineAgent({ name: 'helper', description: '', model: scriptedModel(['nope']), output });
@@ -85,7 +85,7 @@ test('a sub-agent that stopped in the middle and is gone is told as unknown, whe
   expect(outputs(done.messages)).toEqual([expect.stringContaining('Unknown tool helper')]);
 });
 
-test('what a gate says of its card counts before what the tool says, and times are whole', async () => {
+test('the options of the gate override those of the tool, and times are whole numbers', async () => {
   const clock = () => 1_000_000;
   const store = memoryStore({ now: clock });
   const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'pay' }] }]), store, clock });
@@ -97,7 +97,7 @@ test('what a gate says of its card counts before what the tool says, and times a
   expect(card).toMatchObject({ risk: 'high', labels: ['money'], expiresAt: 1_000_011, remindAt: 1_000_006 });
 });
 
-test('the gate and the body are told of what the model said beside the call', async () => {
+test('the gate and the body receive the metadata that the model sent with the call', async () => {
   const seen: unknown[] = [];
   const needsApproval = (_input: unknown, { metadata }: { readonly metadata: object }) => {
     seen.push(metadata);
@@ -111,7 +111,7 @@ test('the gate and the body are told of what the model said beside the call', as
   expect(seen).toEqual([expect.objectContaining({ signature: 'abc' }), expect.objectContaining({ signature: 'abc' })]);
 });
 
-test('what a body makes of its input before it asks is neither shown nor run', async () => {
+test('a body that mutates its input before it asks changes neither the card nor the input that runs', async () => {
   const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'pay' }] }, 'Done.']), store: memoryStore() });
   const paid: number[] = [];
   const inputSchema = z.object({ amount: z.number().default(5) });
@@ -129,7 +129,7 @@ test('what a body makes of its input before it asks is neither shown nor run', a
   expect(paid).toEqual([5]);
 });
 
-test('messages that a body shows with its question are not taken for a conversation that waits', async () => {
+test('messages that a body shows with its question are not treated as a paused conversation', async () => {
   const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
   const shows = tool({ name: 'shows', description: '' }, async (_input, { interrupt }) => {
     const { messages } = await inside.ai.generate({ prompt: 'x', tools: [payTool([])] });
@@ -142,7 +142,7 @@ test('messages that a body shows with its question are not taken for a conversat
   expect(metadata?.interrupt).toHaveProperty('messages');
 });
 
-test('a question that only looks like a paused response is put as it is', async () => {
+test('a question that only looks like a paused response is shown unchanged', async () => {
   const payload = { finishReason: 'interrupted', messages: 'none' };
   const shows = tool({ name: 'shows', description: '' }, (_input, { interrupt }) => interrupt(payload));
   const { ai } = scripted([calls({ name: 'shows' })]);
@@ -150,21 +150,21 @@ test('a question that only looks like a paused response is put as it is', async 
   expect(only(paused.interrupts).metadata?.interrupt).toEqual(payload);
 });
 
-test('a gate that takes long is told when it need not go on', async () => {
+test('a slow gate receives the abort signal', async () => {
   const leaving = new AbortController();
-  const told = vi.fn();
+  const onAbort = vi.fn();
   const needsApproval = async (_input: unknown, { signal }: { readonly signal: AbortSignal }) => {
-    signal.addEventListener('abort', told);
+    signal.addEventListener('abort', onAbort);
     leaving.abort();
     return true;
   };
   const act = tool({ name: 'act', description: '', needsApproval }, () => undefined);
   const { ai } = scripted([calls({ name: 'act' })]);
   await ai.generate({ prompt: 'go', tools: [act], abortSignal: leaving.signal }).catch(() => undefined);
-  expect(told).toHaveBeenCalledTimes(1);
+  expect(onAbort).toHaveBeenCalledTimes(1);
 });
 
-test('a body that misspells how long its question waits is told so', async () => {
+test('a misspelled question option becomes a result for the model', async () => {
   const asks = tool({ name: 'asks', description: '' }, (_input, { interrupt }) =>
     interrupt('Sure?', { expiresin: 5 } as never),
   );
@@ -173,8 +173,8 @@ test('a body that misspells how long its question waits is told so', async () =>
   expect(outputs(done.messages)).toEqual([expect.stringContaining('expiresin')]);
 });
 
-describe('a body that fails with an error of a conversation of its own', () => {
-  /** Asks inside, and does something else with what was decided there. */
+describe('a body that fails with an error of its inner conversation', () => {
+  /** Asks inside, and runs `resumedWith` after the decision. */
   function asks(resumedWith: () => never): Tool {
     const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
     return tool({ name: 'asks', description: '' }, async (_input, { interrupt, resumed }) => {
@@ -191,31 +191,31 @@ describe('a body that fails with an error of a conversation of its own', () => {
     const paused = await ai.generate({ prompt: 'go', tools: [asking] });
     const messages = travelled(paused.messages);
     const deciding = ai.generate({ tools: [asking], messages, resume: { approve: paused.interrupts } });
-    const goOn = (messages: readonly Message[]) => ai.generate({ tools: [asking], messages });
-    return { deciding, goOn };
+    const continueFrom = (messages: readonly Message[]) => ai.generate({ tools: [asking], messages });
+    return { deciding, continueFrom };
   }
 
   test.each(['invalid-resume', 'already-decided'] as const)('%s: its question still waits', async (code) => {
-    const { deciding, goOn } = await decided(new ConflictError(code, {}, 'No.'));
+    const { deciding, continueFrom } = await decided(new ConflictError(code, {}, 'No.'));
     const failure = await failureOf(deciding);
     expect(failure).toMatchObject({ code });
-    expect((await goOn(travelled(messagesOf(failure)))).interrupts).toHaveLength(1);
+    expect((await continueFrom(travelled(messagesOf(failure)))).interrupts).toHaveLength(1);
   });
 
-  test('anything else is told to the model', async () => {
+  test('any other error becomes a result for the model', async () => {
     const { deciding } = await decided(new UsageError('invalid-options', {}, 'No.'));
     const done = await deciding;
     expect(outputs(done.messages)).toEqual([expect.stringContaining('The tool asks failed: No.')]);
   });
 
-  test('in which nothing waits any more, is told to the model', async () => {
+  test('an error whose conversation has nothing pending becomes a result for the model', async () => {
     const messages = [{ role: 'user', content: [{ text: 'x' }] }] as const;
     const { deciding } = await decided(new ConflictError('already-decided', { messages }, 'No.'));
     const done = await deciding;
     expect(outputs(done.messages)).toEqual([expect.stringContaining('The tool asks failed: No.')]);
   });
 
-  test('that nobody has decided on, is told to the model', async () => {
+  test('an error of a conversation that was not resumed becomes a result for the model', async () => {
     const inside = scripted([calls({ name: 'pay', input: { amount: 5 } })]);
     const talks = tool({ name: 'talks', description: '' }, async () => {
       const { messages } = await inside.ai.generate({ prompt: 'x', tools: [payTool([])] });

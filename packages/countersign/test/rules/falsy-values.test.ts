@@ -1,4 +1,4 @@
-// Rule 3: 0, '', false and null are values like any other, wherever a value may stand.
+// Rule 3: 0, '', false and null are ordinary values wherever a value is allowed.
 import { approve, interrupt, type Json, respond, restart, tool, toolResponse, z } from 'countersign';
 import { describe, expect, test } from 'vitest';
 import { calls, FALSY, nth, only, outputs, requests, results, scripted, travelled } from './support.ts';
@@ -108,7 +108,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
     expect(seen).toEqual([undefined, value]);
   });
 
-  test('as what interrupt() shows is shown, and still a pause', async () => {
+  test('as the payload of interrupt() is shown, and still pauses', async () => {
     const confirm = tool({ name: 'confirm', description: 'Asks.' }, (_input, { interrupt }) => interrupt(value));
     const { ai } = scripted([calls({ name: 'confirm' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [confirm] });
@@ -116,7 +116,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
     expect(only(travelled(paused.interrupts)).metadata).toHaveProperty('interrupt', value);
   });
 
-  test('as what interrupt() showed stays in the history while a sibling waits', async () => {
+  test('as the payload of interrupt() stays in the history while a sibling waits', async () => {
     const confirm = tool({ name: 'confirm', description: 'Asks.' }, (_input, { interrupt, resumed }) =>
       resumed === undefined ? interrupt(value) : 'ok',
     );
@@ -136,7 +136,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
     expect(nth(requests(done.messages), 0).metadata).toHaveProperty('resolvedInterrupt', value);
   });
 
-  test('as an edited input is what runs', async () => {
+  test('as an edited input runs', async () => {
     const seen: unknown[] = [];
     const take = tool(
       {
@@ -162,7 +162,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
     expect(request.metadata).toHaveProperty('replacedInput', 7);
   });
 
-  test('as a replaced input is held against the schema', async () => {
+  test('as a replaced input is checked against the schema', async () => {
     const log: string[] = [];
     const act = tool(
       { name: 'act', description: 'Acts.', inputSchema: z.object({ n: z.number() }), needsApproval: true },
@@ -184,7 +184,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
     expect(log).toEqual([]);
   });
 
-  test('as the input that a model proposed stays on record through two edits', async () => {
+  test('as the input that a model proposed stays in the history through two edits', async () => {
     const take = tool({ name: 'take', description: 'Takes.', needsApproval: true }, (_input, { interrupt, resumed }) =>
       resumed === undefined ? interrupt() : 'ok',
     );
@@ -231,7 +231,7 @@ describe.each(FALSY)('rule 3: presence, not truth: %j', (value) => {
 });
 
 describe('rule 3: presence, not truth', () => {
-  test('a tool that returns nothing has the result null, also over a pause', async () => {
+  test('a tool that returns nothing has the result null, also across a pause', async () => {
     const quiet = tool({ name: 'quiet', description: 'Says nothing.' }, () => undefined);
     const { ai } = scripted([calls({ name: 'quiet' }, { name: 'ask' }), 'done']);
     const paused = await ai.generate({ prompt: 'go', tools: [quiet, ask] });
@@ -255,7 +255,7 @@ describe('rule 3: presence, not truth', () => {
     expect(seen).toEqual([undefined, true]);
   });
 
-  test('an empty text as the reason of a rejection is a rejection', async () => {
+  test('an empty string as the reason of a rejection is a rejection', async () => {
     const log: string[] = [];
     const act = tool({ name: 'act', description: 'Acts.', needsApproval: true }, () => {
       log.push('acted');
