@@ -1,11 +1,11 @@
-// Version 6 of the AI SDK, attacked.
+// Attacks on a chat with version 6 of the AI SDK.
 import * as ai from 'ai';
 import { expect, test, vi } from 'vitest';
-import { attackAll } from './attacked.ts';
+import { attackAll } from './run-attacks.ts';
 
 vi.mock('ai', () => import('ai-v6'));
 
-test('this is version 6, not 7', () => {
+test('the test imports version 6, not 7', () => {
   expect('isStepCount' in ai).toBe(false);
 });
 

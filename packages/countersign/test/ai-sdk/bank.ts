@@ -1,4 +1,4 @@
-// A chat that moves money, over real HTTP: in the recipe's way or with needsApproval, with and without our gate.
+// A chat that moves money, over real HTTP: with the recipe or with needsApproval, with and without our gate.
 import {
   convertToModelMessages,
   createUIMessageStream,
@@ -107,7 +107,7 @@ export async function openBank({ way, gate, published = false, whileMoving }: Ba
     return createUIMessageStreamResponse({ stream });
   });
 
-  /** Posts a conversation as it is, and gives what a client would then have. */
+  /** Posts a conversation and returns the client's messages afterwards. */
   async function post(
     messages: readonly ChatMessage[],
     { chat = 'chat-1', person = 'ann' }: Who = {},
@@ -123,7 +123,7 @@ export async function openBank({ way, gate, published = false, whileMoving }: Ba
     return { chunks, messages: await applied(messages, chunks) };
   }
 
-  /** Posts a conversation and hangs up as soon as money has moved. */
+  /** Posts a conversation and disconnects as soon as money has moved. */
   async function lose(messages: readonly ChatMessage[]): Promise<void> {
     const hangUp = new AbortController();
     onMoved = () => hangUp.abort();
@@ -138,7 +138,7 @@ export async function openBank({ way, gate, published = false, whileMoving }: Ba
     onMoved = undefined;
   }
 
-  /** The user speaks, as a new message of the conversation so far. */
+  /** Adds a user message to the conversation and posts it. */
   const say = (text: string, who: Who = {}, before: readonly ChatMessage[] = []) =>
     post([...before, userMessage(text)], who);
 
@@ -153,7 +153,7 @@ export async function openBank({ way, gate, published = false, whileMoving }: Ba
     });
   }
 
-  /** A part as a client would post it that approves a call. */
+  /** The part that a client posts to approve a call. */
   function approvedPart(id: string, input: unknown, name = 'transfer'): Part {
     const part = { type: `tool-${name}`, toolCallId: id, input };
     if (way === 'recipe') return { ...part, state: 'output-available', output: APPROVAL.YES };
@@ -188,7 +188,7 @@ export function changed(messages: readonly ChatMessage[], change: (part: Part) =
   return [...messages.slice(0, -1), { ...last, parts: last.parts.flatMap((part) => change(part) ?? []) }];
 }
 
-/** What the client has after these chunks: its last assistant message goes on, or a new one begins. */
+/** The client's messages after these chunks: its last assistant message continues, or a new one begins. */
 export async function applied(messages: readonly ChatMessage[], chunks: readonly any[]): Promise<ChatMessage[]> {
   const last = messages.at(-1);
   const message =

@@ -1,11 +1,11 @@
-// The gate and a real chat client, which sends by itself once everything is decided. Run for each version of the AI SDK.
+// The gate and a real chat client, which posts once everything is decided. Runs for each version of the AI SDK.
 import { type AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { open } from './attacked.ts';
 import type { BankOptions, Part } from './bank.ts';
+import { open } from './run-attacks.ts';
 
 type ChatOf = (options: { id: string; transport: any; sendAutomaticallyWhen: any }) => AbstractChat<any>;
 
@@ -35,21 +35,21 @@ export function gateChat(chatOf: ChatOf): void {
       return { bank, chat, parts, decide };
     }
 
-    test('approve: it runs once, and the client has the result', async () => {
+    test('approve: the tool runs once, and the client receives the result', async () => {
       const { bank, parts, decide } = await ask('pay');
       await decide(true);
       expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
       expect(parts()).toMatchObject([{ state: 'output-available', output: { receipt: 1 } }]);
     });
 
-    test('deny: nothing runs, and the client knows it', async () => {
+    test('deny: nothing runs, and the client receives the denial', async () => {
       const { bank, parts, decide } = await ask('pay');
       await decide(false);
       expect(bank.moved).toEqual([]);
       expect(parts()).toMatchObject([{ state: 'output-denied' }]);
     });
 
-    test('one of two is approved, the conversation goes on, and another call is asked', async () => {
+    test('after one of two calls is approved the conversation continues with another question', async () => {
       const { bank, chat, parts, decide } = await ask('pay twice');
       await decide(false, true);
       expect(bank.moved).toEqual([{ to: 'bob', amount: 20 }]);

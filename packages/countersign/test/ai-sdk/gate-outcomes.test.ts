@@ -1,4 +1,4 @@
-// How a gated call may end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
+// How a gated call can end, with a store: also when it fails, when the process dies, and when it is decided elsewhere.
 
 import { generateText, streamText, tool } from 'ai';
 import { type DecisionInput, memoryStore, NotPerformed, ProviderError } from 'countersign';
@@ -7,12 +7,12 @@ import { describe, expect, test, vi } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 import { type Part, userMessage } from './bank.ts';
+import { calling, inputSchema, talk, toolsOf } from './conversation.ts';
 import { saying } from './model.ts';
-import { calling, inputSchema, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
-/** A call that was started, whose process then stalled for good: its claim lapses, and its renewals come too late. */
+/** A call that started before its process stalled for good: its claim expires, and its renewals come too late. */
 async function inDoubt() {
   let now = Date.now();
   const store = memoryStore({ now: () => now });
@@ -36,7 +36,7 @@ async function inDoubt() {
   return { gated, decide, again: () => resume(asked, true) };
 }
 
-test('after a crash in the middle nobody guesses: it does not run again, and a person is asked', async () => {
+test('after a crash in the middle the call does not run again, and a person is asked', async () => {
   const { decide, again } = await inDoubt();
   await decide({ type: 'respond', output: 'It was paid.' });
   expect(await again()).toMatchObject([{ type: 'tool-result', output: 'It was paid.' }]);
@@ -47,16 +47,16 @@ test.each([{ type: 'reject', reason: 'Leave it.' }, 'cancel'] as const)(
   async (decision) => {
     const { gated, decide, again } = await inDoubt();
     await decide(decision);
-    const told = expect.stringContaining('unknown whether it took effect');
-    expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: told } }]);
+    const message = expect.stringContaining('unknown whether it took effect');
+    expect(await again()).toMatchObject([{ type: 'tool-error', error: { message } }]);
     const part = { type: 'tool-pay', toolCallId: 'call-1', state: 'approval-requested', input: { amount: 10 } };
     const messages = [{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')];
     const [received] = await gated.receive(messages as never[]);
-    expect((received as any).parts).toMatchObject([{ state: 'output-error', errorText: told }]);
+    expect((received as any).parts).toMatchObject([{ state: 'output-error', errorText: message }]);
   },
 );
 
-test('a tool that failed does not run again; who asks again gets the same error', async () => {
+test('a tool that failed does not run again, and a second approval returns the same error', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => {
     throw new Error('The line is down');
@@ -69,7 +69,7 @@ test('a tool that failed does not run again; who asks again gets the same error'
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test('a tool that says it did nothing is believed', async () => {
+test('a tool that reports that it did nothing is not in doubt', async () => {
   const store = memoryStore();
   const pay = () => {
     throw new NotPerformed('The account is closed.');
@@ -80,7 +80,7 @@ test('a tool that says it did nothing is believed', async () => {
   ]);
 });
 
-test('what was asked can be decided elsewhere, and the chat gets the result', async () => {
+test('a question can be decided outside the chat, and the chat receives the result', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
   const tools = toolsOf({ pay });
@@ -95,7 +95,7 @@ test('what was asked can be decided elsewhere, and the chat gets the result', as
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test('an id that the model used before in this chat is an error, not another question', async () => {
+test('an id that the model reused in this chat is an error, not another question', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
@@ -103,7 +103,7 @@ test('an id that the model used before in this chat is an error, not another que
   await expect(ask()).rejects.toMatchObject({ code: 'run-exists', message: expect.stringContaining('call-1') });
 });
 
-test('an id that the model gives to another call while the first one waits is an error, too', async () => {
+test('an id that the model gives to a second call while the first one waits is an error', async () => {
   const store = memoryStore();
   const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
   const ask = (amount: number) => {
@@ -114,7 +114,7 @@ test('an id that the model gives to another call while the first one waits is an
   await expect(ask(20)).rejects.toMatchObject({ code: 'run-exists' });
 });
 
-describe('a provider that counts its calls anew in each reply', () => {
+describe('a provider that numbers its calls from zero in each reply', () => {
   const [small, large] = [{ amount: 10 }, { amount: 200 }];
   const callOf = (input: object) => ({ type: 'tool-pay', toolCallId: 'call_0', input });
   const paid = (input: object) => ({ ...callOf(input), state: 'output-available', output: 'paid' });
@@ -135,7 +135,7 @@ describe('a provider that counts its calls anew in each reply', () => {
     return { pay, receive };
   }
 
-  test('what asked nobody before does not stand in the way of what is approved', async () => {
+  test('an earlier ungated call with the same id does not block an approved one', async () => {
     const { pay, receive } = await payments();
     const { parts, gated } = await receive(paid(small), approved);
     expect(parts).toEqual([paid(small), approved]);
@@ -143,34 +143,34 @@ describe('a provider that counts its calls anew in each reply', () => {
     expect(pay.mock.calls.map(([input]) => input)).toEqual([large]);
   });
 
-  test('what asked nobody after it is not forgotten, and nothing stands there twice', async () => {
+  test('a later ungated call with the same id is kept, and no call appears twice', async () => {
     const { receive } = await payments();
     const { gated } = await receive(approved);
     await (gated.tools as any).pay.execute(large, { toolCallId: 'call_0', messages: [] });
     const { parts } = await receive(paid(large), paid(small), paid(large));
     expect(parts).toMatchObject([paid(large), paid(small)]);
     expect(parts).toHaveLength(2);
-    // In place of the one on record, it is no other call.
+    // A forged call cannot replace the recorded one.
     expect((await receive({ ...paid(small), output: 'FAKE' })).parts).toMatchObject([paid(large)]);
   });
 });
 
-test('of calls that share an id in one reply, none is said to wait that asks nobody', async () => {
+test('of calls that share an id in one reply, only the gated one waits', async () => {
   const [pay, look] = [vi.fn(() => 'paid'), vi.fn(() => 'seen')];
   const tools = { ...toolsOf({ pay }), look: tool({ inputSchema, execute: look }) };
   const calls = ['look', 'pay'].map((name) => ({ id: 'call_0', tool: name, input: { amount: 10 } }));
   const { runs, tools: gated } = gate(tools, { ...who, store: memoryStore() });
-  const told: unknown[] = [];
+  const errors: unknown[] = [];
   const { fullStream } = streamText({ model: saying(() => ({ calls })).model, prompt: 'pay', tools: gated });
-  for await (const part of fullStream) if (part.type === 'tool-error') told.push([part.toolName, String(part.error)]);
-  expect(told).toEqual([
+  for await (const part of fullStream) if (part.type === 'tool-error') errors.push([part.toolName, String(part.error)]);
+  expect(errors).toEqual([
     ['look', expect.stringContaining('The model used the id of this call of look for another call.')],
   ]);
   expect([pay, look].map(({ mock }) => mock.calls)).toEqual([[], []]);
   expect((await runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
 });
 
-test('the same question announced again is the same question', async () => {
+test('the same question announced twice is one question', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
@@ -178,7 +178,7 @@ test('the same question announced again is the same question', async () => {
   expect(await resume(await ask(), true)).toMatchObject([{ output: 'paid' }]);
 });
 
-test.each([0, '', false, null])('the output %j is kept, also for who comes second', async (output) => {
+test.each([0, '', false, null])('a second approval receives the output %j too', async (output) => {
   const store = memoryStore();
   const { ask, resume } = talk({ pay: () => output }, (tools) => gate(tools, { ...who, store }));
   const asked = await ask();
@@ -186,7 +186,7 @@ test.each([0, '', false, null])('the output %j is kept, also for who comes secon
   expect(await resume(asked, true)).toMatchObject([{ type: 'tool-result', output }]);
 });
 
-test('nobody is asked before the question is on record', async () => {
+test('the approval request is sent only after the question is recorded', async () => {
   const memory = memoryStore();
   const recorded = Promise.withResolvers<void>();
   const append = vi.fn(async (...given: Parameters<typeof memory.append>) => {
@@ -201,7 +201,7 @@ test('nobody is asked before the question is on record', async () => {
     for await (const part of result.fullStream) seen.push(part.type);
   })();
   await eventually(() => expect(append).toHaveBeenCalled());
-  // However long it takes.
+  // This holds however long the store takes.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(seen).toContain('tool-call');
   expect(seen).not.toContain('tool-approval-request');
@@ -210,7 +210,7 @@ test('nobody is asked before the question is on record', async () => {
   expect(seen).toContain('tool-approval-request');
 });
 
-test('a store that is away lets nothing be asked', async () => {
+test('a store that is unavailable prevents the question', async () => {
   const memory = memoryStore();
   const store = changedStore(memory, { append: () => Promise.reject(new Error('The store is away')) });
   const { tools } = gate(toolsOf({ pay: () => 'paid' }), { ...who, store });
@@ -219,12 +219,12 @@ test('a store that is away lets nothing be asked', async () => {
   try {
     for await (const part of result.fullStream) seen.push(part.type);
   } catch {
-    // Version 7 fails the stream, version 6 puts the error into it.
+    // Version 7 fails the stream, version 6 writes the error to it.
   }
   expect(seen).not.toContain('tool-approval-request');
 });
 
-test('who waits for a call that another runs looks again and again, and gets its result', async () => {
+test('a request that waits for a call in another request polls and receives its result', async () => {
   const { timeout } = AbortSignal;
   const looks = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeout.call(AbortSignal, 5));
   const store = memoryStore();
@@ -241,18 +241,21 @@ test('who waits for a call that another runs looks again and again, and gets its
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test.each(['read', 'append'] as const)('a store that breaks before a decision is told as that: %s', async (fails) => {
-  const memory = memoryStore();
-  const asking = talk({ pay: () => 'never' }, (tools) => gate(tools, { ...who, store: memory }));
-  const store = changedStore(memory, { [fails]: () => Promise.reject(new Error('The store is broken.')) });
-  const pay = vi.fn(() => 'paid');
-  const { resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
-  const told = { message: expect.stringContaining('The store is broken.') };
-  expect(await resume(await asking.ask(), true)).toMatchObject([{ type: 'tool-error', error: told }]);
-  expect(pay).not.toHaveBeenCalled();
-});
+test.each(['read', 'append'] as const)(
+  'a store that fails before a decision is reported as a store failure: %s',
+  async (fails) => {
+    const memory = memoryStore();
+    const asking = talk({ pay: () => 'never' }, (tools) => gate(tools, { ...who, store: memory }));
+    const store = changedStore(memory, { [fails]: () => Promise.reject(new Error('The store is broken.')) });
+    const pay = vi.fn(() => 'paid');
+    const { resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
+    const told = { message: expect.stringContaining('The store is broken.') };
+    expect(await resume(await asking.ask(), true)).toMatchObject([{ type: 'tool-error', error: told }]);
+    expect(pay).not.toHaveBeenCalled();
+  },
+);
 
-test('a call that runs is not withdrawn because a client says that it is over', async () => {
+test('a running call is not withdrawn because a client claims that it is over', async () => {
   const store = memoryStore();
   const mayEnd = Promise.withResolvers<string>();
   const pay = vi.fn(() => mayEnd.promise);
@@ -268,7 +271,7 @@ test('a call that runs is not withdrawn because a client says that it is over', 
   };
   const messages = [{ id: 'a', role: 'assistant', parts: [part] }, userMessage('And?')];
   const received = gate(toolsOf({ pay }), { ...who, store }).receive(messages as never[]);
-  // By then it has looked at where the call stands.
+  // By then it has read the state of the call.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   mayEnd.resolve('paid');
   expect(((await received)[0] as any).parts).toMatchObject([{ state: 'output-available', output: 'paid' }]);
@@ -276,7 +279,7 @@ test('a call that runs is not withdrawn because a client says that it is over', 
   expect(pay).toHaveBeenCalledOnce();
 });
 
-/** A store that fails with `retryable` when it is read for the first time after the tool has run. */
+/** A store that fails with `retryable` on its first read after the tool has run. */
 function failingOnce(retryable: boolean) {
   const memory = memoryStore();
   const pay = vi.fn(() => 'paid');
@@ -291,13 +294,13 @@ function failingOnce(retryable: boolean) {
   return { pay, ...talk({ pay }, (tools) => gate(tools, { ...who, store })) };
 }
 
-test('a store that is away for a moment after a call has run does not hide its result', async () => {
+test('a store that is briefly unavailable after a call has run does not hide its result', async () => {
   const { pay, ask, resume } = failingOnce(true);
   expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test('a store that breaks after a call has begun is told as a call that may have taken effect', async () => {
+test('a store that fails after a call has started is reported as a call that may have taken effect', async () => {
   const { pay, ask, resume } = failingOnce(false);
   const asked = await ask();
   const told = { message: expect.stringMatching(/may have taken effect\..* The store is away\./) };

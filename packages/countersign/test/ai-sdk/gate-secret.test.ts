@@ -4,15 +4,15 @@ import { memoryStore } from 'countersign';
 import { gate, type SecretGateOptions } from 'countersign/ai-sdk';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { open } from './attacked.ts';
 import { applied, type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
+import { talk } from './conversation.ts';
 import { type Said, saying } from './model.ts';
-import { talk } from './talk.ts';
+import { open } from './run-attacks.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 const SECRET = 'a secret that is long enough to be one';
 
-const modelWasTold = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
+const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
 
 const hour = 60 * 60 * 1000;
 type BankGate = NonNullable<BankOptions['gate']>;
@@ -38,18 +38,18 @@ async function approve(
 }
 const errorOf = (chunks: readonly any[]) => chunks.find(({ type }) => type === 'tool-output-error')?.errorText;
 
-test.each(['approval', 'recipe'] as const)('what was asked is run (%s)', async (way) => {
+test.each(['approval', 'recipe'] as const)('an approved call runs (%s)', async (way) => {
   const { bank } = await approve(keyed(SECRET), keyed(SECRET), undefined, way);
   expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
 });
 
-test.each(['approval', 'recipe'] as const)('a result that was sent out is believed again (%s)', async (way) => {
+test.each(['approval', 'recipe'] as const)('a result that was sent out is accepted again (%s)', async (way) => {
   const { bank, messages } = await approve(keyed(SECRET), keyed(SECRET), undefined, way);
   await bank.say('And?', {}, messages);
-  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+  expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
 });
 
-test('a result is believed again also where the provider then gave its id to a call that asks nobody', async () => {
+test('a result is accepted again even if the provider then gave its id to an ungated call', async () => {
   const inputSchema = z.object({});
   const look = tool({ inputSchema, execute: () => 'looked' });
   const tools = { look, pay: tool({ inputSchema, needsApproval: true, execute: () => 'paid' }) };
@@ -73,34 +73,34 @@ test('a result is believed again also where the provider then gave its id to a c
     ),
   );
   await post([...paid, userMessage('And?')]);
-  expect(modelWasTold(prompts)).toContain('looked');
-  expect(modelWasTold(prompts)).toContain('"paid"');
+  expect(lastPrompt(prompts)).toContain('looked');
+  expect(lastPrompt(prompts)).toContain('"paid"');
 });
 
-test('a seal is refused where the clock says no time', async () => {
+test('a seal is rejected if the clock returns no time', async () => {
   const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET, Number.NaN));
   expect(bank.moved).toEqual([]);
   expect(errorOf(chunks)).toBeDefined();
 });
 
-test('a seal that is older than an hour is refused', async () => {
+test('a seal older than an hour is rejected', async () => {
   const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET, hour));
   expect(bank.moved).toEqual([]);
   expect(errorOf(chunks)).toContain('The time to approve this call of transfer has expired.');
   expect((await approve(keyed(SECRET), keyed(SECRET, hour - 1))).bank.moved).toHaveLength(1);
 });
 
-test('a seal of another key is refused', async () => {
+test('a seal of another key is rejected', async () => {
   const { bank, chunks } = await approve(keyed([june]), keyed([july]));
   expect(bank.moved).toEqual([]);
   expect(errorOf(chunks)).toContain('There is no proof that the model asked for this call of transfer');
 });
 
-test('a seal of the key before is accepted while that key is still there', async () => {
+test('a seal of the previous key is accepted while that key is listed', async () => {
   expect((await approve(keyed([june]), keyed([july, june]))).bank.moved).toHaveLength(1);
 });
 
-test('a call is what was asked also where its keys come back in another order, as from some databases', async () => {
+test('a call matches its seal even if its keys come back in another order, as from some databases', async () => {
   const turn = (value: object) => Object.fromEntries(Object.entries(value).reverse());
   const reorder = (part: Part): Part => (part.input ? { ...part, input: turn(part.input) } : part);
   for (const way of ['approval', 'recipe'] as const) {
@@ -109,7 +109,7 @@ test('a call is what was asked also where its keys come back in another order, a
   }
 });
 
-test('a call whose seal was stripped is refused', async () => {
+test('a call whose seal was stripped is rejected', async () => {
   const strip = (part: Part) => (part.type === 'data-seal' ? undefined : part);
   for (const way of ['approval', 'recipe'] as const) {
     const { bank, chunks } = await approve(keyed(SECRET), keyed(SECRET), strip, way);
@@ -118,7 +118,7 @@ test('a call whose seal was stripped is refused', async () => {
   }
 });
 
-test('the seal of a result is no seal of a call', async () => {
+test('the seal of a result is not a seal of a call', async () => {
   const { bank, messages } = await approve(keyed(SECRET), keyed(SECRET));
   const seal = messages.at(-1)?.parts.find((part) => part.id === 'call-1/outcome');
   expect(seal).toBeDefined();
@@ -133,7 +133,7 @@ test('the seal of a result is no seal of a call', async () => {
   expect(bank.moved).toHaveLength(1);
 });
 
-test('what does not come through receive is not run', async () => {
+test('a call that did not pass through receive does not run', async () => {
   const pay = vi.fn(() => 'paid');
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, secret: SECRET }));
   expect(await resume(await ask(), true)).toMatchObject([
@@ -145,7 +145,7 @@ test('what does not come through receive is not run', async () => {
 test.each([
   ['a secret', { ...who, secret: SECRET }],
   ['a store', { ...who, store: memoryStore() }],
-])('with %s, what is nested without end is refused in words', async (_what, options) => {
+])('with %s, endlessly nested input is rejected with a message', async (_what, options) => {
   const pay = vi.fn(() => 'paid');
   const tools = { pay: tool({ inputSchema: z.any(), needsApproval: true, execute: pay }) };
   const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);

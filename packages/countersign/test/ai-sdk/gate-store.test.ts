@@ -1,4 +1,4 @@
-// The gate with a store in the hands of honest people: what is on record, and what the model and the client are told.
+// The gate with a store and honest users: the recorded events, and the parts the model and the client receive.
 import { tool } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
@@ -7,9 +7,9 @@ import type { Store } from 'countersign/store';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
-import { open } from './attacked.ts';
 import { type BankOptions, type ChatMessage, changed, type Part, userMessage } from './bank.ts';
-import { toolsOf } from './talk.ts';
+import { toolsOf } from './conversation.ts';
+import { open } from './run-attacks.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
@@ -17,9 +17,9 @@ const withStore = (store: Store = memoryStore()): NonNullable<BankOptions['gate'
   return (tools, who) => gate(tools, { ...who, store });
 };
 
-const modelWasTold = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
+const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
 
-test('who asked, who decided, when and through what is on record, and the record is sound', async () => {
+test('the record names the asker, the decider, the time and the channel, and it verifies', async () => {
   const store = memoryStore();
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const asked = await bank.say('pay');
@@ -40,29 +40,29 @@ test('who asked, who decided, when and through what is on record, and the record
   expect(await runs.verify(run.id)).toMatchObject({ ok: true });
 });
 
-test.each(['approval', 'recipe'] as const)('a denial is told to the model in a sentence (%s)', async (way) => {
+test.each(['approval', 'recipe'] as const)('the model receives a denial as a sentence (%s)', async (way) => {
   const bank = await open({ way, gate: withStore() });
   const { messages } = await bank.say('pay');
   const { chunks } = await bank.post(bank.decided(messages, false));
   expect(bank.moved).toEqual([]);
-  expect(modelWasTold(bank.prompts)).toContain('denied this call. The tool was not run.');
+  expect(lastPrompt(bank.prompts)).toContain('denied this call. The tool was not run.');
   const outcome = way === 'approval' ? 'tool-output-denied' : 'tool-output-available';
   expect(chunks.map((chunk) => chunk.type)).toContain(outcome);
 });
 
-test('the reason of a denial reaches the model and the record', async () => {
+test('the model and the record receive the reason of a denial', async () => {
   const store = memoryStore();
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const denied = changed(bank.decided((await bank.say('pay')).messages, false), (part) =>
     part.approval ? { ...part, approval: { ...part.approval, reason: 'Too dear.' } } : part,
   );
   await bank.post(denied);
-  expect(modelWasTold(bank.prompts)).toContain('The user denied this call (Too dear.). The tool was not run.');
+  expect(lastPrompt(bank.prompts)).toContain('The user denied this call (Too dear.). The tool was not run.');
   const [card] = (await gate({}, { ...who, store }).runs.interrupts({ settled: true })).items;
   expect(card?.settlement).toMatchObject({ decision: { type: 'reject', reason: 'Too dear.' }, by: 'ann' });
 });
 
-test('a client that approved what was denied is told that it was denied', async () => {
+test('a client that approves a denied call receives the denial', async () => {
   const bank = await open({ way: 'approval', gate: withStore() });
   const { messages } = await bank.say('pay');
   await bank.post(bank.decided(messages, false));
@@ -70,16 +70,19 @@ test('a client that approved what was denied is told that it was denied', async 
   expect(late.chunks.map((chunk) => chunk.type)).toContain('tool-output-denied');
 });
 
-test.each(['approval', 'recipe'] as const)('who approves and speaks at once gets both (%s)', async (way) => {
-  const bank = await open({ way, gate: withStore() });
-  const { messages } = await bank.say('pay');
-  const { chunks } = await bank.say('Thanks.', {}, bank.decided(messages, true));
-  expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
-  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
-  expect(chunks.filter((chunk) => chunk.type === 'error')).toEqual([]);
-});
+test.each(['approval', 'recipe'] as const)(
+  'a user who approves and sends a message in one post gets both (%s)',
+  async (way) => {
+    const bank = await open({ way, gate: withStore() });
+    const { messages } = await bank.say('pay');
+    const { chunks } = await bank.say('Thanks.', {}, bank.decided(messages, true));
+    expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
+    expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
+    expect(chunks.filter((chunk) => chunk.type === 'error')).toEqual([]);
+  },
+);
 
-test('a confirmed call that stands there as one of a dynamic tool runs, and its answer is no result', async () => {
+test('a confirmed call posted as a dynamic tool runs, and its confirmation is not its result', async () => {
   const bank = await open({ way: 'recipe', gate: withStore() });
   const { messages } = await bank.say('pay');
   await bank.post(
@@ -88,22 +91,22 @@ test('a confirmed call that stands there as one of a dynamic tool runs, and its 
     ),
   );
   expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
-  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
-  expect(modelWasTold(bank.prompts)).not.toContain('Yes, confirmed.');
+  expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
+  expect(lastPrompt(bank.prompts)).not.toContain('Yes, confirmed.');
 });
 
-test('who speaks instead of deciding has the call withdrawn, and the model is told', async () => {
+test('a message instead of a decision withdraws the call, and the model learns it', async () => {
   const store = memoryStore();
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const { messages } = await bank.say('pay');
   await bank.say('Never mind.', {}, messages);
-  expect(modelWasTold(bank.prompts)).toContain('The user continued without deciding this call.');
+  expect(lastPrompt(bank.prompts)).toContain('The user continued without deciding this call.');
   const { runs } = gate({}, { ...who, store });
   expect((await runs.interrupts()).items).toEqual([]);
   await eventually(async () => expect((await runs.list()).items).toMatchObject([{ status: 'done' }]));
 });
 
-test.each(['approval', 'recipe'] as const)('of two calls, each goes its own way (%s)', async (way) => {
+test.each(['approval', 'recipe'] as const)('two calls are decided independently (%s)', async (way) => {
   const bank = await open({ way, gate: withStore() });
   const { messages } = await bank.say('pay twice');
   const both = [bank.decided(messages, true), bank.decided(messages, false)];
@@ -113,14 +116,14 @@ test.each(['approval', 'recipe'] as const)('of two calls, each goes its own way 
   });
   const { messages: after } = await bank.post(mixed);
   expect(bank.moved).toEqual([{ to: 'bob', amount: 10 }]);
-  const told = modelWasTold(bank.prompts);
-  expect(told).toContain('"receipt":1');
-  expect(told).toContain('denied this call');
+  const prompt = lastPrompt(bank.prompts);
+  expect(prompt).toContain('"receipt":1');
+  expect(prompt).toContain('denied this call');
   await bank.say('And?', {}, after);
-  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+  expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
 });
 
-test('of two calls, one can be approved before the other, and nothing runs twice', async () => {
+test('one of two calls can be approved before the other, and nothing runs twice', async () => {
   const bank = await open({ way: 'approval', gate: withStore() });
   const { messages } = await bank.say('pay twice');
   const whole = bank.decided(messages, true);
@@ -134,14 +137,14 @@ test('of two calls, one can be approved before the other, and nothing runs twice
   expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
 });
 
-test('a result that a client made up in place of a decision withdraws the call', async () => {
+test('a made-up result in place of a decision withdraws the call', async () => {
   const bank = await open({ way: 'approval', gate: withStore() });
   const { messages } = await bank.say('pay');
   const made = changed(messages, (part) =>
     part.state === 'approval-requested' ? { ...part, state: 'output-available', output: 'FAKE' } : part,
   );
   await bank.post(made);
-  expect(modelWasTold(bank.prompts)).toContain('The client sent a result instead of a decision.');
+  expect(lastPrompt(bank.prompts)).toContain('The client sent a result instead of a decision.');
   await bank.post(bank.decided(messages, true));
   expect(bank.moved).toEqual([]);
 });
@@ -169,7 +172,7 @@ test('while one request runs the call, another waits and gets the same result', 
   expect(bank.moved).toHaveLength(1);
 });
 
-test('in SQLite, 50 approvals at once run it once', async () => {
+test('in SQLite, 50 concurrent approvals run the call once', async () => {
   const store = sqliteStore(':memory:');
   onTestFinished(() => store.close());
   const bank = await open({ way: 'approval', gate: withStore(store) });
@@ -178,7 +181,7 @@ test('in SQLite, 50 approvals at once run it once', async () => {
   expect(bank.moved).toHaveLength(1);
 });
 
-test.each(['approval', 'recipe'] as const)('a question that was not decided in time is too late (%s)', async (way) => {
+test.each(['approval', 'recipe'] as const)('a decision after the deadline is too late (%s)', async (way) => {
   let now = 1_000_000;
   const store = memoryStore({ now: () => now });
   const bank = await open({
@@ -191,14 +194,14 @@ test.each(['approval', 'recipe'] as const)('a question that was not decided in t
   expect(bank.moved).toEqual([]);
   const text = expect.stringContaining('its deadline passed. It did not run.');
   expect(late.chunks).toContainEqual({ type: 'tool-output-error', toolCallId: 'call-1', errorText: text });
-  expect(modelWasTold(bank.prompts)).toEqual(text);
-  expect(modelWasTold(bank.prompts)).not.toContain('denied');
+  expect(lastPrompt(bank.prompts)).toEqual(text);
+  expect(lastPrompt(bank.prompts)).not.toContain('denied');
 });
 
 test.each([
   ['at once', (person: string) => person === 'boss'],
   ['later', async (person: string) => person === 'boss'],
-])('another person may decide if the app says so %s, and the record says who did', async (_when, says) => {
+])('another person may decide if the app allows it %s, and the record names the decider', async (_when, says) => {
   const store = memoryStore();
   const mayDecide = vi.fn(says);
   const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
@@ -220,7 +223,7 @@ test.each<[string, () => unknown]>([
   ['says nothing', () => undefined],
   ['says nothing later', async () => undefined],
   ['does not say yes in plain words', () => 'yes'],
-])('where mayDecide %s, another person decides nothing', async (_how, says) => {
+])('if mayDecide %s, another person decides nothing', async (_how, says) => {
   const store = memoryStore();
   const mayDecide = says as () => boolean;
   const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
@@ -238,7 +241,7 @@ test.each<[string, () => boolean]>([
       throw new Error('The directory is down.');
     },
   ],
-])('where mayDecide lets a person decide and then %s, they are told what the call has come to', async (_how, then) => {
+])('a person whom mayDecide allows once, before it %s, receives the result of the call', async (_how, then) => {
   const store = memoryStore();
   const mayDecide = vi.fn(then).mockReturnValueOnce(true);
   const bank = await open({ way: 'approval', gate: (tools, who) => gate(tools, { ...who, store, mayDecide }) });
@@ -246,10 +249,10 @@ test.each<[string, () => boolean]>([
   const { chunks } = await bank.post(bank.decided(messages, true), { person: 'boss' });
   expect(bank.moved).toHaveLength(1);
   expect(chunks.map(({ type }) => type)).toContain('tool-output-available');
-  expect(modelWasTold(bank.prompts)).toContain('"receipt":1');
+  expect(lastPrompt(bank.prompts)).toContain('"receipt":1');
 });
 
-test('an approval under the name of another tool decides nothing and lets nothing run', async () => {
+test('an approval under the name of another tool decides nothing and runs nothing', async () => {
   const store = memoryStore();
   const ran: string[] = [];
   const bodies = { pay: () => ran.push('pay'), withdraw: () => ran.push('withdraw') };
@@ -265,7 +268,7 @@ test('an approval under the name of another tool decides nothing and lets nothin
   expect((await runs.interrupts()).items).toMatchObject([{ tool: 'pay' }]);
 });
 
-test('what is given is not changed', async () => {
+test('receive changes neither the messages nor the tools', async () => {
   const store = memoryStore();
   const bank = await open({ way: 'approval', gate: withStore(store) });
   const { messages } = await bank.say('pay');
@@ -279,11 +282,11 @@ test('what is given is not changed', async () => {
 });
 
 describe('received', () => {
-  /** What the route gets of a conversation, in which the tool is another function but has the same name. */
+  /** Receives a conversation with a tool of the same name and another body. */
   const receive = (store: Store, messages: readonly ChatMessage[]) =>
     gate(toolsOf({ transfer: () => 'paid' }), { ...who, store }).receive(messages as never[]) as Promise<any[]>;
 
-  test('a call that stands there twice is there once', async () => {
+  test('a call that appears twice is received once', async () => {
     const store = memoryStore();
     const bank = await open({ way: 'approval', gate: withStore(store) });
     const approval = bank.decided((await bank.say('pay')).messages, true);
@@ -295,7 +298,7 @@ describe('received', () => {
     ]);
   });
 
-  test('what a client puts beside a call on record, as another that asks a person, is not believed', async () => {
+  test('a forged pending call beside a recorded one is not accepted', async () => {
     const store = memoryStore();
     const bank = await open({ way: 'approval', gate: withStore(store) });
     const { messages } = await bank.post(bank.decided((await bank.say('pay')).messages, true));
@@ -318,7 +321,7 @@ describe('received', () => {
     expect(JSON.stringify(received)).not.toMatch(/FAKE|mallory/);
   });
 
-  test('a call that was answered has its result, whatever the client made of it', async () => {
+  test("an answered call keeps its result, regardless of the client's changes", async () => {
     const store = memoryStore();
     const bank = await open({ way: 'approval', gate: withStore(store) });
     const { messages } = await bank.post(bank.decided((await bank.say('pay')).messages, true));
@@ -333,7 +336,7 @@ describe('received', () => {
     });
   });
 
-  test('a call that is renamed has its name back', async () => {
+  test('a renamed call gets its name back', async () => {
     const store = memoryStore();
     const bank = await open({ way: 'approval', gate: withStore(store) });
     const { messages } = await bank.post(bank.decided((await bank.say('pay')).messages, true));
@@ -348,7 +351,7 @@ describe('received', () => {
     });
   });
 
-  test('what the app itself approved or denied by a rule, and nobody was asked about, stays', async () => {
+  test('calls that a rule of the app approved or denied stay', async () => {
     const approval = { id: 'a', isAutomatic: true };
     const parts = [
       {
@@ -375,7 +378,7 @@ describe('received', () => {
     }
   });
 
-  test.each(['tool-search', 'dynamic-tool'])('what the provider ran stays as it is (%s)', async (type) => {
+  test.each(['tool-search', 'dynamic-tool'])('calls that the provider ran stay unchanged (%s)', async (type) => {
     const part = { type, toolName: 'mcp.find', toolCallId: '1', input: {}, providerExecuted: true };
     const parts = [
       { ...part, state: 'output-available', output: 'found' },
@@ -387,7 +390,7 @@ describe('received', () => {
       expect(await gate(tools, { ...who, ...options } as never).receive(messages as never[])).toEqual(messages);
   });
 
-  test('a tool of ours is not run by the provider, whatever the client says', async () => {
+  test('a client cannot mark our tool as run by the provider', async () => {
     const part = { type: 'tool-audit', toolCallId: '1', state: 'output-available', input: {}, output: 'ok' };
     const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
     const messages = [{ id: 'm', role: 'assistant', parts: [{ ...part, providerExecuted: 1 }] }];
@@ -396,7 +399,7 @@ describe('received', () => {
   });
 
   test.each(['approval-requested', 'approval-responded'])(
-    'a call of a tool that asks nobody is left out where the client says that it is %s',
+    'a call of an ungated tool is dropped if the client claims that it is %s',
     async (state) => {
       const part = { type: 'tool-audit', toolCallId: '1', state, input: {}, approval: { id: 'a', approved: true } };
       const tools = { audit: tool({ inputSchema: z.object({}), execute: () => 'ok' }) };
@@ -406,7 +409,7 @@ describe('received', () => {
     },
   );
 
-  test('a question that waits is received as it was asked', async () => {
+  test('a pending question is received unchanged', async () => {
     const store = memoryStore();
     const bank = await open({ way: 'approval', gate: withStore(store) });
     const { messages } = await bank.say('pay');

@@ -1,11 +1,11 @@
-// Tools behind the gate: which calls ask, and what stays as it was.
+// Tools behind the gate: which calls ask, and which behaviour stays unchanged.
 import { createAgentUIStream, generateText, readUIMessageStream, ToolLoopAgent, tool } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Part } from './bank.ts';
-import { calling, inputSchema, talk, toolsOf } from './talk.ts';
+import { calling, inputSchema, talk, toolsOf } from './conversation.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 const SECRET = 'a secret that is long enough to be one';
@@ -50,7 +50,7 @@ describe('which calls ask', () => {
 test.each([
   ['another input', 'pay', { amount: 1_000 }],
   ['another tool', 'withdraw', { amount: 10 }],
-] as const)('what asked nobody lets nothing else run under its id: %s', async (_what, name, input) => {
+] as const)('an ungated call lets nothing else run under its id: %s', async (_what, name, input) => {
   const ran: unknown[] = [];
   const execute = (given: unknown) => ran.push(given);
   const pay = tool({ inputSchema, needsApproval: ({ amount }) => amount > 50, execute });
@@ -64,7 +64,7 @@ test.each([
   expect(ran).toEqual([{ amount: 10 }]);
 });
 
-test('a tool that streams its results still does, if nobody has to approve it', async () => {
+test('an ungated tool that streams its results still streams them', async () => {
   const search = tool({
     inputSchema: z.object({ amount: z.number() }),
     async *execute() {
@@ -83,14 +83,14 @@ test('a tool that streams its results still does, if nobody has to approve it', 
   expect(seen).toEqual(['looking', 'found']);
 });
 
-test('a tool that asks nobody may have an input that is not JSON', async () => {
+test('an ungated tool may have an input that is not JSON', async () => {
   const look = vi.fn(({ amount }: { amount: Map<string, number> }) => amount.get('euro'));
   const inputSchema = z.object({ amount: z.number().transform((euro) => new Map([['euro', euro]])) });
   const tools = { pay: tool({ inputSchema, execute: look }) };
   const gated = gate(tools, { ...who, store: memoryStore() });
   const { toolResults } = await generateText({ model: calling().model, prompt: 'look', tools: gated.tools });
   expect(toolResults).toMatchObject([{ output: 10 }]);
-  // What a person decides must be shown and kept.
+  // A gated input must be shown and stored.
   const asking = gate(tools, { ...who, store: memoryStore(), approve: ['pay'] });
   await expect(generateText({ model: calling().model, prompt: 'look', tools: asking.tools })).rejects.toMatchObject({
     code: 'not-json',
@@ -98,7 +98,7 @@ test('a tool that asks nobody may have an input that is not JSON', async () => {
   expect(look).toHaveBeenCalledOnce();
 });
 
-test('the last of the streamed results is the result of an approved call', async () => {
+test('the last streamed result is the result of an approved call', async () => {
   async function* pay() {
     yield 'paying';
     yield 'paid';
@@ -108,7 +108,7 @@ test('the last of the streamed results is the result of an approved call', async
   expect(await resume(await ask(), true)).toMatchObject([{ type: 'tool-result', output: 'paid' }]);
 });
 
-test('an approved call gets the options of the AI SDK', async () => {
+test('an approved call receives the options of the AI SDK', async () => {
   const pay = vi.fn(() => 'paid');
   const store = memoryStore();
   const { ask, resume } = talk({ pay }, (tools) => gate(tools, { ...who, store }));
@@ -119,7 +119,7 @@ test('an approved call gets the options of the AI SDK', async () => {
   );
 });
 
-test('an asked call that is run at once by a rule of the route does not run', async () => {
+test('a gated call that a rule of the route runs at once does not run', async () => {
   const pay = vi.fn(() => 'paid');
   const gated = gate(toolsOf({ pay }), { ...who, store: memoryStore() });
   const { content } = await generateText({
@@ -134,7 +134,7 @@ test('an asked call that is run at once by a rule of the route does not run', as
   });
 });
 
-test("version 7's toolApproval can stay where it is, beside the gate", async () => {
+test("version 7's toolApproval works beside the gate", async () => {
   const pay = vi.fn(() => 'paid');
   const store = memoryStore();
   const ungated = { pay: tool({ inputSchema, execute: pay }) };
@@ -186,7 +186,7 @@ test.each([
   ['nobody', { ...who, person: '', secret: SECRET }],
   ['a short secret', { ...who, secret: 'short' }],
   ['no key', { ...who, secret: [] }],
-])('%s is refused when the gate is made', (_what, options) => {
+])('%s is rejected when the gate is created', (_what, options) => {
   expect(() => gate({}, options as never)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });
 
@@ -200,7 +200,7 @@ test.each([
   [{ approves: ['pay'] }, '`gate` has no option approves (did you mean approve'],
   [{ needsApproval: ['pay'] }, '`gate` has no option needsApproval ('],
   [{ toolApproval: { pay: 'user-approval' } }, '`gate` has no option toolApproval ('],
-])('%o would leave a tool without a gate, and is refused', (options, message) => {
+])('%o would leave a tool without a gate, and is rejected', (options, message) => {
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
   for (const kept of [{ store: memoryStore() }, { secret: SECRET }])
     expect(() => gate(toolsOf({ pay: () => 'paid' }), { ...who, ...kept, ...options } as never)).toThrow(refused);
@@ -220,12 +220,12 @@ test.each([
   [{ store: memoryStore(), expiresIn: Number.NaN }, '`expiresIn` of `gate` must be a number'],
   [{ secret: SECRET, clock: 7 }, '`clock` of `gate` must be a function'],
   [{ store: memoryStore(), mayDecide: true }, '`mayDecide` of `gate` must be a function'],
-])('%o would let nobody decide anything, and is refused', (options, message) => {
+])('%o would let no person decide anything, and is rejected', (options, message) => {
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining(message) });
   expect(() => gate({}, { ...who, ...options } as never)).toThrow(refused);
 });
 
-test('with a store, a tool that may ask needs a name that the engine takes', async () => {
+test('with a store, a gated tool needs a name that the engine accepts', async () => {
   const store = memoryStore();
   const pay = tool({ inputSchema, execute: () => 'paid' });
   const refused = expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('"bank.pay"') });
@@ -236,7 +236,7 @@ test('with a store, a tool that may ask needs a name that the engine takes', asy
   expect(gate({ 'bank.pay': pay }, { ...who, secret: SECRET, approve: ['bank.pay'] })).toBeDefined();
 });
 
-/** Notes what a streaming tool gives. */
+/** Collects the values that a streaming tool yields. */
 function watched(execute: any, seen: unknown[]) {
   return async function* (...given: unknown[]) {
     for await (const item of execute(...given)) {
@@ -247,7 +247,7 @@ function watched(execute: any, seen: unknown[]) {
 }
 
 test.each([undefined, null, 'hello', { 0: 'hello' }, [null], ['hello'], [[]]])(
-  'messages that are none are refused in so many words: %j',
+  'invalid messages are rejected with a clear error: %j',
   async (messages) => {
     const gated = gate(toolsOf({ pay: () => 'paid' }), { ...who, store: memoryStore() });
     const refused = { code: 'invalid-request', details: { status: 400 } };
@@ -255,7 +255,7 @@ test.each([undefined, null, 'hello', { 0: 'hello' }, [null], ['hello'], [[]]])(
   },
 );
 
-test('parts that are none are left to the AI SDK', async () => {
+test('invalid parts are left to the AI SDK', async () => {
   const gated = gate(toolsOf({ pay: () => 'paid' }), { ...who, store: memoryStore() });
   const messages = [{ id: 'a', role: 'assistant', parts: [null, 'hello', { type: 7 }] }, { role: 'assistant' }];
   expect(await gated.receive(messages as never)).toEqual(messages);

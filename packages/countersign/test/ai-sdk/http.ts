@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { vi } from 'vitest';
 
-// Fifty requests at once take their time on a machine that is busy with other tests.
+// Fifty concurrent requests take a while on a machine that is busy with other tests.
 vi.setConfig({ testTimeout: 60_000 });
 
 export type Served = { readonly url: string; close(): Promise<void> };

@@ -1,4 +1,4 @@
-// A provider model (V3, which version 6 and 7 of the AI SDK take) that does what a function says.
+// A provider model (V3, which versions 6 and 7 of the AI SDK accept) that follows a function.
 
 export type Said =
   | { readonly text: string }
@@ -6,7 +6,7 @@ export type Said =
 
 export type PromptMessage = { readonly role: string; readonly content: any };
 
-/** `say` is given the prompt; everything that it was given is in `prompts`. */
+/** Calls `say` with each prompt, and collects the prompts in `prompts`. */
 export function saying(say: (prompt: readonly PromptMessage[]) => Said) {
   const prompts: (readonly PromptMessage[])[] = [];
   const usage = {
@@ -56,6 +56,6 @@ export function saying(say: (prompt: readonly PromptMessage[]) => Said) {
       };
     },
   };
-  // The types of the two versions differ in what they know of each other's models.
+  // The two versions type each other's models differently.
   return { model: model as any, prompts };
 }

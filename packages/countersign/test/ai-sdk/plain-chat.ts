@@ -1,4 +1,4 @@
-// A chat client without a framework: what the AI SDK's packages for React and others are made of.
+// A chat client without a framework: the base class of the AI SDK's packages for React and others.
 import { AbstractChat } from 'ai';
 
 export class PlainChat extends AbstractChat<any> {

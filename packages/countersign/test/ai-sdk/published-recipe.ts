@@ -1,4 +1,4 @@
-// The recipe's `processToolCalls` as it is published, without our hardening: what the attacks are measured against.
+// The published `processToolCalls` of the recipe, without our hardening: the baseline for the attacks.
 import { convertToModelMessages, getStaticToolName, isStaticToolUIPart, type UIMessage } from 'ai';
 import { APPROVAL } from 'countersign/ai-sdk';
 

@@ -1,5 +1,5 @@
-// Random chats behind a gate: people speak, decide, decide in two tabs at once, send again, and lie. What was shown,
-// posted and done is noted.
+// Random chats behind a gate: people write, decide, decide in two tabs at once, post again, and lie. The log holds
+// everything that was shown, posted and run.
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { convertToModelMessages, createUIMessageStream, stepCountIs, streamText, type UIMessage } from 'ai';
@@ -16,10 +16,10 @@ import { callsIn, lied, type RandomTool, randomTools } from './random-tools.ts';
 type Who = { readonly chat: string; readonly person: string };
 type Call = { readonly id: string; readonly tool: string; readonly input: unknown };
 type Decision = Call & Who & { readonly approved: boolean };
-/** `decided` is how many decisions had been posted before it. */
+/** `decided` counts the decisions posted before it. */
 type Effect = Call & { readonly chat: string; readonly decided: number };
 
-/** A person was asked, decided and was answered; `effects` is how many there were by then. */
+/** A person was asked, decided and received an answer; `effects` counts the effects until then. */
 type Answer = {
   readonly asked: readonly ChatMessage[];
   readonly decided: readonly ChatMessage[];
@@ -30,7 +30,7 @@ type Answer = {
 export type World = {
   readonly random: Random;
   readonly way: 'recipe' | 'approval';
-  /** Undefined with a secret, which has no memory: what was approved may run again. */
+  /** Undefined with a secret, which has no memory: an approved call may run again. */
   readonly store: Store | undefined;
   readonly tools: readonly RandomTool[];
   readonly isHonest: boolean;
@@ -39,14 +39,14 @@ export type World = {
   readonly effects: Effect[];
   readonly prompts: readonly (readonly PromptMessage[])[];
   readonly model: any;
-  /** What each call does, which does not depend on when it runs. */
+  /** The body of each call, which does not depend on when it runs. */
   readonly bodies: Map<string, () => Promise<unknown>>;
-  /** What bodies have given. */
+  /** The return values of the bodies. */
   readonly outputs: Map<string, unknown>;
   readonly answers: Answer[];
-  /** What should not have been, seen on the way. */
+  /** Violations found along the way. */
   readonly problems: string[];
-  /** What happened, for whoever has to find out why. */
+  /** A log of the events, to debug a failing seed. */
   readonly log: string[];
 };
 
@@ -86,7 +86,7 @@ export function newWorld(seed: number): World {
   return { random, way, store, tools, isHonest: seed % 3 === 0, prompts, model, bodies, outputs, ...seen };
 }
 
-/** People speak, decide, decide in two tabs at once, send again, and lie. */
+/** People write, decide, decide in two tabs at once, post again, and lie. */
 export async function live(world: World): Promise<void> {
   const { random, isHonest } = world;
   const people = PEOPLE.slice(0, 1 + random.below(PEOPLE.length));
@@ -114,7 +114,7 @@ export async function live(world: World): Promise<void> {
       latest.set(who, after);
       keep(who, ...tabs);
     } else if (!isHonest) {
-      // Most of what is lied about is still open.
+      // Most lies concern calls that are still open.
       const from = random.pick(random.chance(0.6) ? old.slice(-1) : old);
       const stranger = random.pick([{ ...from.who, person: 'eve' }, ...PEOPLE]);
       const target = random.chance(0.7) ? from.who : stranger;
@@ -142,7 +142,7 @@ function decide(world: World, messages: readonly ChatMessage[], isApproved: () =
   });
 }
 
-/** What a client says about a call, if that decides it. */
+/** The decision that a client's part makes, if any. */
 export function decisionIn({ way }: World, { state, output, ...part }: Part): boolean | undefined {
   if (state === 'approval-responded') return part.approval?.approved === true;
   if (way === 'recipe' && state === 'output-available' && output === APPROVAL.YES) return true;
@@ -151,7 +151,7 @@ export function decisionIn({ way }: World, { state, output, ...part }: Part): bo
 
 export const toolOf = ({ type, toolName }: Part): string => (type === 'dynamic-tool' ? toolName : type.slice(5));
 
-/** Posts a conversation, notes what is decided by it and shown, and gives what the client then has. */
+/** Posts a conversation, records its decisions and cards, and returns the client's messages. */
 async function post(world: World, who: Who, given: readonly ChatMessage[]): Promise<ChatMessage[]> {
   const { decisions, shown, isHonest, problems, log } = world;
   const messages: ChatMessage[] = JSON.parse(JSON.stringify(given));
@@ -178,7 +178,7 @@ async function post(world: World, who: Who, given: readonly ChatMessage[]): Prom
   return applied(given, chunks);
 }
 
-/** The app: one request, with a gate of its own. */
+/** The app: one request, with a new gate. */
 async function answer(world: World, { chat, person }: Who, given: ChatMessage[]): Promise<AsyncIterable<any>> {
   const { way, store, model } = world;
   const messages = given as unknown as UIMessage[];

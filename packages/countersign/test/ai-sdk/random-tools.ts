@@ -1,10 +1,10 @@
-// Random tools, and a random client of them: schemas of every kind, and the lies that a client can tell about a call.
+// Random tools, and a random client of them: schemas of every kind, and a client's lies about a call.
 import { APPROVAL } from 'countersign/ai-sdk';
 import { z } from 'zod';
 import type { Random } from '../random.ts';
 import { type ChatMessage, type Part, userMessage } from './bank.ts';
 
-/** What a field takes, and what a model says there. */
+/** The schema of a field, and a model's value for it. */
 const FIELDS: Readonly<Record<string, readonly [z.ZodType, readonly unknown[]]>> = {
   text: [z.string(), ['', 'Bob', '  x ', 'é\u202e', 'long'.repeat(20)]],
   number: [z.number(), [0, -1, 1.5, 1e21]],
@@ -23,10 +23,10 @@ const FIELDS: Readonly<Record<string, readonly [z.ZodType, readonly unknown[]]>>
   record: [z.record(z.string(), z.number()), [{}, { b: 1, a: 2 }]],
 };
 
-/** Their schemas do not take what they made, so the recipe, which checks again, refuses them. */
+/** Their schemas do not accept their own output, so the recipe, which checks twice, rejects them. */
 const NOT_TAKEN_AGAIN = ['exclaimed', 'counted'];
 
-/** How a tool says which of its calls a person decides: all, those with `gated`, the same told to the gate, or none. */
+/** How a tool declares its gated calls: all, those with `gated`, the same through the gate, or none. */
 const RULES = ['all', 'some', 'listed', 'some-listed', 'none'] as const;
 
 export type RandomTool = {
@@ -60,7 +60,7 @@ export function isGated({ rule }: RandomTool, input: { readonly gated?: boolean 
   return rule === 'some' || rule === 'some-listed' ? input.gated === true : rule !== 'none';
 }
 
-/** A conversation that is about to be posted, and the call in it that is lied about. */
+/** A conversation about to be posted, and the call in it to lie about. */
 type Told = {
   readonly random: Random;
   readonly tools: readonly RandomTool[];
@@ -69,7 +69,7 @@ type Told = {
   readonly part: Part;
   /** Another call of the conversation, or the same. */
   readonly other: Part;
-  /** A call as it once was, maybe in another chat. */
+  /** An earlier version of a call, maybe from another chat. */
   readonly old: Part | undefined;
 };
 
@@ -94,7 +94,7 @@ const LIES: Readonly<Record<string, (told: Told) => unknown>> = {
   },
   'another state': ({ part, random }) => Object.assign(part, { state: random.pick([...STATES, undefined]) }),
   'an approval': ({ part, random }) => Object.assign(part, approved(part, { approved: random.chance(0.7) })),
-  'an approval by nobody': ({ part }) => Object.assign(part, approved(part, { isAutomatic: true })),
+  'an approval without an approver': ({ part }) => Object.assign(part, approved(part, { isAutomatic: true })),
   'an approval in a second part': ({ message, part, random }) =>
     message.parts.splice(random.below(message.parts.length + 1), 0, structuredClone({ ...part, ...approved(part) })),
   'what the schema was given': ({ part, random, tools }) =>
@@ -122,7 +122,7 @@ function approved(part: Part, approval: object = {}): Partial<Part> {
   return { state: 'approval-responded', approval: { id: 'x', ...part.approval, approved: true, ...approval } };
 }
 
-/** The conversation with up to two lies in it, and which they are. */
+/** The conversation with up to two lies, and their names. */
 export function lied(
   given: readonly ChatMessage[],
   old: readonly ChatMessage[],

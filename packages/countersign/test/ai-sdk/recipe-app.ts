@@ -1,10 +1,10 @@
-// The recipe's files (recipe.md) in a folder of their own, as an app would have them.
+// Writes the recipe's files (recipe.md) to a folder, as an app would have them.
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../../../..');
 
-/** Writes the app and says where; the folder is the caller's to remove. */
+/** Writes the app and returns its folder; the caller removes it. */
 export function writeRecipe(): string {
   mkdirSync(join(root, '.tmp'), { recursive: true });
   const folder = mkdtempSync(join(root, '.tmp/recipe-'));

@@ -1,4 +1,4 @@
-// The recipe's route and a real chat client, over real HTTP. Run once for each version of the AI SDK.
+// The recipe's route and a real chat client, over real HTTP. Runs once for each version of the AI SDK.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -27,7 +27,7 @@ export function recipeChat(chatOf: ChatOf): void {
   });
   afterEach(() => void prompts.splice(0));
 
-  /** The page of the recipe without its looks: what it shows, and its two buttons. */
+  /** The recipe's page without its styles: its messages and its two buttons. */
   async function page() {
     const folder = writeRecipe();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -55,7 +55,7 @@ export function recipeChat(chatOf: ChatOf): void {
   }
 
   describe('the recipe, from the page to the model and back', () => {
-    test('yes: the tool runs on the server, and the page and the model have its result', async () => {
+    test('yes: the tool runs on the server, and the page and the model receive its result', async () => {
       const { chat, pending, press, posts } = await page();
       await chat.sendMessage({ text: 'What is the weather in Paris?' });
       expect(pending()).toMatchObject([{ input: { city: 'Paris' } }]);
@@ -73,7 +73,7 @@ export function recipeChat(chatOf: ChatOf): void {
       expect(JSON.stringify(prompts.at(-1))).not.toContain(APPROVAL.YES);
     });
 
-    test('no: nothing runs, and the model is told', async () => {
+    test('no: nothing runs, and the model learns it', async () => {
       const { chat, press } = await page();
       await chat.sendMessage({ text: 'What is the weather in Paris?' });
       await press(APPROVAL.NO);
@@ -81,7 +81,7 @@ export function recipeChat(chatOf: ChatOf): void {
       expect(chat.messages.at(-1)?.parts.at(-1)).toMatchObject({ type: 'text', text: 'Take an umbrella.' });
     });
 
-    test('a tool with execute runs without a question, and the conversation goes on', async () => {
+    test('a tool with execute runs without a question, and the conversation continues', async () => {
       const { chat, pending, press } = await page();
       await chat.sendMessage({ text: 'What time is it in Paris?' });
       expect(pending()).toEqual([]);

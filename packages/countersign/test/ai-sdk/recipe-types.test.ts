@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { recipeFiles, root, writeRecipe } from './recipe-app.ts';
 
-/** Of packages that have none of their own; part of the sources that are compiled here. */
+/** For packages without types; compiled with the sources here. */
 const declarations = join(root, 'packages/countersign/src/**/*.d.ts');
 
-/** How long a compiler may take on a machine that is busy with other tests. */
+/** Time limit for a compiler on a machine that is busy with other tests. */
 const COMPILES_MS = 120_000;
 
 const VERSIONS = [
@@ -115,7 +115,7 @@ export async function confirmed(chatId: string, messages: HumanInTheLoopUIMessag
   COMPILES_MS,
 );
 
-/** What the compiler says, each complaint on one line. */
+/** The compiler's errors, one per line. */
 function compile(ai: string, more: Readonly<Record<string, string>>): readonly string[] {
   const folder = writeRecipe();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// A call that asks again: who may decide its first question, and what was said to it, is nothing to the next one.
+// A call that asks again: the permissions and answers of its first question do not apply to the next one.
 import { countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -6,7 +6,7 @@ import { APPROVAL, type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 
-/** A chat in which a payment waits for approval; once it has that, its body asks the boss. */
+/** A chat with a payment that waits for approval; once approved, its body asks the boss. */
 async function asked(route: Omit<ChatRouteOptions, 'authorize'> = {}, store: Store = memoryStore()) {
   const model = scriptedModel(({ messages }) =>
     messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', ref: 'c1', input: { amount: 900 } }] },
@@ -42,7 +42,7 @@ async function asked(route: Omit<ChatRouteOptions, 'authorize'> = {}, store: Sto
   return { runs: ai.runs, paid, post, load, first, second: `${first}/2` };
 }
 
-test('a question that is asked while a post is handled is decided only by those who may', async () => {
+test('only a permitted person decides a question that appears while a post is handled', async () => {
   const real = memoryStore();
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let holds = false;
@@ -61,7 +61,7 @@ test('a question that is asked while a post is handled is decided only by those 
   const { runs, paid, post, first, second } = await asked({ mayDecide }, store);
   holds = true;
   const answering = post({ decisions: [{ interruptId: second, decision: { type: 'approve' } }] });
-  // The chat was loaded, and the question comes into being now.
+  // The chat was loaded, and the question appears now.
   await held.promise;
   await runs.decide(first, 'approve', { by: 'boss' });
   expect((await runs.wait('chat-1')).pending).toEqual([second]);
@@ -86,7 +86,7 @@ test.each([{ client: 5 }, { approvals: 'output' }] as const)(
     for (let times = 0; times < 2; times += 1) {
       const answer = await (await post(confirmed)).text();
       expect((await runs.wait('chat-1')).pending).toEqual([second]);
-      // The page is told that its answer is none to what is asked now.
+      // The page learns that its answer does not apply to the new question.
       expect(answer).toContain('"tool-input-available"');
     }
     expect(paid).toEqual([]);
@@ -96,18 +96,18 @@ test.each([{ client: 5 }, { approvals: 'output' }] as const)(
   },
 );
 
-test('an answer that was given while the next question came is not taken for one to it', async () => {
+test('a page that posts before it has seen the next question receives that question first', async () => {
   const { runs, post, load, first } = await asked({ client: 5 });
   const [said, last] = await load();
   await runs.decide(first, 'approve', { by: 'boss' });
   await runs.wait('chat-1');
-  // The page has not answered when it posts. Whatever it does until it hears of the next question is taken back.
+  // The page has not answered when it posts. The stream resets any answer it gives before it sees the next question.
   const told = await (await post({ messages: [said, last] })).text();
   expect(told.indexOf('"tool-input-available"')).toBeGreaterThan(0);
   expect(told.indexOf('"tool-input-available"')).toBeLessThan(told.indexOf('For the boss.'));
 });
 
-test('an approval cannot be given the answer to a question that nobody has asked yet', async () => {
+test('an approval card does not accept the answer to a question that was not asked yet', async () => {
   const mayDecide: ChatRouteOptions['mayDecide'] = ({ kind }) => kind === 'approval';
   const { runs, paid, post, first } = await asked({ mayDecide });
   for (const decision of [

@@ -1,4 +1,4 @@
-// The real client of the AI SDK, of the major versions 5, 6 and 7, without React.
+// The real client of the AI SDK, major versions 5, 6 and 7, without React.
 import * as ai7 from 'ai';
 import * as ai5 from 'ai-v5';
 import * as ai6 from 'ai-v6';
@@ -12,12 +12,12 @@ type ClientOptions = {
   readonly id?: string;
   readonly user?: string;
   readonly messages?: readonly any[];
-  /** Posts by itself when everything is decided. */
+  /** Posts automatically when everything is decided. */
   readonly auto?: boolean;
   readonly fetch?: typeof fetch;
 };
 
-/** `AbstractChat` with its state in memory, as `useChat` has it. */
+/** `AbstractChat` with its state in memory, as in `useChat`. */
 export function createClient(version: 5 | 6 | 7, options: ClientOptions) {
   const ai = VERSIONS[version] as any;
   const state = {
@@ -57,7 +57,7 @@ export function createClient(version: 5 | 6 | 7, options: ClientOptions) {
     get last(): any {
       return state.messages.at(-1);
     },
-    /** The parts of the last message that are calls. */
+    /** The tool calls of the last message. */
     get tools(): any[] {
       return state.messages.at(-1)?.parts.filter((part: any) => part.type.startsWith('tool-')) ?? [];
     },

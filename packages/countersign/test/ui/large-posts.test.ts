@@ -1,4 +1,4 @@
-// Large posts: nothing is read before the sender is known, limits are enforced, and the work grows with the size of a post.
+// Large posts: no body is read before the sender is known, limits are enforced, and the work grows with the post.
 import { request as httpRequest, Agent as KeptConnections } from 'node:http';
 import { chatRoute } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ for (const stored of [true, false])
     const kind = stored ? {} : { store: false as const };
     const routeOptions = stored ? {} : { secret: SECRET };
 
-    test('an unauthorized post is refused before its body is read', async () => {
+    test('an unauthorized post is rejected before its body is read', async () => {
       const { agent, url } = await serveChat({ script: [], ...kind });
       const { POST } = chatRoute(agent, { authorize: () => null, ...routeOptions });
       let reads = 0;
@@ -39,7 +39,7 @@ for (const stored of [true, false])
       expect((await POST(unreadable)).status).toBe(401);
     });
 
-    test('`authorize` can ask for the id of the chat, which reads the post', async () => {
+    test('`authorize` can await the id of the chat, which reads the post', async () => {
       const { agent, url } = await serveChat({ script: ['Hello.'], ...kind });
       const seen: string[] = [];
       const { POST } = chatRoute(agent, {
@@ -69,7 +69,7 @@ for (const stored of [true, false])
       ['parts in all', { messages: Array.from({ length: 1_200 }, () => assistant(answered(10))) }],
       ['messages', { messages: Array.from({ length: 6_000 }, () => assistant([])) }],
       ['decisions', { decisions: Array.from({ length: 2_000 }, () => ({ interruptId: 'x' })) }],
-    ] as [string, object][])('a post with too many %s is refused with 413', async (what, body) => {
+    ] as [string, object][])('a post with too many %s is rejected with 413', async (what, body) => {
       const { url } = await serveChat({ script: [], ...kind });
       const refused = await post(url, { id: 'chat-1', ...body });
       expect(refused.status).toBe(413);
@@ -79,7 +79,7 @@ for (const stored of [true, false])
     });
   });
 
-test('a refused connection can be used again, although the body was not read', async () => {
+test('a rejected connection can be reused, although the body was not read', async () => {
   const { url } = await serveChat({ script: ['Hello.'] });
   const agent = new KeptConnections({ keepAlive: true, maxSockets: 1 });
   const body = JSON.stringify({ id: 'chat-1', messages: [assistant(answered(9_000))] });
@@ -98,7 +98,7 @@ test('a refused connection can be used again, although the body was not read', a
 });
 
 describe('the work grows with the size of the post', () => {
-  /** The parts, and how often their fields were read. */
+  /** The parts, and a count of their field reads. */
   function counted(parts: readonly Record<string, unknown>[]) {
     const count = { reads: 0 };
     const watched = parts.map(
@@ -113,7 +113,7 @@ describe('the work grows with the size of the post', () => {
     return { count, parts: watched };
   }
   const PARTS = 3_000;
-  /** A generous constant: what one part may cost. */
+  /** A generous limit on the cost of one part. */
   const PER_PART = 40;
   const card = (index: number) => ({
     type: 'data-interrupt',
@@ -166,7 +166,7 @@ describe('the work grows with the size of the post', () => {
   });
 });
 
-test('a client that posts ten thousand parts of its own message is answered', async () => {
+test('a client that posts ten thousand parts of its own message gets a response', async () => {
   const { url } = await serveChat({ script: ['Hello.', 'Again.'] });
   const client = createClient(6, { api: url, id: 'chat-1' });
   await client.say('Hi');

@@ -1,4 +1,4 @@
-// The options of a chat route: what protects is taken as it was meant, or refused.
+// The options of a chat route: a security option is valid or rejected.
 import { countersign, memoryStore } from 'countersign';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { expect, test, vi } from 'vitest';
@@ -19,17 +19,17 @@ test.each([
   [{ sealExpiresInMs: 0 }, '`sealExpiresInMs` of `chatRoute` must be a number'],
   [{ allowedOrigins: 'https://app.example.com' }, '`allowedOrigins` of `chatRoute` must be an array of strings'],
   [{ allowedOrigins: [/example/] }, '`allowedOrigins` of `chatRoute` must be an array of strings'],
-])('%o is refused', (options, message) => {
+])('%o is rejected', (options, message) => {
   const refused = { code: 'invalid-options', message: expect.stringContaining(message) };
   expect(() => route(options)).toThrow(expect.objectContaining(refused));
 });
 
-test('options that are undefined are not given', () => {
+test('undefined options count as omitted', () => {
   const none = { mayRead: undefined, whilePending: undefined, sealExpiresInMs: undefined, allowedOrigins: undefined };
   expect(route(none)).toBeDefined();
 });
 
-test('with a clock that tells no time, no seal can be decided on', async () => {
+test('with a clock that returns no time, no sealed call can be decided', async () => {
   const { url, ledger } = await serveChat({
     script: [{ calls: [{ name: 'transfer', ref: 'c1', input: { to: 'bob', amount: 500 } }] }, 'Paid.'],
     store: false,
@@ -60,7 +60,7 @@ test.each([
   [500, { id: 7 }],
   [500, 'ada'],
   [500, true],
-])('%i where `authorize` gives %o, and a mistake of it is told to onFault', async (status, person) => {
+])('%i if `authorize` returns %o, and onFault receives a mistake in it', async (status, person) => {
   const faults: unknown[] = [];
   const authorize = (() => person) as unknown as NonNullable<ChatRouteOptions['authorize']>;
   const { POST } = chatRoute(agent, { authorize, onFault: (error) => faults.push(error) });
@@ -69,14 +69,14 @@ test.each([
   expect(faults).toEqual(status === 500 ? [mistake] : []);
 });
 
-test('a page that posts its last message alone is told how', async () => {
+test('a page that posts only its last message receives the correct form', async () => {
   const { messages, ...rest } = said;
   const answer = await route({}).POST(posted({ ...rest, message: messages[0] }));
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ detail: 'message is not supported. Post messages: [message].' });
 });
 
-test('what fails here is in the log of the process, where nobody is named to hear of it', async () => {
+test('without onFault, a fault is logged to the console', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const away = new Error('The database is away.');
   const { POST } = chatRoute(agent, { authorize: () => Promise.reject(away) });
@@ -85,7 +85,7 @@ test('what fails here is in the log of the process, where nobody is named to hea
   logged.mockRestore();
 });
 
-test('whose body breaks off has left, which is no fault of the server', async () => {
+test('a body that breaks off is a disconnect, not a server fault', async () => {
   const faults: unknown[] = [];
   const { POST } = route({ onFault: (error: unknown) => faults.push(error) });
   const body = new ReadableStream({

@@ -1,4 +1,4 @@
-// `mayRead` and `mayDecide` of a chat route: only a plain yes lets anybody read or decide, now or later.
+// `mayRead` and `mayDecide` of a chat route: only `true` lets a person read or decide, synchronously or not.
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
 import { describe, expect, test } from 'vitest';
 import { createClient } from './client.ts';
@@ -31,7 +31,7 @@ for (const stored of [true, false])
       return { ...server, faults, card, approve, messages: client.state.messages };
     }
 
-    test.each(noes)('where mayDecide %s, a decision is refused and the call waits on', async (how, mayDecide) => {
+    test.each(noes)('if mayDecide %s, a decision is rejected and the call still waits', async (how, mayDecide) => {
       const { ledger, card, approve, faults } = await asked(mayDecide as () => boolean);
       expect(card.mayDecide).toBe(false);
       expect((await approve()).status).toBe(403);
@@ -57,7 +57,7 @@ for (const stored of [true, false])
       expect(ledger).toEqual([{ to: 'bob', amount: stored ? 400 : 500 }]);
     });
 
-    test('a person who may not decide does not learn what is wrong with a decision', async () => {
+    test('a person without permission learns nothing about the faults of a decision', async () => {
       const { url, card, messages } = await asked(() => false);
       for (const decision of [
         { type: 'respond', output: 1 },
@@ -68,7 +68,7 @@ for (const stored of [true, false])
       }
     });
 
-    test('mayDecide may take its time to say yes', async () => {
+    test('mayDecide can say yes asynchronously', async () => {
       const { ledger, card, approve } = await asked(async ({ tool }, { id }) => tool === 'transfer' && id === 'ada');
       expect(card.mayDecide).toBe(true);
       expect((await approve()).status).toBe(200);
@@ -76,7 +76,7 @@ for (const stored of [true, false])
     });
   });
 
-test.each(noes)('where mayRead %s, there is no such chat', async (_, mayRead) => {
+test.each(noes)('if mayRead %s, the chat does not exist', async (_, mayRead) => {
   const server = await serveChat({ script: ['Hello.'] });
   await createClient(6, { api: server.url, id: 'chat-1' }).say('Hi');
   const hidden = chatRoute(server.agent, { demo: true, mayRead: mayRead as () => boolean });
@@ -84,7 +84,7 @@ test.each(noes)('where mayRead %s, there is no such chat', async (_, mayRead) =>
   expect((await hidden.GET(new Request(`${server.url}/chat-1`))).status).toBe(404);
 });
 
-test('a chat that is loaded says who may decide what waits in it', async () => {
+test('a loaded chat says whether the reader may decide each card', async () => {
   const mayDecide: ChatRouteOptions['mayDecide'] = async (_, { id }) => id === 'boss';
   const { url } = await serveChat({ script: [PAY, 'Paid.'], route: { mayDecide, mayRead: async () => true } });
   await createClient(6, { api: url, id: 'chat-1' }).say('Pay bob 500');
@@ -95,7 +95,7 @@ test('a chat that is loaded says who may decide what waits in it', async () => {
   }
 });
 
-test('the chat of another agent is none here: it is not read, spoken to or decided', async () => {
+test('the chat of another agent does not exist here: it cannot be read, written to or decided', async () => {
   const { ai, agent, chat, url, ledger } = await serveChat({ script: [PAY, 'Paid.'] });
   const client = createClient(6, { api: url, id: 'chat-1' });
   await client.say('Pay bob 500');

@@ -1,4 +1,4 @@
-// What a post decides, as a table: a part in the browser, the question that waits, the decision.
+// A table of the decisions in a post: a part in the browser, the pending question, the decision.
 import { expect, test } from 'vitest';
 import type { PendingCard } from '../../src/runs/questions/card.ts';
 import { readPost } from '../../src/ui/http/post.ts';
@@ -56,7 +56,7 @@ test.each([
   ['a made-up output of an unknown outcome', output({ ok: true }), 'unknown-outcome'],
   ['a made-up output of an approval', output({ ok: true }), 'approval'],
   ['a yes to a question', approval(true), 'question'],
-] as const)('%s is told to be none', (_name, part, kind) => {
+] as const)('%s is reported as not a decision', (_name, part, kind) => {
   expect(decided(part, kind)).toEqual({ decisions: [], problems: [KEY] });
 });
 
@@ -70,19 +70,19 @@ test.each([
   expect(decided(part, 'approval')).toEqual({ decisions: [], problems: [] });
 });
 
-test('a call inside a sub-agent is found by the calls that lead to it', () => {
+test('a call inside a sub-agent is found by its path', () => {
   expect(decided({ ...output('red'), toolCallId: 's1/c1' }, 'question', ['s1']).decisions).toHaveLength(1);
   expect(decided(output('red'), 'question', ['s1']).decisions).toHaveLength(0);
 });
 
-test('of two decisions on one question the one in so many words counts', () => {
+test('of two decisions on one question the explicit one counts', () => {
   const message = { id: 'm', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId: 'c1', ...approval(true) }] };
   const explicit = [{ interruptId: KEY, decision: { type: 'reject' } }];
   const post = readPost({ id: 'chat-1', messages: [message], decisions: explicit });
   expect(postedDecisions(post, pending('approval')).decisions).toEqual(explicit);
 });
 
-test('of several decisions on one question in so many words the first counts', () => {
+test('of several explicit decisions on one question the first counts', () => {
   const decisions = ['reject', 'approve'].map((type) => ({ interruptId: KEY, decision: { type } }));
   expect(postedDecisions(readPost({ id: 'chat-1', decisions }), pending('approval')).decisions).toEqual([decisions[0]]);
 });
@@ -92,7 +92,7 @@ test.each([
   ['an earlier question', ['c1'], { decisions: [], problems: [] }],
   // It may be the answer to an earlier question, posted again.
   ['no question', [], { decisions: [], problems: ['chat-1:c1/2'] }],
-])('where a call asks again, an output is for %s that the message shows', (_name, shown, expected) => {
+])('if a call asks again, an output belongs to %s that the message shows', (_name, shown, expected) => {
   const part = { toolRequest: { name: 'pay', ref: 'c1', input: {} }, metadata: { pauses: 2 } };
   const interrupt = { id: 'c1/2', kind: 'interrupt', payload: true } as const;
   const card = { id: 'c1/2', part, tool: 'pay', kind: interrupt.kind, input: {}, payload: true, interrupt };

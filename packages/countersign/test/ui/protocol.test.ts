@@ -1,4 +1,4 @@
-// The route spoken to by the real client of the AI SDK 5, 6 and 7, over HTTP.
+// The route used by the real client of the AI SDK 5, 6 and 7, over HTTP.
 import { describe, expect, test } from 'vitest';
 import { createClient } from './client.ts';
 import { serveChat } from './server.ts';
@@ -19,7 +19,7 @@ for (const stored of [true, false])
         expect(client.text).toBe('Hello there.');
       });
 
-      test('a question is answered with addToolOutput, and the run goes on in the same message', async () => {
+      test('addToolOutput answers a question, and the run continues in the same message', async () => {
         const { url, model, posts } = await serveChat({
           script: [{ calls: [{ name: 'ask', ref: 'q1', input: { question: 'Which?' } }] }, 'Thank you.'],
           ...options,
@@ -40,7 +40,7 @@ for (const stored of [true, false])
         expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('the red one');
       });
 
-      test('an answer that does not fit is shown on its card, and the question waits on', async () => {
+      test('an invalid answer is shown on its card, and the question still waits', async () => {
         const { url, posts } = await serveChat({
           script: [{ calls: [{ name: 'ask', ref: 'q1', input: { question: 'Which?' } }] }, 'Thank you.'],
           ...options,
@@ -74,7 +74,7 @@ for (const stored of [true, false])
         expect(posts).toHaveLength(2);
       });
 
-      test('a last reply with nothing in it is the end also for a client that posts by itself', async () => {
+      test('an empty last reply ends the exchange for a client that posts automatically', async () => {
         const { url, posts } = await serveChat({ script: [PAY, '', 'Nobody hears this.'], ...options });
         const client = createClient(version, { api: url, auto: true });
         await client.say('Pay bob 500');
@@ -140,7 +140,7 @@ for (const stored of [true, false])
         ]);
       });
 
-      test('an edit that does not fit names the field', async () => {
+      test('an invalid edit names the field', async () => {
         const { url, ledger } = await serveChat({ script: [PAY, 'Paid.'], ...options });
         const client = createClient(version, { api: url });
         await client.say('Pay bob 500');
@@ -152,7 +152,7 @@ for (const stored of [true, false])
         expect(ledger).toEqual([]);
       });
 
-      test('the user speaks instead of deciding: the call is withdrawn and the talk goes on', async () => {
+      test('a message instead of a decision withdraws the call, and the conversation continues', async () => {
         const { url, ledger, model } = await serveChat({ script: [PAY, 'As you like.', 'Yes?'], ...options });
         const client = createClient(version, { api: url });
         await client.say('Pay bob 500');
@@ -174,7 +174,7 @@ for (const stored of [true, false])
         expect(client.text).toBe('Seen.');
       });
 
-      test('a model that fails is an error, and trying again goes on', async () => {
+      test('a failing model is an error, and a retry continues the run', async () => {
         const { url } = await serveChat({ script: [{ fail: { message: 'boom' } }, 'Here I am.'], ...options });
         const client = createClient(version, { api: url });
         await client.say('Hi');
@@ -185,7 +185,7 @@ for (const stored of [true, false])
         expect(client.text).toBe('Here I am.');
       });
 
-      test('regenerating gives another answer in place of the last', async () => {
+      test('regenerating replaces the last answer', async () => {
         const { url } = await serveChat({ script: ['One.', 'Two.'], ...options });
         const client = createClient(version, { api: url });
         await client.say('Say something');
@@ -229,7 +229,7 @@ async function approve(client: ReturnType<typeof createClient>, version: number,
   await ready(client);
 }
 
-/** The client posts by itself a moment after a decision; it is ready when it has nothing more to post. */
+/** Waits until the client, which posts shortly after a decision, has nothing more to post. */
 async function ready({ chat }: ReturnType<typeof createClient>): Promise<void> {
   for (let quiet = 0; quiet < 5; ) {
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -21,7 +21,7 @@ function bank(store = memoryStore()) {
 
 /** The message that the AI SDK makes of a response. */
 async function read(response: Response, message?: any): Promise<any> {
-  if (!response.body) throw new Error('There is no body.');
+  if (!response.body) throw new Error('The response has no body.');
   const chunks = parseJsonEventStream({ stream: response.body, schema: uiMessageChunkSchema }).pipeThrough(
     new TransformStream({
       transform(chunk: any, controller) {
@@ -37,7 +37,7 @@ async function read(response: Response, message?: any): Promise<any> {
 
 const shape = ({ parts }: any) => parts.map(({ type, text, state, output }: any) => [type, text ?? output ?? state]);
 
-test('a generation is a message, and goes on in the same message after a decision', async () => {
+test('a generation becomes a message, and continues in the same message after a decision', async () => {
   const { ai, pay } = bank();
   let messages: any;
   const first = streamResponse(async (listen) => {
@@ -70,7 +70,7 @@ test('a generation is a message, and goes on in the same message after a decisio
   expect(done.parts[3]).toMatchObject({ state: 'output-available', output: null });
 });
 
-test('a stored run is a message', async () => {
+test('a stored run becomes a message', async () => {
   const { agent, ai } = bank();
   expect((await runResponse(agent, 'nothing')).status).toBe(204);
   await agent.start('Pay 5', { runId: 'run_1' });

@@ -1,4 +1,4 @@
-// A chat route on a real HTTP server, with a ledger of what its tools did.
+// A chat route on a real HTTP server, with a ledger of its tools' effects.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Agent, type CountersignOptions, countersign, memoryStore, z } from 'countersign';
@@ -19,13 +19,13 @@ type Options = {
   readonly script: readonly ScriptStep[] | Extract<ScriptStep, (...given: never) => unknown>;
   readonly store?: CountersignOptions['store'] | false;
   readonly route?: ChatRouteOptions;
-  /** Held until it resolves, after the money has moved. */
+  /** Awaited after the money has moved. */
   readonly whilePaying?: () => Promise<void>;
 };
 
 export type TestServer = Awaited<ReturnType<typeof serveChat>>;
 
-/** Tools: `transfer` needs approval above 100, `ask` is a question, `look` just runs. The header `x-user` says who asks. */
+/** Tools: `transfer` needs approval above 100, `ask` is a question, `look` just runs. The header `x-user` names the user. */
 export async function serveChat({ script, store = memoryStore(), route, whilePaying }: Options) {
   const model = scriptedModel(script);
   const ai = countersign({ model, retry: false, ...(store !== false && { store }) });
@@ -82,7 +82,7 @@ export async function serveChat({ script, store = memoryStore(), route, whilePay
   return { ai, agent, model, ledger, chat, url, posts, close };
 }
 
-/** A POST as `useChat` makes it; gives the status and the chunks of the answer. */
+/** Posts like `useChat`; returns the status and the chunks of the response. */
 export async function post(url: string, body: unknown, { user = 'ada', headers = {} as Record<string, string> } = {}) {
   const response = await fetch(url, {
     method: 'POST',

@@ -1,4 +1,4 @@
-// What a card takes, as a table: for each kind of question the decisions that do not fit it.
+// A table of the decisions that each kind of card does not accept.
 import { misfitOf } from 'countersign/ui';
 import { expect, test } from 'vitest';
 import { allowsOf } from '../../src/ui/picture/cards.ts';
@@ -25,7 +25,7 @@ test.each([
   expect(found.map(([name]) => name)).toEqual(misfits);
 });
 
-test('a decision that is a word, and one that is none', () => {
+test('a decision given as a string, and one of an unknown type', () => {
   const card = { tool: 'pay', allows: allowsOf('question') };
   expect(misfitOf(card, 'cancel')).toBeUndefined();
   expect(misfitOf(card, 'approve')).toBe('pay accepts respond, reject, not approve.');

@@ -1,4 +1,4 @@
-// A reply that is asked for again, with a store: a message that is posted again, edited, or answered anew.
+// A reply requested again, with a store: its message is posted again, edited, or regenerated.
 import { generateText, tool } from 'ai';
 import { memoryStore } from 'countersign';
 import { gate, type StoreGateOptions } from 'countersign/ai-sdk';
@@ -8,14 +8,14 @@ import type { Store } from 'countersign/store';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { testServer } from '../stores/postgres-server.ts';
-import { open } from './attacked.ts';
 import { type ChatMessage, changed, userMessage } from './bank.ts';
+import { toolsOf } from './conversation.ts';
 import { saying } from './model.ts';
-import { toolsOf } from './talk.ts';
+import { open } from './run-attacks.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
-const modelWasTold = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
+const lastPrompt = (prompts: readonly unknown[]): string => JSON.stringify(prompts.at(-1));
 
 async function openChat(options: Partial<StoreGateOptions> = {}) {
   const store = options.store ?? memoryStore();
@@ -34,26 +34,29 @@ test.each<readonly [string, () => Store | Promise<Store>]>([
   ['in memory', () => memoryStore()],
   ['in SQLite', () => sqliteStore(':memory:')],
   ...(postgres ? [['in PostgreSQL', async () => postgresStore(await postgres.freshDatabase())] as const] : []),
-])('what was asked and never arrived is withdrawn when its message is posted again, %s', async (_where, openStore) => {
-  const store = await openStore();
-  onTestFinished(() => store.close());
-  const { post, decided, waiting, moved, prompts } = await openChat({ store });
-  const said = [userMessage('pay')];
-  const lost = await post(said);
-  const again = await post(said);
-  expect(await waiting()).toEqual(['call-2']);
-  await post(decided(lost.messages, true));
-  expect(moved).toEqual([]);
-  expect(modelWasTold(prompts)).toContain('The reply that asked for this call was generated again.');
-  await post(decided(again.messages, true));
-  expect(moved).toHaveLength(1);
-});
+])(
+  'a question that never reached the page is withdrawn when its message is posted again, %s',
+  async (_where, openStore) => {
+    const store = await openStore();
+    onTestFinished(() => store.close());
+    const { post, decided, waiting, moved, prompts } = await openChat({ store });
+    const said = [userMessage('pay')];
+    const lost = await post(said);
+    const again = await post(said);
+    expect(await waiting()).toEqual(['call-2']);
+    await post(decided(lost.messages, true));
+    expect(moved).toEqual([]);
+    expect(lastPrompt(prompts)).toContain('The reply that asked for this call was generated again.');
+    await post(decided(again.messages, true));
+    expect(moved).toHaveLength(1);
+  },
+);
 
 test.each([
   ['chat-1', /^chat chat-1$/],
   ['long'.repeat(200), /^chat [\w-]{22}$/],
   ['not\0kept', /^chat [\w-]{22}$/],
-])('the questions of a chat go by its id, or what can be kept of it: %#', async (chatId, label) => {
+])('the questions of a chat carry its id as a label, or a digest of an unusable id: %#', async (chatId, label) => {
   const store = memoryStore();
   const who = { chatId, person: 'ann', store };
   const { model } = saying(() => ({ calls: [{ id: 'call-1', tool: 'pay', input: { amount: 10 } }] }));
@@ -63,7 +66,7 @@ test.each([
   expect(items.map(({ labels }) => labels)).toEqual([[expect.stringMatching(label)]]);
 });
 
-test('an edited message withdraws what was asked for before, also if nothing is asked for now', async () => {
+test('an edited message withdraws its earlier questions, even if the new reply asks nothing', async () => {
   const { post, waiting } = await openChat();
   const said = userMessage('pay');
   await post([said]);
@@ -71,7 +74,7 @@ test('an edited message withdraws what was asked for before, also if nothing is 
   expect(await waiting()).toEqual([]);
 });
 
-test('what a page decides of a reply that was cut short withdraws what it has not', async () => {
+test('deciding part of a reply that was cut short withdraws the questions the page does not show', async () => {
   const { post, decided, waiting, moved } = await openChat();
   const { messages } = await post([userMessage('pay twice')]);
   expect(await waiting()).toEqual(['call-1', 'call-2']);
@@ -81,7 +84,7 @@ test('what a page decides of a reply that was cut short withdraws what it has no
   expect(await waiting()).toEqual([]);
 });
 
-test('an approval that is posted again withdraws what the lost answer asked, and not what others see', async () => {
+test('an approval posted again withdraws the questions of the lost reply, and no question that another page shows', async () => {
   const { ask, approve, store } = requests();
   await ask('call-1', 10);
   await approve('call-1', 10);
@@ -89,7 +92,7 @@ test('an approval that is posted again withdraws what the lost answer asked, and
   await ask('call-2', 20, approved);
   await ask('call-3', 20, approved);
   expect(await waitingIn(store)).toEqual(['call-3']);
-  // An older view, which goes on from what was withdrawn.
+  // An older page, which continues from the withdrawn question.
   await ask('call-4', 20, [answerOf('call-2', 20, 'approval-responded')]);
   expect(await waitingIn(store)).toEqual(['call-3', 'call-4']);
 });
@@ -108,7 +111,7 @@ test.each<[string, (messages: ChatMessage[]) => ChatMessage[], { chat?: string; 
   expect(await waiting()).toEqual(expect.arrayContaining(['call-1', 'call-2']));
 });
 
-test('what is approved stays, whoever asks for the reply again', async () => {
+test('an approved call stays when its reply is requested again', async () => {
   const { post, waiting, store } = await openChat();
   const said = [userMessage('pay')];
   await post(said);
@@ -121,7 +124,7 @@ test('what is approved stays, whoever asks for the reply again', async () => {
   expect((await runs.interrupt(card?.id ?? '')).settlement).toMatchObject({ decision: { type: 'approve' } });
 });
 
-test('what this request asked stays when its messages are received twice', async () => {
+test('a question of this request stays when its messages are received twice', async () => {
   const store = memoryStore();
   const gated = gate({ pay: payTool(() => 'paid') }, { ...who, store });
   const said = [userMessage('pay')] as never[];
@@ -134,7 +137,7 @@ test('what this request asked stays when its messages are received twice', async
 const payTool = (execute: (payment: { amount: number }) => string) =>
   tool({ inputSchema: z.object({ amount: z.number() }), needsApproval: true, execute });
 
-/** A chat without a stream: what the model asks, and what is approved, each in a request of its own. */
+/** A chat without a stream: the model's questions and the approvals each come in a separate request. */
 function requests(options: Partial<StoreGateOptions> = {}) {
   const store = options.store ?? memoryStore();
   const pay = vi.fn((_payment: { amount: number }) => 'paid');
@@ -158,7 +161,7 @@ function answerOf(toolCallId: string, amount: number, state: string): ChatMessag
   return { id: 'm', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId, state, input: { amount }, approval }] };
 }
 
-test.each([10, 20])('asked again under the same id, with %d, it is another question', async (amount) => {
+test.each([10, 20])('a call with the same id and the amount %d becomes a new question', async (amount) => {
   const { ask, approve, pay, store } = requests();
   await ask('call_0', 10);
   await ask('call_0', amount);
@@ -169,14 +172,14 @@ test.each([10, 20])('asked again under the same id, with %d, it is another quest
   expect(await approve('call_0', amount)).toBe('paid');
   expect(await approve('call_0', amount)).toBe('paid');
   expect(pay.mock.calls.map(([payment]) => payment)).toEqual([{ amount }]);
-  // What has run is not asked again under its id.
+  // A call that has run is not asked again under its id.
   await expect(ask('call_0', amount)).rejects.toMatchObject({ code: 'run-exists' });
 });
 
 test.each([
   ['the same', []],
   ['another', [userMessage('Again.')]],
-])('asked again after its time was over, after %s message, it can be decided', async (_which, messages) => {
+])('a call asked again after its question expired, after %s message, can be decided', async (_which, messages) => {
   let now = 1_000_000;
   const store = memoryStore({ now: () => now });
   const { ask, approve, pay } = requests({ store, expiresIn: 60_000 });
@@ -187,7 +190,7 @@ test.each([
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test('an id of which the conversation has a call already is not given to another, also if its time was over', async () => {
+test('an id that the conversation already shows is not given to another call, even if its question expired', async () => {
   let now = 1_000_000;
   const store = memoryStore({ now: () => now });
   const { ask } = requests({ store, expiresIn: 60_000 });

@@ -1,4 +1,4 @@
-// What a browser posts is said once and answered, also when answers were lost and processes died.
+// A message posted by a browser is recorded once and answered, even after lost responses and dead processes.
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -33,7 +33,7 @@ function open(store: Store, clock: () => number, dies = false) {
   return { runs: ai.runs, say, load };
 }
 
-test('whoever speaks in a chat whose process died drives it on', async () => {
+test('a message in a chat whose process died resumes the run', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = memoryStore({ now: clock });
@@ -44,7 +44,7 @@ test('whoever speaks in a chat whose process died drives it on', async () => {
   expect(await open(store, clock).say('m2', 'b')).toContain('Heard: a b');
 });
 
-test('what is posted again after somebody else spoke is not said again', async () => {
+test('a message posted again after a newer one is not recorded again', async () => {
   const clock = () => 1_000_000;
   const { runs, say } = open(memoryStore({ now: clock }), clock);
   await say('m1', 'a');
@@ -54,7 +54,7 @@ test('what is posted again after somebody else spoke is not said again', async (
   expect(said.map(({ content }) => content)).toEqual([[{ text: 'a' }], [{ text: 'b' }]]);
 });
 
-test('a message that is edited and sent again under its id is said, once', async () => {
+test('an edited message sent again under its id is recorded once', async () => {
   const clock = () => 1_000_000;
   const { say, load } = open(memoryStore({ now: clock }), clock);
   await say('m1', 'a');
@@ -67,7 +67,7 @@ test('a message that is edited and sent again under its id is said, once', async
   expect(said[0]?.id).not.toBe('m1');
 });
 
-test('a file that is posted again as it was loaded is said once', async () => {
+test('a loaded file that is posted again is recorded once', async () => {
   const { post, load, runs } = openPaying(memoryStore(), Date.now, async () => 'paid');
   const parts = [
     { type: 'text', text: 'pay' },
@@ -79,7 +79,7 @@ test('a file that is posted again as it was loaded is said once', async () => {
   expect((await runs.get('chat')).messages.filter(({ role }) => role === 'user')).toHaveLength(1);
 });
 
-/** A chat whose model asks to pay, by `refs`; `body` is what paying does, `thinks` what comes before the last reply. */
+/** A chat whose model calls pay, by `refs`; `body` is its tool body, `thinks` runs before the last reply. */
 function openPaying(store: Store, clock: () => number, body: () => Promise<string>, thinks = () => {}, refs = ['p']) {
   const model = scriptedModel(({ messages }) => {
     if (!messages.some(({ role }) => role === 'tool'))
@@ -111,7 +111,7 @@ function openPaying(store: Store, clock: () => number, body: () => Promise<strin
   return { ask, post, load, fetch, runs: ai.runs };
 }
 
-/** Approves in a process that dies while it pays, `along` with what else is posted, and opens another one long after. */
+/** Approves in a process that dies while paying, `along` with other messages, and opens a new process much later. */
 async function diedPaying(along: readonly object[] = [], refs = ['p']) {
   let now = 1_000_000;
   const clock = () => now;
@@ -127,18 +127,18 @@ async function diedPaying(along: readonly object[] = [], refs = ['p']) {
   return { paid, posted, ...open() };
 }
 
-test('whoever posts a decision again after the process died gets an answer, without a worker', async () => {
+test('a decision posted again after the process died gets a response, without a worker', async () => {
   const { post, posted, paid } = await diedPaying();
   expect(await (await post(posted)).text()).toContain('unknown-outcome');
   expect(paid).toHaveBeenCalledOnce();
 });
 
-test('what is typed after the process died does not withdraw the question that nobody has seen yet', async () => {
+test('a message after the process died does not withdraw the question that no page has shown', async () => {
   const { post, runs, paid } = await diedPaying();
   const say = (id: string, text: string) => post({ messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }] });
   expect(await (await say('m2', 'and?')).text()).toContain('unknown-outcome');
   expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
-  // Posted again, it is still the same words.
+  // The same message, posted again.
   await (await say('m2', 'and?')).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toHaveLength(1);
   await (await say('m3', 'never mind')).text();
@@ -146,7 +146,7 @@ test('what is typed after the process died does not withdraw the question that n
   expect(paid).toHaveBeenCalledOnce();
 });
 
-test('what is said before the outcome of a call is known stays in the chat, and is said once', async () => {
+test('a message before the outcome of a call is known stays in the chat and is recorded once', async () => {
   const { post, runs, load } = await diedPaying();
   await (await post({ messages: [{ id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and?' }] }] })).text();
   const shown = ['m1', 'm2', 'chat.1'];
@@ -159,14 +159,14 @@ test('what is said before the outcome of a call is known stays in the chat, and 
   expect((await load()).map(({ id }) => id)).toEqual([...shown, 'm3', expect.any(String)]);
 });
 
-test('what comes from a page without the question about the outcome does not withdraw it', async () => {
-  // The words come along with the approval, and neither is answered.
+test('a message from a page without the question about the outcome does not withdraw it', async () => {
+  // The message comes with the approval, and neither gets a response.
   const said = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'and quickly' }] };
   const { post, posted, runs, load, paid } = await diedPaying([said]);
   await runs.drive('chat');
   await (await post(posted)).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toMatchObject([{ kind: 'unknown-outcome' }]);
-  // Now the page has it.
+  // Now the page shows it.
   const more = { id: 'm3', role: 'user', parts: [{ type: 'text', text: 'never mind' }] };
   await (await post({ messages: [...(await load()), more] })).text();
   expect((await runs.interrupts({ runId: 'chat' })).items).toEqual([]);
@@ -179,14 +179,14 @@ describe.each([6, 7] as const)(
     test.each<[string, (chat: any) => Promise<void>]>([
       ['regenerate', (chat) => chat.regenerate()],
       ['edit', (chat) => chat.sendMessage({ text: 'pay now', messageId: 'm1' })],
-    ])('%s', async (_how, goOn) => {
+    ])('%s', async (_how, act) => {
       const { posted, runs, fetch, paid } = await diedPaying();
-      // Somebody else takes the run up, and the page has not heard of it.
+      // Another process takes the run over, and the page does not know it.
       await runs.drive('chat');
       await runs.settled();
       const { messages } = posted;
       const page = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', messages, fetch });
-      await goOn(page.chat);
+      await act(page.chat);
       expect(page.cards.map(({ kind, status }) => [kind, status])).toContainEqual(['unknown-outcome', 'pending']);
       const [doubt] = (await runs.interrupts({ runId: 'chat' })).items;
       await page.post({ decisions: [{ interruptId: doubt?.id, decision: { type: 'respond', output: 'paid' } }] });
@@ -197,7 +197,7 @@ describe.each([6, 7] as const)(
   },
 );
 
-test('what is said along with a decision does not withdraw the question about another outcome', async () => {
+test('a message with a decision does not withdraw the question about another outcome', async () => {
   const { post, runs, load, paid } = await diedPaying([], ['p', 'q']);
   await runs.drive('chat');
   await runs.settled();
@@ -210,7 +210,7 @@ test('what is said along with a decision does not withdraw the question about an
   expect(paid).toHaveBeenCalledOnce();
 });
 
-test.each([6, 7] as const)('a message that is edited withdraws what it had asked for (client %i)', async (version) => {
+test.each([6, 7] as const)('an edited message withdraws its earlier calls (client %i)', async (version) => {
   const { fetch, runs } = openPaying(memoryStore(), Date.now, async () => 'paid');
   const client = createClient(version, { api: 'http://localhost/api/chat', id: 'chat', fetch });
   await client.chat.sendMessage({ text: 'pay' });
@@ -221,7 +221,7 @@ test.each([6, 7] as const)('a message that is edited withdraws what it had asked
   expect(said.map(({ content }) => content)).toEqual([[{ text: 'pay' }], [{ text: 'do not pay' }]]);
 });
 
-test('a message that is edited after the model failed is said', async () => {
+test('a message edited after the model failed is recorded', async () => {
   let fails = true;
   const { ask, post, runs } = openPaying(
     memoryStore(),
@@ -242,7 +242,7 @@ test('a message that is edited after the model failed is said', async () => {
   });
 });
 
-test('whoever decides gets an answer where the own claim lapsed on the way', async () => {
+test('a decision gets a response even if its claim expires on the way', async () => {
   let now = 1_000_000;
   const clock = () => now;
   const store = afterStarts(memoryStore({ now: clock }), () => {
@@ -254,7 +254,7 @@ test('whoever decides gets an answer where the own claim lapsed on the way', asy
   expect(paid).not.toHaveBeenCalled();
 });
 
-test('a decision that is posted again after the model failed goes on, and is still one decision', async () => {
+test('a decision posted again after the model failed resumes the run and stays one decision', async () => {
   let fails = true;
   const paid = vi.fn(async () => 'paid');
   const { ask, post, runs } = openPaying(memoryStore(), Date.now, paid, () => {
@@ -297,27 +297,24 @@ test.each([6, 7] as const)(
   },
 );
 
-test.each([6, 7] as const)(
-  'who speaks while a reply is on its way is shown only what follows (client %i)',
-  async (version) => {
-    const begun = Promise.withResolvers<void>();
-    const mayEnd = Promise.withResolvers<void>();
-    const first = async () => {
-      begun.resolve();
-      await mayEnd.promise;
-      return 'Slow.';
-    };
-    const { url, ai } = await serveChat({ script: [first, 'Next.'] });
-    const page = createClient(version, { api: url, id: 'chat' });
-    const slow = page.say('one');
-    await begun.promise;
-    await page.chat.stop();
-    await slow;
-    const listens = vi.spyOn(ai.runs, 'speak');
-    const next = page.say('two');
-    await eventually(() => expect(listens).toHaveBeenCalled());
-    mayEnd.resolve();
-    await next;
-    expect(page.text).toBe('Next.');
-  },
-);
+test.each([6, 7] as const)('a user who writes during a reply sees only the next reply (client %i)', async (version) => {
+  const begun = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const first = async () => {
+    begun.resolve();
+    await mayEnd.promise;
+    return 'Slow.';
+  };
+  const { url, ai } = await serveChat({ script: [first, 'Next.'] });
+  const page = createClient(version, { api: url, id: 'chat' });
+  const slow = page.say('one');
+  await begun.promise;
+  await page.chat.stop();
+  await slow;
+  const listens = vi.spyOn(ai.runs, 'speak');
+  const next = page.say('two');
+  await eventually(() => expect(listens).toHaveBeenCalled());
+  mayEnd.resolve();
+  await next;
+  expect(page.text).toBe('Next.');
+});

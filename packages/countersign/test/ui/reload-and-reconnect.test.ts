@@ -1,4 +1,4 @@
-// Reload, a second tab, a cut connection: the current message again, and news of what others decided.
+// Reload, a second tab, a lost connection: the current message again, and updates on decisions made elsewhere.
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -18,7 +18,7 @@ for (const version of [5, 6, 7] as const)
       return createClient(version, { api: url, id, messages: JSON.parse(text).messages });
     }
 
-    test('a chat that is loaded while a card waits shows the card, and can be decided', async () => {
+    test('a chat loaded while a card waits shows the card and can be decided', async () => {
       const { url, ledger } = await serveChat({ script: [PAY, 'Paid.'], route });
       const first = createClient(version, { api: url, id: 'chat-1' });
       await first.say('Pay bob 500');
@@ -29,7 +29,7 @@ for (const version of [5, 6, 7] as const)
       expect(ledger).toHaveLength(1);
     });
 
-    test('a loaded chat shows what the stream showed, when all is done', async () => {
+    test('a loaded chat shows the same as the stream once the run is done', async () => {
       const { url } = await serveChat({ script: [PAY, 'Paid.', 'Bye.'], route });
       const first = createClient(version, { api: url, id: 'chat-1' });
       await first.say('Pay bob 500');
@@ -41,7 +41,7 @@ for (const version of [5, 6, 7] as const)
       expect(shape(second.state.messages)).toEqual(shape(first.state.messages));
     });
 
-    test('a second tab learns of a decision by resuming', async () => {
+    test('a second tab receives a decision by resuming', async () => {
       const { url } = await serveChat({ script: [PAY, 'Paid.'], route });
       const first = createClient(version, { api: url, id: 'chat-1' });
       await first.say('Pay bob 500');
@@ -63,7 +63,7 @@ for (const version of [5, 6, 7] as const)
       expect(second.cards.at(-1)).toMatchObject({ status: 'pending' });
     });
 
-    test('a connection that breaks in the answer loses nothing: posting again brings the rest', async () => {
+    test('a connection that breaks mid-answer loses nothing: posting again brings the rest', async () => {
       const { url, ledger } = await serveChat({ script: [PAY, 'It has all been paid now, thank you.'], route });
       let cut = false;
       const cutting: typeof fetch = async (input, init) => {
@@ -95,13 +95,13 @@ for (const version of [5, 6, 7] as const)
     });
   });
 
-test('there is nothing to resume in a chat that does not exist', async () => {
+test('a chat that does not exist has nothing to resume', async () => {
   const { url } = await serveChat({ script: [] });
   expect((await get(`${url}/nothing/stream`)).status).toBe(204);
   expect((await get(`${url}/nothing`)).status).toBe(404);
 });
 
-test('who joins while the model speaks hears it from the beginning', async () => {
+test('a client that joins during a reply receives it from the beginning', async () => {
   let go = () => {};
   const held = new Promise<void>((resolve) => {
     go = resolve;
@@ -131,7 +131,7 @@ test('who joins while the model speaks hears it from the beginning', async () =>
   expect(types(one.chunks).filter((type) => type === 'text-delta').length).toBeGreaterThan(1);
 });
 
-test('who comes back in the middle of a reply hears it from the beginning, too', async () => {
+test('a client that returns during a reply receives it from the beginning', async () => {
   const words = ['Do ', 'not ', 'pay ', 'bob.'];
   const mayGoOn = words.map(() => Promise.withResolvers<void>());
   const model = {
@@ -154,7 +154,7 @@ test('who comes back in the middle of a reply hears it from the beginning, too',
       body: JSON.stringify({ id: 'chat-1', messages }),
     }),
   );
-  // The only one who listens leaves, and the model speaks on to nobody.
+  // The only listener leaves, and the model continues without one.
   const reader = asked.body?.pipeThrough(new TextDecoderStream()).getReader();
   let heard = '';
   while (!heard.includes('Do ')) heard += (await reader?.read())?.value ?? '';
@@ -168,7 +168,7 @@ test('who comes back in the middle of a reply hears it from the beginning, too',
   await ai.runs.settled();
 });
 
-test('watching tells how the chat stands, now and whenever it comes to rest', async () => {
+test('a watch reports the state of the chat at once and on every pause or end', async () => {
   const { url } = await serveChat({ script: [PAY, 'Paid.'] });
   const client = createClient(6, { api: url, id: 'chat-1' });
   await client.say('Pay bob 500');
@@ -183,7 +183,7 @@ test('watching tells how the chat stands, now and whenever it comes to rest', as
   left.abort();
 });
 
-test('whoever leaves a watch is forgotten, also where nobody says so but the stream', async () => {
+test('a watch is released when its client leaves, even if only the stream reports it', async () => {
   const real = memoryStore();
   let watching = 0;
   const watch: Store['watch'] = (changed) => {
@@ -210,7 +210,7 @@ test('whoever leaves a watch is forgotten, also where nobody says so but the str
   const reader = response.body?.getReader();
   expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"status":"done"');
   expect(watching).toBe(1);
-  // It waits for more when its client leaves.
+  // The read is pending when its client leaves.
   const more = reader?.read();
   await new Promise((resolve) => setImmediate(resolve));
   await reader?.cancel();
@@ -218,7 +218,7 @@ test('whoever leaves a watch is forgotten, also where nobody says so but the str
   expect(watching).toBe(0);
 });
 
-test('a stream ends at once when it is told to, also while the model thinks', async () => {
+test('a stream ends at once when its request is aborted, even while the model thinks', async () => {
   const mayReply = Promise.withResolvers<void>();
   const model = {
     name: 'slow',
@@ -236,7 +236,7 @@ test('a stream ends at once when it is told to, also while the model thinks', as
   const [told, left] = await Promise.all([GET(new Request(url, { signal: over.signal })), GET(new Request(url))]);
   const readers = [told, left].map((response) => response.body?.getReader());
   for (const reader of readers) expect((await reader?.read())?.done).toBe(false);
-  // Both wait for more.
+  // Both reads are pending.
   const more = readers.map((reader) => reader?.read());
   await new Promise((resolve) => setImmediate(resolve));
   over.abort();
@@ -247,18 +247,18 @@ test('a stream ends at once when it is told to, also while the model thinks', as
   await ai.runs.settled();
 });
 
-test('the same words posted again are said once', async () => {
+test('the same message posted again is recorded once', async () => {
   const { url, ai } = await serveChat({ script: () => 'Hello.' });
   const body = { id: 'chat-1', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
   const [one, two] = await Promise.all([post(url, body), post(url, body)]);
   const three = await post(url, body);
   for (const { text } of [one, two, three]) expect(text).toContain('Hello.');
-  // A start that comes second may have asked the model before it knows; nothing of that is on record.
+  // A second start may have called the model before it lost; nothing of that is recorded.
   const { events = [] } = (await ai.runs.find('chat-1')) ?? {};
   expect(events.map(({ type }) => type)).toEqual(['user-spoke', 'model-replied']);
 });
 
-test('approve and speak in one post: it runs, then the words are heard', async () => {
+test('an approval and a message in one post: the tool runs, then the model receives the message', async () => {
   const { url, ledger, model } = await serveChat({ script: [PAY, 'Paid.', 'You are welcome.'] });
   const client = createClient(6, { api: url, id: 'chat-1' });
   await client.say('Pay bob 500');
@@ -277,7 +277,7 @@ test('approve and speak in one post: it runs, then the words are heard', async (
 });
 
 for (const version of [5, 6, 7] as const)
-  test(`the turn limit ends without an endless exchange of posts: ai ${version}`, async () => {
+  test(`the turn limit ends the exchange of posts: ai ${version}`, async () => {
     const { url, posts } = await serveChat({
       script: () => ({ calls: [{ name: 'look' }] }),
       route: { client: version },

@@ -1,4 +1,4 @@
-// Words that wait until somebody else's turn is over: the post gives signs of life meanwhile, and they are said.
+// A message that waits until a running turn is over: the stream sends keep-alives meanwhile, then the reply.
 import { UsageError } from 'countersign';
 import { describe, expect, test, vi } from 'vitest';
 import { waitInStream } from '../../src/ui/chats/wait-in-stream.ts';
@@ -11,7 +11,7 @@ const said = (id: string, text: string) => ({
   messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }],
 });
 
-test('what is said while a tool runs for long is answered, and the stream lives meanwhile', async () => {
+test('a message sent while a tool runs for long is answered, and the stream sends keep-alives', async () => {
   const paid = Promise.withResolvers<void>();
   const { url, ai, ledger } = await serveChat({
     script: [{ calls: [{ name: 'transfer', input: { to: 'bob', amount: 5 } }] }, 'Paid.', 'Hello.'],
@@ -44,7 +44,7 @@ test('what is said while a tool runs for long is answered, and the stream lives 
   expect(ledger).toHaveLength(1);
 });
 
-test('whoever leaves meanwhile has said nothing, and that is no fault', async () => {
+test('a client that leaves while its message waits has sent nothing, and that is not a fault', async () => {
   const onFault = vi.fn();
   const paid = Promise.withResolvers<void>();
   const { url, ai, ledger } = await serveChat({
@@ -73,7 +73,7 @@ test('whoever leaves meanwhile has said nothing, and that is no fault', async ()
   expect(onFault).not.toHaveBeenCalled();
 });
 
-describe('what is refused', () => {
+describe('a rejected message', () => {
   const refused = () => new UsageError('not-allowed', { status: 403 }, 'ada may not speak here.');
   const options = () => ({
     patienceMs: 20,
@@ -83,14 +83,14 @@ describe('what is refused', () => {
   });
   const late = (error: Error) => new Promise<never>((_, reject) => setTimeout(() => reject(error), 60));
 
-  test('at once has a status of its own', async () => {
+  test('rejected at once gets its own status', async () => {
     await expect(waitInStream(Promise.reject(refused()), options())).rejects.toThrow('ada may not speak here.');
   });
 
   test.each([
     ['by a rule, in its words', refused(), 'ada may not speak here.', 0],
     ['by a fault, without saying more than anybody may know', new Error('password=1234'), 'No: invariant', 1],
-  ])('later is told in the stream, %s', async (_how, error, text, faults) => {
+  ])('rejected later is reported in the stream, %s', async (_how, error, text, faults) => {
     const given = options();
     const chunks = [];
     for await (const chunk of await waitInStream(late(error), given)) chunks.push(chunk);

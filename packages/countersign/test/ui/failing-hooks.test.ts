@@ -1,4 +1,4 @@
-// Hooks of a chat route that fail themselves: whoever asks is answered, and no process ends.
+// Hooks of a chat route that fail: the client still gets a response, and no process ends.
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
@@ -34,7 +34,7 @@ afterEach(async () => {
 describe.each(failing)('an onFault that %s', (_how, onFault) => {
   const mayDecide = () => Promise.reject(new Error('The directory is down.'));
 
-  test('leaves the stream and the refusals as they are, and the fault is told to the console', async () => {
+  test('does not affect the stream or rejections, and the console shows the fault', async () => {
     const told = vi.spyOn(console, 'error').mockReturnValue();
     const { url, ledger } = await serveChat({ script: [PAY, 'Paid.'], route: { onFault, mayDecide, authorize: ada } });
     const said = await post(url, SAID);
@@ -47,7 +47,7 @@ describe.each(failing)('an onFault that %s', (_how, onFault) => {
     expect(told.mock.calls[0]?.[1]).toMatchObject({ message: 'The directory is down.' });
   });
 
-  test('leaves a fault an answer', async () => {
+  test('does not prevent the error response', async () => {
     vi.spyOn(console, 'error').mockReturnValue();
     const authorize = () => Promise.reject(new Error('The directory is down.'));
     const { url } = await serveChat({ script: [], route: { onFault, authorize } });
@@ -67,7 +67,7 @@ test.each<[string, () => any]>([...failing, ['says nothing', () => undefined], [
   },
 );
 
-test('a context that cannot be had is no answer of its own, whatever it is that was thrown', async () => {
+test('a Response thrown by contextFor is a fault, not the response', async () => {
   const faults: unknown[] = [];
   const thrown = new Response('Go away.', { status: 418 });
   const contextFor = () => Promise.reject(thrown);

@@ -1,4 +1,4 @@
-// Questions of every kind in the browser: asked in a body, asked again, too late, in doubt.
+// Questions of every kind in the browser: asked in a body, asked again, expired, in doubt.
 import { countersign, memoryStore, tool, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute } from 'countersign/ui';
@@ -7,7 +7,7 @@ import { createClient } from './client.ts';
 
 type Body = Parameters<ReturnType<typeof countersign>['defineTool']>[1];
 
-/** A chat without a network: the client calls the route itself. */
+/** A chat without a network: the client calls the route directly. */
 function chatWith(
   body: Body,
   { config = {}, clock = Date.now, leaseMs = 15_000, store = memoryStore({ now: clock }) } = {},
@@ -41,7 +41,7 @@ async function approve({ tools, chat }: ReturnType<typeof createClient>, approve
   await expect.poll(() => chat.status).toBe('ready');
 }
 
-test('a body that asks again and again is asked about each time, under a new id', async () => {
+test('a body that asks repeatedly gets a new card with a new id each time', async () => {
   let asked = 0;
   const { client } = chatWith(async (_input, { interrupt, resumed }) => {
     if (asked < 3) interrupt({ message: `Question ${++asked}`, resumed: resumed ?? null });
@@ -62,7 +62,7 @@ test('a body that asks again and again is asked about each time, under a new id'
   expect(client.text).toBe('Done.');
 });
 
-test('a decision after the deadline is what the deadline says', async () => {
+test('a decision after the deadline has the outcome of the deadline', async () => {
   let now = 1_000;
   let ran = 0;
   const config = { needsApproval: true, expiresIn: 500 };
@@ -76,7 +76,7 @@ test('a decision after the deadline is what the deadline says', async () => {
   expect(ran).toBe(0);
 });
 
-test('a call that nobody knows the end of is asked about, and a plain yes is not enough', async () => {
+test('a call with an unknown outcome is asked about, and a plain yes is not enough', async () => {
   let now = 1_000;
   let started = 0;
   let isDead = false;
@@ -118,24 +118,27 @@ test('a call that nobody knows the end of is asked about, and a plain yes is not
   expect(started).toBe(1);
 });
 
-test.each([undefined, 'sealed'])('a call that waits shows what would run, defaults included (%s)', async (sealed) => {
-  const given: unknown[] = [];
-  const inputSchema = z.object({ n: z.number(), unit: z.string().default('kg') });
-  const work = tool({ name: 'work', description: '', inputSchema, needsApproval: true }, (input) => {
-    given.push(input);
-  });
-  const model = scriptedModel([{ calls: [{ name: 'work', ref: 'w1', input: { n: 1 } }] }, 'Done.']);
-  const ai = countersign({ model, ...(!sealed && { store: memoryStore() }) });
-  const route = chatRoute(ai.defineAgent({ name: 'worker', tools: [work] }), {
-    demo: true,
-    ...(sealed && { secret: 'a secret of at least thirty-two bytes!' }),
-  });
-  const fetch = (input: unknown, init?: RequestInit) => route.POST(new Request(input as string, init));
-  const client = createClient(6, { api: 'http://localhost/api/chat', id: 'chat-1', auto: true, fetch });
-  await client.say('Work');
-  const shown = client.tools[0];
-  expect(shown).toMatchObject({ state: 'approval-requested', input: { n: 1, unit: 'kg' } });
-  await approve(client);
-  expect(client.text).toBe('Done.');
-  expect(given).toEqual([shown.input]);
-});
+test.each([undefined, 'sealed'])(
+  'a pending call shows the input that would run, with its defaults (%s)',
+  async (sealed) => {
+    const given: unknown[] = [];
+    const inputSchema = z.object({ n: z.number(), unit: z.string().default('kg') });
+    const work = tool({ name: 'work', description: '', inputSchema, needsApproval: true }, (input) => {
+      given.push(input);
+    });
+    const model = scriptedModel([{ calls: [{ name: 'work', ref: 'w1', input: { n: 1 } }] }, 'Done.']);
+    const ai = countersign({ model, ...(!sealed && { store: memoryStore() }) });
+    const route = chatRoute(ai.defineAgent({ name: 'worker', tools: [work] }), {
+      demo: true,
+      ...(sealed && { secret: 'a secret of at least thirty-two bytes!' }),
+    });
+    const fetch = (input: unknown, init?: RequestInit) => route.POST(new Request(input as string, init));
+    const client = createClient(6, { api: 'http://localhost/api/chat', id: 'chat-1', auto: true, fetch });
+    await client.say('Work');
+    const shown = client.tools[0];
+    expect(shown).toMatchObject({ state: 'approval-requested', input: { n: 1, unit: 'kg' } });
+    await approve(client);
+    expect(client.text).toBe('Done.');
+    expect(given).toEqual([shown.input]);
+  },
+);

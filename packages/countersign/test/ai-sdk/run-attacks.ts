@@ -1,4 +1,4 @@
-// Every attack on every way to build the chat: which of them succeed. Run once for each version of the AI SDK.
+// Runs every attack against every way to build the chat, once for each version of the AI SDK.
 import { memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -14,12 +14,12 @@ const storeGate = (): NonNullable<BankOptions['gate']> => {
 
 const secretGate: NonNullable<BankOptions['gate']> = (tools, who) => gate(tools, { ...who, secret: SECRET });
 
-/** A seal has no memory: these come again, with the seal that they had. */
+/** A seal has no memory: these replays succeed, with the seal they had. */
 const REPLAYS = ['c', 'd', 'f3', 'h', 'i', 'n'];
 
 export type Succeeding = { readonly recipe: readonly string[]; readonly approval: readonly string[] };
 
-/** `succeeding` are the attacks that succeed against the recipe as it is published, and against the AI SDK's approval. */
+/** `succeeding` are the attacks that succeed against the published recipe, and against the AI SDK's approval. */
 export function attackAll(succeeding: Succeeding): void {
   const setups: readonly { name: string; options: () => BankOptions; expected: readonly string[] }[] = [
     {

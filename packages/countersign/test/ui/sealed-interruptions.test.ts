@@ -1,4 +1,4 @@
-// A sealed chat goes on after an answer that was cut off before its seal, and after words that were refused.
+// A sealed chat continues after a response that was cut off before its seal, and after a rejected message.
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { createClient } from './client.ts';
@@ -6,7 +6,7 @@ import { serveChat } from './server.ts';
 
 const look = { calls: [{ name: 'look', ref: 'call_0', input: {} }] };
 
-/** A client that stopped an answer once its tool had run. */
+/** A client that stopped a response once its tool had run. */
 async function stopped(before: readonly object[], script: readonly (object | string)[], route: object = {}) {
   const server = await serveChat({
     script: [...before, look, { stall: true }, ...script] as never,
@@ -28,7 +28,7 @@ const heard = ({ requests }: { readonly requests: readonly { readonly messages: 
     ?.messages.filter(({ role }) => role === 'user')
     .map(({ content }) => content[0].text);
 
-test('after an answer that the user stopped behind a tool, the chat goes on', async () => {
+test('the chat continues after a response that the user stopped behind a tool', async () => {
   const { client, model } = await stopped([], ['One.', 'Two.']);
   await client.say('Hello?');
   expect(client.text).toBe('One.');
@@ -38,7 +38,7 @@ test('after an answer that the user stopped behind a tool, the chat goes on', as
   expect(heard(model)).toEqual(['Look.', 'Hello?', 'And now?']);
 });
 
-test('what stands in an answer that was cut off answers no question of the same id', async () => {
+test('a part of a response that was cut off does not answer a question with the same id', async () => {
   const ask = { calls: [{ name: 'ask', ref: 'call_0', input: { question: 'Who?' } }] };
   const { client, model } = await stopped([ask], ['One.']);
   await client.say('Hello?');
@@ -49,7 +49,7 @@ test('what stands in an answer that was cut off answers no question of the same 
   expect(results).toMatchObject([{ toolResponse: { name: 'ask' }, metadata: { outcome: 'cancelled' } }]);
 });
 
-test('an answer that was cut off cannot be decided in', async () => {
+test('a call in a response that was cut off cannot be decided', async () => {
   const { client, ledger } = await stopped([], ['One.']);
   await client.post();
   expect(String(client.chat.error)).toContain('bad-seal');
@@ -58,8 +58,8 @@ test('an answer that was cut off cannot be decided in', async () => {
 
 test.each([
   ['without a text', { text: '' }],
-  ['with a file that nobody fetches', { files: [{ type: 'file', mediaType: 'image/png', url: 'http://x.test/a' }] }],
-])('words that were refused, %s, do not stand in the way of the next', async (_what, words) => {
+  ['with a file that cannot be fetched', { files: [{ type: 'file', mediaType: 'image/png', url: 'http://x.test/a' }] }],
+])('a rejected message, %s, does not block the next one', async (_what, words) => {
   const { url, model } = await serveChat({ script: ['One.', 'Two.'], store: false });
   const client = createClient(7, { api: url, id: 'chat-1' });
   await client.chat.sendMessage(words);

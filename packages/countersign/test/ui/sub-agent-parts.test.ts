@@ -1,4 +1,4 @@
-// What a chat shows of a tool, wherever it is: with the agent of the chat, or with a sub-agent.
+// How a chat shows the calls of its agent and of a sub-agent.
 import { approve, type CountersignOptions, countersign, memoryStore, reject, type ToolContext, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { type ChatRouteOptions, chatRoute } from 'countersign/ui';
@@ -11,7 +11,7 @@ const API = 'http://localhost/api/chat';
 
 type Options = Pick<CountersignOptions, 'store' | 'clock' | 'leaseMs'> & { readonly route: ChatRouteOptions };
 
-/** A chat with an agent that has one tool, `work`, or whose sub-agent has. */
+/** A chat whose agent or sub-agent has one tool, `work`. */
 function open(where: Where, body: (ctx: ToolContext) => unknown, { route, ...options }: Options) {
   const ai = countersign({ ...options, retry: false });
   const model = script([[call('work')]]);
@@ -54,7 +54,7 @@ test.each(([5, 6, 7] as const).flatMap((version) => EVERYWHERE.map((where) => ({
   },
 );
 
-test.each(EVERYWHERE)('a result that comes late is shown as a result, not as cancelled (%s)', async (where) => {
+test.each(EVERYWHERE)('a late result is shown as a result, not as cancelled (%s)', async (where) => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const options: Options = { store: memoryStore({ now: clock }), clock, leaseMs: LEASE_MS, route: { client: 6 } };
@@ -111,32 +111,29 @@ test.each(['with its own ref', 'without a ref'])(
   },
 );
 
-test.each(['blue', '', 0, false, null])(
-  'an answer to what is asked inside is shown as it was given: %j',
-  async (answer) => {
-    const ai = countersign({ store: memoryStore(), retry: false });
-    const any = ai.defineInterrupt({ name: 'ask', description: '', inputSchema: z.object({}), outputSchema: z.any() });
-    const asks = () => script([[call('ask')]]);
-    const helper = ai.defineAgent({ name: 'helper', tools: [any], model: asks() });
-    const root = ai.defineAgent({
-      name: 'root',
-      tools: [helper, talker(ai, 'talker', [any], asks)],
-      model: script([[ask('helper'), call('talker')]]),
-    });
-    const { POST } = chatRoute(root, { demo: true, client: 7 });
-    const fetcher: typeof fetch = (input, init) => POST(new Request(input, init));
-    const client = createClient(7, { api: API, id: 'chat-1', fetch: fetcher });
-    await client.say('Ask');
-    const decision = { type: 'respond', output: answer };
-    await client.post({ decisions: client.cards.map(({ id }) => ({ interruptId: id, decision })) });
-    const asked = client.tools.filter(({ type }) => type === 'tool-ask');
-    expect(asked.map(({ state, output }) => ({ state, output }))).toEqual(
-      Array(2).fill({ state: 'output-available', output: answer }),
-    );
-  },
-);
+test.each(['blue', '', 0, false, null])('an answer to a question inside is shown unchanged: %j', async (answer) => {
+  const ai = countersign({ store: memoryStore(), retry: false });
+  const any = ai.defineInterrupt({ name: 'ask', description: '', inputSchema: z.object({}), outputSchema: z.any() });
+  const asks = () => script([[call('ask')]]);
+  const helper = ai.defineAgent({ name: 'helper', tools: [any], model: asks() });
+  const root = ai.defineAgent({
+    name: 'root',
+    tools: [helper, talker(ai, 'talker', [any], asks)],
+    model: script([[ask('helper'), call('talker')]]),
+  });
+  const { POST } = chatRoute(root, { demo: true, client: 7 });
+  const fetcher: typeof fetch = (input, init) => POST(new Request(input, init));
+  const client = createClient(7, { api: API, id: 'chat-1', fetch: fetcher });
+  await client.say('Ask');
+  const decision = { type: 'respond', output: answer };
+  await client.post({ decisions: client.cards.map(({ id }) => ({ interruptId: id, decision })) });
+  const asked = client.tools.filter(({ type }) => type === 'tool-ask');
+  expect(asked.map(({ state, output }) => ({ state, output }))).toEqual(
+    Array(2).fill({ state: 'output-available', output: answer }),
+  );
+});
 
-test('of two calls inside that have the same ref, each is shown as it was decided', async () => {
+test('two calls inside with the same ref each show their own decision', async () => {
   const ai = countersign({ store: memoryStore(), retry: false });
   const pay = tool(ai, 'pay', () => 'paid', { needsApproval: true });
   const deputy = ai.defineAgent({ name: 'deputy', tools: [pay], model: script([[call('pay', { amount: 1 })]]) });

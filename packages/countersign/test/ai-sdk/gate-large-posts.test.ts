@@ -16,14 +16,14 @@ const gates = [
 const message = (parts: readonly object[]) => ({ id: 'm', role: 'assistant' as const, parts: parts as never });
 const part = (input: unknown) => ({ type: 'tool-pay', toolCallId: 'c', state: 'output-available', input, output: 1 });
 
-test.each(gates)('%s, too many parts or messages are refused', async (_, open) => {
+test.each(gates)('%s, too many parts or messages are rejected', async (_, open) => {
   const refused = expect.objectContaining({ code: 'too-large', details: expect.objectContaining({ status: 413 }) });
   const parts = Array.from({ length: 13_000 }, () => part({ amount: 1 }));
   await expect(open().receive([message(parts)])).rejects.toEqual(refused);
   await expect(open().receive(Array.from({ length: 6_000 }, () => message([])))).rejects.toEqual(refused);
 });
 
-test.each(gates)('%s, many parts under the id of a recorded call are each looked at a few times', async (_, open) => {
+test.each(gates)('%s, many parts under the id of a recorded call are each read a few times', async (_, open) => {
   const PARTS = 2_000;
   const gated = open();
   const call = { toolCallId: 'c', messages: [] };

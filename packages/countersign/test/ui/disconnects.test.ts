@@ -1,4 +1,4 @@
-// Clients that leave: whatever was open for them is let go.
+// Clients that disconnect: their streams and watches are released.
 import { createServer, type IncomingMessage, request as nodeRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { post, serveChat } from './server.ts';
 
-test('a watch ends when its client leaves, also once the request was collected', async () => {
+test('a watch ends when its client leaves, even after the request was garbage collected', async () => {
   let watching = 0;
   const store = memoryStore();
   const counted = changedStore(store, {
@@ -37,7 +37,7 @@ test('a watch ends when its client leaves, also once the request was collected',
   expect(watching).toBe(atRest);
 });
 
-test('what a client of Node has not read when it leaves is let go', async () => {
+test('the unread response of a Node client is cancelled when it disconnects', async () => {
   const cancelled = Promise.withResolvers<void>();
   const port = await serveRoute(async () => endless(() => cancelled.resolve()));
   const asked = nodeRequest({ port, host: '127.0.0.1' }).on('error', () => undefined);
@@ -47,7 +47,7 @@ test('what a client of Node has not read when it leaves is let go', async () => 
   await cancelled.promise;
 });
 
-test('so is what is answered when a client of Node has left already', async () => {
+test('a response that starts after a Node client disconnected is cancelled', async () => {
   const [begun, left, cancelled] = [deferred(), deferred(), deferred()];
   const port = await serveRoute(async ({ signal }) => {
     signal.addEventListener('abort', () => left.resolve());
@@ -62,7 +62,7 @@ test('so is what is answered when a client of Node has left already', async () =
   await cancelled.promise;
 });
 
-test('an answer that breaks off is cut for its client of Node, and nothing else', async () => {
+test('a response that fails midway is cut for its Node client, and the server keeps working', async () => {
   let isSound = false;
   const port = await serveRoute(async () => (isSound ? new Response('sound') : broken()));
   const url = `http://127.0.0.1:${port}`;
@@ -72,7 +72,7 @@ test('an answer that breaks off is cut for its client of Node, and nothing else'
 });
 
 test.each(['PUT', 'DELETE', 'HEAD', 'PATCH'])(
-  '%s of a client of Node is told what there is, and asks nothing',
+  '%s from a Node client gets 405 with the allowed methods, and the route is not called',
   async (method) => {
     const asked: string[] = [];
     const port = await serveRoute(async (request) => {
@@ -87,7 +87,7 @@ test.each(['PUT', 'DELETE', 'HEAD', 'PATCH'])(
 
 const deferred = () => Promise.withResolvers<void>();
 
-/** Collects what nobody holds; what was looked at in this turn is held until the next. */
+/** Runs the garbage collector; objects used in this turn survive until the next. */
 async function collect(): Promise<void> {
   setFlagsFromString('--expose-gc');
   for (let turn = 0; turn < 3; turn += 1) {
@@ -96,7 +96,7 @@ async function collect(): Promise<void> {
   }
 }
 
-/** An answer without an end, as large as its client likes. */
+/** An endless response. */
 function endless(cancelled: () => void): Response {
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
@@ -105,7 +105,7 @@ function endless(cancelled: () => void): Response {
   return new Response(body);
 }
 
-/** An answer whose source fails after its first bytes. */
+/** A response whose source fails after its first bytes. */
 function broken(): Response {
   let pulled = 0;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {

@@ -1,7 +1,7 @@
-// What was shown is what runs: whatever honest and hostile clients post, a call runs as it was shown, where it was shown,
-// once, and after its person approved it. Run for each version of the AI SDK.
+// Only shown calls run: whatever honest and hostile clients post, a call runs with the input and in the chat it was
+// shown in, once, and after its approval. Runs for each version of the AI SDK.
 //
-// COUNTERSIGN_SEEDS and COUNTERSIGN_FIRST_SEED choose other seeds: how many, and from which on.
+// COUNTERSIGN_SEEDS and COUNTERSIGN_FIRST_SEED choose other seeds: how many, and the first.
 import { isDeepStrictEqual } from 'node:util';
 import { gate } from 'countersign/ai-sdk';
 import { afterAll, describe, expect, onTestFailed, test } from 'vitest';
@@ -11,12 +11,12 @@ import { callsIn, isGated } from './random-tools.ts';
 const { COUNTERSIGN_SEEDS = '120', COUNTERSIGN_FIRST_SEED = '1' } = process.env;
 const SEEDS = Array.from({ length: Number(COUNTERSIGN_SEEDS) }, (_, index) => Number(COUNTERSIGN_FIRST_SEED) + index);
 
-export function whatWasShownRuns(): void {
-  describe('what was shown is what runs', () => {
+export function onlyShownCallsRun(): void {
+  describe('a call runs only with the input that was shown', () => {
     let ran = 0;
     test.each(SEEDS)('seed %i', async (seed) => {
       const world = newWorld(seed);
-      onTestFailed(() => console.error(`What happened with seed ${seed}:\n${world.log.join('\n')}`));
+      onTestFailed(() => console.error(`Log of seed ${seed}:\n${world.log.join('\n')}`));
       await live(world);
       ran += world.effects.length;
       const problems = [
@@ -36,7 +36,7 @@ function* wrongEffects({ effects, shown, decisions, tools, store }: World): Iter
   const ran = new Set<string>();
   for (const { id, chat, tool, input, decided } of effects) {
     const call = shown.get(id);
-    // A seal has no memory, so what was approved may come again.
+    // A seal has no memory, so an approved call may run again.
     if (ran.has(id) && store) yield `${id} ran twice`;
     ran.add(id);
     if (!call) yield `${id} ran, and was never shown`;
@@ -60,7 +60,7 @@ function* wrongEffects({ effects, shown, decisions, tools, store }: World): Iter
 const isGatedIn = (tools: World['tools'], call: { readonly tool: string; readonly input: any }): boolean =>
   tools.some((tool) => tool.name === call.tool && isGated(tool, call.input));
 
-/** An honest person gets what they decided. */
+/** An honest person gets the outcome they decided. */
 function* wrongAnswers(world: World): Iterable<string> {
   if (!world.isHonest) return;
   for (const { asked, decided, after, effects } of world.answers)
@@ -79,7 +79,7 @@ function* wrongAnswers(world: World): Iterable<string> {
     }
 }
 
-/** Each call on record is the one that was shown, decided once, and it ran only if it was approved. */
+/** Each recorded call matches the one that was shown, was decided once, and ran only if it was approved. */
 async function wrongRecords({ store, effects, shown }: World): Promise<string[]> {
   if (!store) return [];
   const problems: string[] = [];
@@ -92,17 +92,18 @@ async function wrongRecords({ store, effects, shown }: World): Promise<string[]>
     if (decisions.length > 1) problems.push(`${call.id} was decided more than once: ${decisions}`);
     if (!effects.some(({ id }) => id === call.id)) continue;
     if (decisions[0] !== 'approve') problems.push(`${call.id} ran, and its decision is ${decisions[0]}`);
-    if (!isDeepStrictEqual(call.input, shown.get(call.id)?.input)) problems.push(`${call.id} is not as it was shown`);
+    if (!isDeepStrictEqual(call.input, shown.get(call.id)?.input))
+      problems.push(`${call.id} differs from the call that was shown`);
   }
   return problems;
 }
 
-/** No model was told a result of a call that a person decides, which the client made up. */
+/** No model received a result that the client made up for a gated call. */
 function* wrongWords({ prompts, shown, tools }: World): Iterable<string> {
   for (const { role, content } of prompts.flat())
     for (const { type, toolCallId, toolName, output } of role === 'tool' ? content : []) {
       if (type !== 'tool-result' || !JSON.stringify(output).includes('FAKE')) continue;
       const call = shown.get(toolCallId);
-      if (call && call.tool === toolName && isGatedIn(tools, call)) yield `The model was told of ${toolCallId}: FAKE`;
+      if (call && call.tool === toolName && isGatedIn(tools, call)) yield `The model received ${toolCallId}: FAKE`;
     }
 }

@@ -1,4 +1,4 @@
-// Gated calls that are decided elsewhere than in the chat, and by a later version of the program.
+// Gated calls that are decided outside the chat, or by a later version of the program.
 import { convertToModelMessages, generateText, jsonSchema, tool } from 'ai';
 import { type DecisionInput, memoryStore } from 'countersign';
 import { gate } from 'countersign/ai-sdk';
@@ -6,12 +6,12 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
 import { type ChatMessage, type Part, userMessage } from './bank.ts';
+import { inputSchema, talk, toolsOf } from './conversation.ts';
 import { saying } from './model.ts';
-import { inputSchema, talk, toolsOf } from './talk.ts';
 
 const who = { chatId: 'chat-1', person: 'ann' };
 
-/** A call of `pay` that waits; `later` is what the program has in its place when it is decided. */
+/** A pending call of `pay`; `later` replaces fields of the tool in the program that decides it. */
 async function asked(later: object = {}) {
   const store = memoryStore();
   const pay = vi.fn((_input: unknown): unknown => 'paid');
@@ -25,16 +25,16 @@ async function asked(later: object = {}) {
     return runs.wait(card?.runId ?? '');
   };
   const part = { type: 'tool-pay', toolCallId: 'call-1', input: { amount: 10 }, approval: { id: question.approvalId } };
-  /** A request with what the client says of the call: its gate, and what it received. */
+  /** Posts the client's version of the call; returns the gate and the messages it received. */
   const post = async (said: object, ...after: ChatMessage[]) => {
     const gated = gate(tools, { ...who, store });
     const messages = [{ id: 'a', role: 'assistant', parts: [{ ...part, ...said }] }, ...after];
     return { gated, messages: (await gated.receive(messages as never[])) as any[] };
   };
-  /** What the chat is told of the call after the user has spoken. */
-  const told = async (said: object = { state: 'approval-requested' }): Promise<Part> =>
+  /** Returns the part that the chat receives after another user message. */
+  const shownPart = async (said: object = { state: 'approval-requested' }): Promise<Part> =>
     (await post(said, userMessage('And?'))).messages[0].parts[0];
-  return { pay, runs, decide, post, told, again: () => resume(question, true) };
+  return { pay, runs, decide, post, shownPart, again: () => resume(question, true) };
 }
 
 const SCHEMAS = {
@@ -44,7 +44,7 @@ const SCHEMAS = {
 };
 
 describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])('with a %s', (kind) => {
-  test('an edit must fit the schema of the tool', async () => {
+  test('an edit must match the schema of the tool', async () => {
     const { pay, decide } = await asked({ inputSchema: SCHEMAS[kind] });
     await expect(decide({ type: 'approve', edit: { amount: 'a lot' } })).rejects.toMatchObject({
       code: 'invalid-resume',
@@ -53,48 +53,51 @@ describe.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])('with a %s', (ki
     expect(pay.mock.calls.map(([input]) => input)).toEqual([{ amount: 5 }]);
   });
 
-  test('an answer in place of the result must fit, too', async () => {
-    const { decide, told } = await asked({ outputSchema: SCHEMAS[kind] });
+  test('an answer in place of the result must match the schema', async () => {
+    const { decide, shownPart } = await asked({ outputSchema: SCHEMAS[kind] });
     await expect(decide({ type: 'respond', output: 'paid' })).rejects.toMatchObject({ code: 'invalid-resume' });
     await decide({ type: 'respond', output: { amount: 5 } });
-    expect(await told()).toMatchObject({ state: 'output-available', output: { amount: 5 } });
+    expect(await shownPart()).toMatchObject({ state: 'output-available', output: { amount: 5 } });
   });
 });
 
-test('what a tool returned is its result, whether or not it fits', async () => {
-  const { decide, told } = await asked({ outputSchema: z.number() });
+test('the return value of a tool is its result, whether or not it matches the schema', async () => {
+  const { decide, shownPart } = await asked({ outputSchema: z.number() });
   await decide('approve');
-  expect(await told()).toMatchObject({ state: 'output-available', output: 'paid' });
+  expect(await shownPart()).toMatchObject({ state: 'output-available', output: 'paid' });
 });
 
-describe('a schema that does not take any more what was asked', () => {
+describe('a new schema that does not accept the recorded input', () => {
   const later = { inputSchema: z.object({ cents: z.number() }) };
 
-  test('lets nothing run, and a person is asked', async () => {
-    const { pay, runs, decide, told } = await asked(later);
+  test('runs nothing and asks a person', async () => {
+    const { pay, runs, decide, shownPart } = await asked(later);
     await decide('approve');
     const [card] = (await runs.interrupts()).items;
     expect(card).toMatchObject({ kind: 'unavailable', input: { amount: 10 } });
-    expect(await told()).toMatchObject({ state: 'output-error', errorText: expect.stringContaining('does not fit') });
+    expect(await shownPart()).toMatchObject({
+      state: 'output-error',
+      errorText: expect.stringContaining('does not fit'),
+    });
     expect(pay).not.toHaveBeenCalled();
     await runs.decide(card?.id ?? '', { type: 'approve', edit: { cents: 1000 } });
     await runs.wait(card?.runId ?? '');
     expect(pay).toHaveBeenCalledOnce();
   });
 
-  test('lets nothing run for who approves and speaks at once', async () => {
-    const { pay, told } = await asked(later);
+  test('runs nothing when a user approves and sends a message in one post', async () => {
+    const { pay, shownPart } = await asked(later);
     const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
-    expect(await told(approved)).toMatchObject({ state: 'output-error' });
+    expect(await shownPart(approved)).toMatchObject({ state: 'output-error' });
     expect(pay).not.toHaveBeenCalled();
   });
 });
 
-test('after an edit, the chat and the model are told what ran', async () => {
-  const { pay, decide, told, post } = await asked();
+test('after an edit, the chat and the model receive the input that ran', async () => {
+  const { pay, decide, shownPart, post } = await asked();
   await decide({ type: 'approve', edit: { amount: 5 } });
-  expect(await told()).toMatchObject({ state: 'output-available', input: { amount: 5 }, output: 'paid' });
-  // So is who approves in the chat what is done already, also where the schema had made the input of another.
+  expect(await shownPart()).toMatchObject({ state: 'output-available', input: { amount: 5 }, output: 'paid' });
+  // An approval in the chat of a finished call receives it too, even if the schema had transformed the input.
   const approval = { id: 'call-1', approved: true, inputSchemaInput: { amount: 10, note: '' } };
   const { gated, messages } = await post({ state: 'approval-responded', approval });
   const { model, prompts } = saying(() => ({ text: 'Very well.' }));
@@ -106,29 +109,29 @@ test('after an edit, the chat and the model are told what ran', async () => {
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test('a call that is cancelled elsewhere is told as such', async () => {
-  const { decide, told } = await asked();
+test('the chat shows a call that was cancelled elsewhere as denied', async () => {
+  const { decide, shownPart } = await asked();
   await decide({ type: 'cancel', reason: 'No payments today.' });
   const reason = 'pay was cancelled. It did not run. Reason: No payments today.';
-  expect(await told()).toMatchObject({ state: 'output-denied', approval: { approved: false, reason } });
+  expect(await shownPart()).toMatchObject({ state: 'output-denied', approval: { approved: false, reason } });
 });
 
 describe('a run that was cancelled', () => {
   const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
 
-  test('while its call waits: the chat goes on, and is told that nothing ran', async () => {
-    const { pay, runs, told, again } = await asked();
+  test('while its call waits: the chat continues and learns that nothing ran', async () => {
+    const { pay, runs, shownPart, again } = await asked();
     const [card] = (await runs.interrupts()).items;
     await runs.cancel(card?.runId ?? '', { by: 'boss', reason: 'No payments today.' });
     const text = 'This call was withdrawn (Cancelled by boss: No payments today.). The tool was not run.';
-    expect(await told()).toMatchObject({ state: 'output-error', errorText: text });
-    expect(await told(approved)).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await shownPart()).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await shownPart(approved)).toMatchObject({ state: 'output-error', errorText: text });
     expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: text } }]);
     expect(pay).not.toHaveBeenCalled();
   });
 
-  test('while its call runs: nobody knows, until the result comes', async () => {
-    const { pay, runs, told, again } = await asked();
+  test('while its call runs: the outcome is unknown until the result arrives', async () => {
+    const { pay, runs, shownPart, again } = await asked();
     const { promise, resolve } = Promise.withResolvers<unknown>();
     pay.mockReturnValue(promise);
     const [card] = (await runs.interrupts()).items;
@@ -136,31 +139,37 @@ describe('a run that was cancelled', () => {
     await eventually(() => expect(pay).toHaveBeenCalledOnce());
     await runs.cancel(card?.runId ?? '');
     const text = expect.stringContaining('it is unknown whether it took effect');
-    expect(await told()).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await shownPart()).toMatchObject({ state: 'output-error', errorText: text });
     resolve('paid');
     await running;
-    await eventually(async () => expect(await told()).toMatchObject({ state: 'output-available', output: 'paid' }));
+    await eventually(async () =>
+      expect(await shownPart()).toMatchObject({ state: 'output-available', output: 'paid' }),
+    );
     expect(pay).toHaveBeenCalledOnce();
   });
 });
 
-// As version 7 does with a `toolApproval` that says no when the call is about to run.
+// As in version 7, when a `toolApproval` says no just before the call runs.
 test.each([
   { state: 'output-denied', approval: { id: 'call-1', approved: true } },
   { state: 'output-error', errorText: 'Over the limit of today.' },
-])('an approved call that was then refused does not run when the conversation goes on: $state', async (refused) => {
-  const { pay, post, told, again } = await asked();
-  const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
-  const { messages } = await post(approved);
-  expect(messages).toMatchObject([{ parts: [approved] }]);
-  const text = 'This call was withdrawn (Cancelled: it was approved, but refused before it ran). The tool was not run.';
-  expect(await told(refused)).toMatchObject({ state: 'output-error', errorText: text });
-  expect(await told(approved)).toMatchObject({ state: 'output-error', errorText: text });
-  expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: text } }]);
-  expect(pay).not.toHaveBeenCalled();
-});
+])(
+  'an approved call that the app then denied does not run when the conversation continues: $state',
+  async (refused) => {
+    const { pay, post, shownPart, again } = await asked();
+    const approved = { state: 'approval-responded', approval: { id: 'call-1', approved: true } };
+    const { messages } = await post(approved);
+    expect(messages).toMatchObject([{ parts: [approved] }]);
+    const text =
+      'This call was withdrawn (Cancelled: it was approved, but refused before it ran). The tool was not run.';
+    expect(await shownPart(refused)).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await shownPart(approved)).toMatchObject({ state: 'output-error', errorText: text });
+    expect(await again()).toMatchObject([{ type: 'tool-error', error: { message: text } }]);
+    expect(pay).not.toHaveBeenCalled();
+  },
+);
 
-test('a schema that makes something else of an input holds up nothing in the chat', async () => {
+test('a schema that transforms the input does not block the chat', async () => {
   const store = memoryStore();
   const pay = vi.fn(() => 'paid');
   const made = tool({

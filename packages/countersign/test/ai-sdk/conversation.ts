@@ -1,4 +1,4 @@
-// A conversation without a client, with `generateText`: each step has a gate of its own, as each request would.
+// A conversation without a client, with `generateText`: each step has a new gate, as each request would.
 import { generateText, tool } from 'ai';
 import type { Gated } from 'countersign/ai-sdk';
 import { expect } from 'vitest';
@@ -7,7 +7,7 @@ import { type Said, saying } from './model.ts';
 
 export const inputSchema = z.object({ amount: z.number() });
 
-/** Tools that need approval, by what they do. */
+/** Tools that need approval, by their bodies. */
 export const toolsOf = <Bodies extends Record<string, (...given: any[]) => any>>(bodies: Bodies) =>
   Object.fromEntries(
     Object.entries(bodies).map(([name, execute]) => [name, tool({ inputSchema, needsApproval: true, execute })]),
@@ -21,7 +21,7 @@ export function calling() {
   });
 }
 
-/** `ask` lets the model ask, `resume` decides and gives what the tool came to. */
+/** `ask` lets the model ask; `resume` decides and returns the tool's results. */
 export function talk(bodies: Record<string, (...given: any[]) => any>, gateOf: (tools: any) => Gated<any>) {
   const { model } = calling();
   const prompt = [{ role: 'user' as const, content: 'pay' }];
