@@ -31,7 +31,7 @@ export function card(change: Partial<InterruptCard> = {}): InterruptCard {
   };
 }
 
-/** A part of the stream: the card, under its id, in place of the one before. */
+/** A chunk with the card, which replaces an earlier one with the same id. */
 export const cardChunk = (given: InterruptCard) => ({ type: 'data-interrupt', id: given.id, data: given });
 
 export const decided = (given: InterruptCard, type: 'approve' | 'reject' = 'approve'): InterruptCard => ({
@@ -40,7 +40,7 @@ export const decided = (given: InterruptCard, type: 'approve' | 'reject' = 'appr
   decision: { type, by: 'ann', at: 1_763_193_600_000, channel: 'chat', note: null },
 });
 
-/** The stream of a message that ends with cards that wait. */
+/** The stream of a message that ends with pending cards. */
 export const paused = (cards: readonly InterruptCard[], messageId = 'assistant-1') => [
   { type: 'start', messageId },
   { type: 'start-step' },
@@ -52,7 +52,7 @@ export const paused = (cards: readonly InterruptCard[], messageId = 'assistant-1
   { type: 'finish' },
 ];
 
-/** The stream that goes on after decisions. */
+/** The stream that continues after decisions. */
 export const wentOn = (cards: readonly InterruptCard[], text: string, messageId = 'assistant-1') => [
   { type: 'start', messageId },
   ...cards.map(cardChunk),
@@ -64,7 +64,7 @@ export const wentOn = (cards: readonly InterruptCard[], text: string, messageId 
   { type: 'finish' },
 ];
 
-/** A conversation that waits, as the page gets it at its start. */
+/** A waiting conversation, as the page loads it. */
 export const conversation = (cards: readonly InterruptCard[]) => [
   { id: 'user-1', role: 'user', parts: [{ type: 'text', text: 'Pay, please.' }] },
   {

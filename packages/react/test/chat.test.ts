@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => site.close());
 afterEach(async () => {
   await page.evaluate(() => window.hide());
-  // Nothing was asked that no test expected; what was is not left to the next test.
+  // Every request was expected by its test, and none is left to the next one.
   expect(site.forget()).toEqual([]);
 });
 
@@ -30,7 +30,7 @@ const cards = () => page.locator('[data-countersign=interrupts]').getByRole('art
 const settled = () => page.getByTestId('status').getByText('ready').waitFor();
 const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.ariaLabel);
 
-/** What the page has asked until now was all taken: a request that it makes now comes after whatever it has made. */
+/** Expects no further request: a request made now comes after all earlier ones. */
 async function nothingMore() {
   const asking = page.evaluate(() => fetch('/api/chat', { method: 'PUT' }).then(({ status }) => status));
   (await site.asked('PUT')).fail(204, '');
@@ -38,7 +38,7 @@ async function nothingMore() {
   expect(site.untaken()).toBe(0);
 }
 
-/** A page of its own, whose clock stands at 1,000,000; returns how to move it on. */
+/** Opens a separate page whose clock stands at 1,000,000. Returns a function that moves the clock. */
 async function withClock(): Promise<(ms: number) => Promise<void>> {
   const usual = page;
   page = await site.open();
@@ -52,7 +52,7 @@ async function withClock(): Promise<(ms: number) => Promise<void>> {
   return (ms) => clock.runFor(ms);
 }
 
-/** The next request of this kind, however long the page waits before it makes it. */
+/** Returns the next request of this kind, however long the page waits before it. */
 async function askedInTime(passing: (ms: number) => Promise<void>, ending: string): Promise<Asked> {
   const taken: Asked[] = [];
   void site.asked('GET', ending).then((asked) => taken.push(asked));
@@ -61,7 +61,7 @@ async function askedInTime(passing: (ms: number) => Promise<void>, ending: strin
 }
 
 test.for([6, 7] as const)(
-  'with the AI SDK %s, an approval is posted with its digest, and the run goes on',
+  'with the AI SDK %s, an approval is posted with its digest, and the run continues',
   async (version) => {
     const first = card();
     await chat([first], { version });
@@ -82,7 +82,7 @@ test.for([6, 7] as const)(
   },
 );
 
-test('a double click sends one decision, however fast it is', async () => {
+test('a fast double click sends one decision', async () => {
   const first = card();
   await chat([first]);
   await button('Approve').evaluate((element: HTMLElement) => {
@@ -99,7 +99,7 @@ test('a double click sends one decision, however fast it is', async () => {
   await settled();
 });
 
-test('a second click where a card was decided does not decide the card that took its place', async () => {
+test('a second click does not decide the card that moved into the place of a decided one', async () => {
   const passing = await withClock();
   const [first, second] = [card({ id: 'a' }), card({ id: 'b' })];
   await chat([first, second]);
@@ -123,7 +123,7 @@ test('a second click where a card was decided does not decide the card that took
   await settled();
 });
 
-test('keys decide the next card at once, but only after they have gone to its button', async () => {
+test('the Enter key decides the next card only after its button has the focus', async () => {
   await withClock();
   const [first, second] = [card({ id: 'a' }), card({ id: 'b' })];
   await chat([first, second]);
@@ -145,7 +145,7 @@ test('keys decide the next card at once, but only after they have gone to its bu
   await settled();
 });
 
-test('what is decided while the chat is busy waits, and goes out together', async () => {
+test('decisions made while the chat is busy are queued and sent together', async () => {
   const all = [card({ id: 'a' }), card({ id: 'b' }), card({ id: 'c' })];
   await chat(all);
   await cards().nth(0).getByRole('button', { name: 'Approve' }).click();
@@ -176,7 +176,7 @@ test('what is decided while the chat is busy waits, and goes out together', asyn
   await settled();
 });
 
-test('a card that arrives in a stream is announced and can be decided at once; the decision waits for the stream', async () => {
+test('a streamed card is announced and can be decided at once, and its decision waits for the stream', async () => {
   await chat([], { messages: [] });
   await page.getByLabel('Message').fill('Pay 950.');
   await page.keyboard.press('Enter');
@@ -198,7 +198,7 @@ test('a card that arrives in a stream is announced and can be decided at once; t
   await settled();
 });
 
-test('an edit shows what it changes; what the server refuses is shown at its field, and can be mended', async () => {
+test('an edit shows its changes, and a server problem is shown at its field and can be fixed', async () => {
   const first = card();
   await chat([first]);
   await button('Edit').click();
@@ -231,8 +231,8 @@ test('an edit shows what it changes; what the server refuses is shown at its fie
 });
 
 test.for([
-  ['a refusal', 500],
-  ['a cut connection', 'cut'],
+  ['an error response', 500],
+  ['a lost connection', 'cut'],
 ] as const)('after %s the card can be decided again', async ([, how]) => {
   const first = card();
   await chat([first]);
@@ -252,7 +252,7 @@ test.for([
   expect(await page.getByText('Could not confirm your decision').count()).toBe(0);
 });
 
-test('a question that the user spoke past does not wait any more', async () => {
+test('a question that a later message skipped is no longer pending', async () => {
   const messages = [
     ...conversation([card()]),
     { id: 'user-2', role: 'user', parts: [{ type: 'text', text: 'Never mind.' }] },
@@ -264,7 +264,7 @@ test('a question that the user spoke past does not wait any more', async () => {
   expect(await page.getByLabel('Message').isDisabled()).toBe(false);
 });
 
-test('who speaks past a question that was approved elsewhere just before is shown what came of it', async () => {
+test('a message sent past a question approved elsewhere shows the outcome of that approval', async () => {
   const first = card();
   await chat([first], { watch: true });
   const watch = await site.asked('GET', '/watch');
@@ -290,7 +290,7 @@ test('who speaks past a question that was approved elsewhere just before is show
   await nothingMore();
 });
 
-test('words that could not be sent do not call a question off', async () => {
+test('a message that could not be sent does not withdraw a question', async () => {
   const first = card();
   await chat([first]);
   await button('Say it').click();
@@ -304,7 +304,7 @@ test('words that could not be sent do not call a question off', async () => {
   await settled();
 });
 
-test('a decision made elsewhere is fetched once, and only because the version is new', async () => {
+test('a decision made elsewhere is fetched once, and only for a new version', async () => {
   const first = card();
   await chat([first], { watch: true });
   const watch = await site.asked('GET', '/watch');
@@ -317,7 +317,7 @@ test('a decision made elsewhere is fetched once, and only because the version is
   await page.getByText('Paid elsewhere.').waitFor();
   await settled();
   expect(await cards().count()).toBe(0);
-  // The end of the replayed stream is told as well, and is known already.
+  // The watch also reports the end of the replayed stream, which is already known.
   watch.send([{ status: 'done', version: 8, pending: [] }], false);
   watch.send([{ status: 'done', version: 8, pending: [] }], false);
   watch.send([{ status: 'waiting', version: 9, pending: ['run:2'] }], false);
@@ -329,12 +329,12 @@ test('a decision made elsewhere is fetched once, and only because the version is
   await watch.closed;
 });
 
-test('at the start nothing is fetched if what waits is what is shown; otherwise once', async () => {
+test('at the start the run is fetched only if its pending questions differ from the page, and once', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
   watch.send([{ status: 'waiting', version: 3, pending: [] }], false);
   const replay = await site.asked('GET', '/stream');
-  // The server still says something else than the messages show: that is not asked for again and again.
+  // The server still differs from the messages. The page does not ask again and again.
   replay.send(paused([card()]));
   await settled();
   watch.send([{ status: 'waiting', version: 3, pending: [] }], false);
@@ -346,7 +346,7 @@ test('at the start nothing is fetched if what waits is what is shown; otherwise 
 });
 
 test.for([6, 7] as const)(
-  'with the AI SDK %s, a replay that breaks off is asked for again, and its cards wait meanwhile',
+  'with the AI SDK %s, a replay that breaks off is requested again, and its cards stay pending',
   async (version) => {
     const passing = await withClock();
     const [first, second] = [card(), card({ id: 'run:2' })];
@@ -369,7 +369,7 @@ test.for([6, 7] as const)(
   },
 );
 
-/** A chat that hears of what others do, and whose first card was just approved; nothing is answered yet. */
+/** A watching chat whose first card was just approved. No request is answered yet. */
 async function approvedWhileWatched() {
   const first = card();
   await chat([first], { watch: true });
@@ -379,7 +379,7 @@ async function approvedWhileWatched() {
   return { first, watch, asked: await site.asked() };
 }
 
-test('what this client does itself is not fetched a second time', async () => {
+test('a change made by this client is not fetched again', async () => {
   const { first, watch, asked } = await approvedWhileWatched();
   watch.send([{ status: 'done', version: 7, pending: [] }], false);
   asked.send(wentOn([decided(first)], 'Paid.'));
@@ -398,7 +398,7 @@ test.for([
   ['ends', 'after', 4, false],
   ['ends', 'before', 5, false],
 ] as const)(
-  'an answer that %s too soon, %s the run is told to be over, after %i chunks, is fetched',
+  'an answer that %s too soon, %s the end of the run is reported, after %i chunks, is fetched',
   async ([, order, chunks, isCut]) => {
     const passing = await withClock();
     const { first, watch, asked } = await approvedWhileWatched();
@@ -423,7 +423,7 @@ test.for([
   },
 );
 
-test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is asked for again', async (chunks) => {
+test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is requested again', async (chunks) => {
   const passing = await withClock();
   const [first, second] = [card(), card({ id: 'run:2' })];
   await chat([first, second], { watch: true });
@@ -432,7 +432,7 @@ test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is aske
   watch.send([{ status: 'waiting', version: 5, pending: ['run:2'] }], false);
   const waits = paused([decided(first), second]);
   (await site.asked('GET', '/stream')).send(waits.slice(0, chunks));
-  // With nothing of the replay, the second card stands as it stood.
+  // If the replay brings nothing, the second card stays.
   if (chunks > 0) (await askedInTime(passing, '/stream')).send(waits);
   await settled();
   await button('Approve').last().waitFor();
@@ -446,7 +446,7 @@ test.for([0, 1, 2, 3, 4])('a replay that ends too soon, after %i chunks, is aske
   await nothingMore();
 });
 
-test('the answer of a run that fails is not asked for again and again', async () => {
+test('the answer of a failed run is not requested again', async () => {
   const passing = await withClock();
   const { first, watch, asked } = await approvedWhileWatched();
   asked.send([...wentOn([decided(first)], 'Paid.').slice(0, -2), { type: 'error', errorText: 'It failed.' }]);
@@ -456,7 +456,7 @@ test('the answer of a run that fails is not asked for again and again', async ()
   await nothingMore();
 });
 
-test('when the conversation went on elsewhere, it is loaded anew', async () => {
+test('a conversation that continued elsewhere is reloaded', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
   watch.send([{ status: 'waiting', version: 3, messageId: 'assistant-1', pending: ['run:1'] }], false);
@@ -475,14 +475,14 @@ test('when the conversation went on elsewhere, it is loaded anew', async () => {
   expect(await page.getByText('Said elsewhere.').count()).toBe(1);
   expect(await cards().count()).toBe(0);
   watch.send([{ status: 'done', version: 9, messageId: 'assistant-2', pending: [] }], false);
-  // What went on is still going on: it is loaded, then followed.
+  // The run is still running: it is loaded, then followed.
   watch.send([{ status: 'running', version: 11, messageId: 'assistant-3', pending: [] }], false);
   (await site.asked('GET', '/api/chat/chat%2F1')).json({ status: 'running', messages: conversation([]).slice(0, 1) });
   (await site.asked('GET', '/stream')).send(wentOn([], 'Followed.', 'assistant-3'));
   await page.getByText('Followed.').waitFor();
 });
 
-test('words said while the conversation is loaded anew stay on the page, and then it is loaded with them', async () => {
+test('a message sent while the conversation is reloaded stays on the page, and the next load includes it', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
   watch.send([{ status: 'waiting', version: 3, messageId: 'assistant-1', pending: ['run:1'] }], false);
@@ -513,7 +513,7 @@ test('words said while the conversation is loaded anew stay on the page, and the
   await settled();
 });
 
-test('nobody is watched for while the tab is hidden', async () => {
+test('a hidden tab does not watch the run', async () => {
   await chat([card()], { watch: true });
   const watch = await site.asked('GET', '/watch');
   watch.send([{ status: 'waiting', version: 3, pending: ['run:1'] }], false);
@@ -530,7 +530,7 @@ test('nobody is watched for while the tab is hidden', async () => {
   await page.getByText('Paid meanwhile.').waitFor();
 });
 
-test('when the network is back, it is watched at once, however long the pause would be', async () => {
+test('the watch reconnects at once when the network is back', async () => {
   // Time stands still, so that no pause ends.
   await withClock();
   await chat([card()], { watch: true });
@@ -543,7 +543,7 @@ test('when the network is back, it is watched at once, however long the pause wo
   await page.getByText('Paid meanwhile.').waitFor();
 });
 
-test('what an event tells during a stream, and the stream does not bring, is fetched after it', async () => {
+test('a change reported during a stream is fetched after it if the stream does not include it', async () => {
   const { first, watch, asked } = await approvedWhileWatched();
   watch.send([{ status: 'waiting', version: 7, pending: ['run:2'] }], false);
   await nothingMore();
@@ -553,7 +553,7 @@ test('what an event tells during a stream, and the stream does not bring, is fet
   await settled();
 });
 
-test('a watch that is not allowed is not tried again', async () => {
+test('a forbidden watch is not retried', async () => {
   const passing = await withClock();
   await chat([card()], { watch: true });
   (await site.asked('GET', '/watch')).fail(403, 'no');
@@ -561,7 +561,7 @@ test('a watch that is not allowed is not tried again', async () => {
   expect(site.untaken()).toBe(0);
 });
 
-test('a replay of the message leaves an open form and the focus in it as they are', async () => {
+test('a replay of the message keeps an open form and its focus', async () => {
   const first = card();
   await chat([first], { watch: true });
   const watch = await site.asked('GET', '/watch');
@@ -584,7 +584,7 @@ test('a replay of the message leaves an open form and the focus in it as they ar
   expect(await page.getByLabel('Reason (optional)').inputValue()).toBe('not now.');
 });
 
-test('when a card goes, the focus goes to the next, and after the last to the place that the app names', async () => {
+test('the focus moves to the next card, and after the last to the element that the app names', async () => {
   const all = [card({ id: 'a', tool: 'first' }), card({ id: 'b', tool: 'second' })];
   await chat(all);
   await cards().nth(0).getByRole('button', { name: 'Approve' }).focus();
@@ -603,7 +603,7 @@ test('when a card goes, the focus goes to the next, and after the last to the pl
   await expect.poll(focused).toBe('Message');
 });
 
-test('a question of the model is answered by its choices, or by another answer', async () => {
+test('a question is answered by its choices, or by another answer', async () => {
   const question = card({
     kind: 'question',
     tool: 'askQuestion',
@@ -622,7 +622,7 @@ test('a question of the model is answered by its choices, or by another answer',
   await settled();
 });
 
-test('choices that do not fit the answer are shown, and not offered', async () => {
+test('choices that do not match the answer schema are shown without buttons', async () => {
   await chat([
     card({
       kind: 'question',
@@ -655,7 +655,7 @@ test.for([
   await settled();
 });
 
-test('each kind of interrupt offers what fits it', async () => {
+test('each kind of interrupt offers its own buttons', async () => {
   await chat([
     card({ id: 'a', kind: 'interrupt', allows: ['approve', 'edit', 'reject', 'respond', 'restart'] }),
     card({ id: 'b', kind: 'interrupt', allows: ['restart', 'cancel'] }),
@@ -672,13 +672,13 @@ test('each kind of interrupt offers what fits it', async () => {
   await settled();
 });
 
-test('who may not decide sees the card without buttons', async () => {
+test('a user without permission sees the card without buttons', async () => {
   await chat([card({ mayDecide: false })]);
   await page.getByText('You can view this request but not decide it.').waitFor();
   expect(await cards().getByRole('button').count()).toBe(0);
 });
 
-test('risk, labels and a counting deadline are shown', async () => {
+test('risk, labels and a deadline with a countdown are shown', async () => {
   const passing = await withClock();
   await chat([card({ risk: 'high', labels: ['payments'], expiresAt: 1_000_000 + 90_000, onExpiry: 'reject' })]);
   expect(await page.getByText('Risk: high').count()).toBe(1);
@@ -699,13 +699,13 @@ const plain = {
   ],
 };
 
-test('a tool part that asks for approval on a server without Countersign is a card too', async () => {
+test('an approval request of a server without Countersign is shown as a card', async () => {
   await chat([], { messages: [plain] });
   await button('Approve').click();
   await expect.poll(() => cards().count()).toBe(0);
 });
 
-test('what such a server cannot be told, such as an edit, lets nothing run', async () => {
+test('an unsupported action on such a server, such as an edit, runs nothing', async () => {
   await chat([], { messages: [plain] });
   await page.evaluate(() => window.actions.edit('a', { amount: 1 }));
   await page.getByRole('alert').getByText('This request can only be approved or rejected unchanged.').waitFor();
@@ -714,7 +714,7 @@ test('what such a server cannot be told, such as an edit, lets nothing run', asy
   await expect.poll(() => cards().count()).toBe(0);
 });
 
-test('an edit that is lost on the way approves nothing', async () => {
+test('an edit without a value approves nothing', async () => {
   await chat([card()]);
   await page.evaluate(() => window.actions.edit('run:1', undefined));
   await page.getByRole('alert').getByText('The edit of the decision is undefined.').waitFor();

@@ -1,4 +1,4 @@
-// The examples in tsx on the pages for React and Next.js and in the README compile as strictly as the package.
+// The tsx examples in the React and Next.js guides and in the README compile as strictly as the package.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../../..');
 
-test('every example in tsx compiles', () => {
+test('every tsx example compiles', () => {
   const blocks = ['docs/guides/nextjs.md', 'docs/guides/react.md', 'packages/react/README.md'].flatMap(blocksOf);
   expect(blocks.length).toBeGreaterThan(3);
   mkdirSync(join(root, '.tmp'), { recursive: true });
@@ -38,7 +38,7 @@ const CONFIG = {
   references: [],
 };
 
-/** Each block on the lines that it has in its page, so that a complaint says where to look. */
+/** Keeps each block on the line it has in its page, so that an error points to it. */
 function blocksOf(page: string): readonly { readonly file: string; readonly text: string }[] {
   const lines = readFileSync(join(root, page), 'utf8').split('\n');
   return lines.flatMap((line, index) => {

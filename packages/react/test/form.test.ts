@@ -1,4 +1,4 @@
-// Forms made from JSON Schema, filled in by a person in a real browser.
+// Forms generated from JSON Schema, filled in by a person in a real browser.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { openSite, type Site, show } from './site.ts';
@@ -27,13 +27,13 @@ const button = (name: string) => page.getByRole('button', { name, exact: true })
 const field = (name: string) => page.getByLabel(name, { exact: true });
 const send = () => button('Send').click();
 
-test('an enum is a row of buttons, and a button answers at once', async () => {
+test('an enum is a row of buttons, and each button answers at once', async () => {
   await form({ enum: ['small', 0, false, null] });
   for (const name of ['small', '0', 'false', 'Nothing (null)']) await button(name).click();
   expect(await answers()).toEqual(['small', 0, false, null]);
 });
 
-test('choices that read alike are told apart, and what was proposed keeps its type', async () => {
+test('choices with equal labels are distinguished, and the proposed value keeps its type', async () => {
   const choice = { enum: ['true', true, 'null', null] };
   const schema = { type: 'object', properties: { amount: { type: 'number' }, choice }, required: ['amount', 'choice'] };
   await form(schema, { initial: { amount: 1, choice: true } });
@@ -59,13 +59,13 @@ test('a union of constants with titles is a row of buttons', async () => {
   expect(await answers()).toEqual(['b']);
 });
 
-test('yes or no are two buttons, and no is an answer', async () => {
+test('a boolean is two buttons, and No is an answer', async () => {
   await form({ type: 'boolean' });
   await button('No').click();
   expect(await answers()).toEqual([false]);
 });
 
-test('choices of the question are buttons; another answer only where it is allowed', async () => {
+test('the choices of a question are buttons, with another answer only if it is allowed', async () => {
   await form({ type: 'string' }, { choices: ['6', '12'] });
   expect(await page.getByRole('textbox').count()).toBe(0);
   await form({ type: 'string' }, { choices: ['6', '12'], allowOther: true });
@@ -75,7 +75,7 @@ test('choices of the question are buttons; another answer only where it is allow
   expect(await answers()).toEqual(['12', '15']);
 });
 
-test('an empty text is an answer, unless the schema asks for more', async () => {
+test('an empty string is an answer, unless the schema requires more', async () => {
   await form({ type: 'string' });
   await send();
   expect(await answers()).toEqual(['']);
@@ -86,7 +86,7 @@ test('an empty text is an answer, unless the schema asks for more', async () => 
   expect(await field('Answer').getAttribute('aria-invalid')).toBe('true');
 });
 
-test('no schema asks for text', async () => {
+test('a form without a schema asks for text', async () => {
   await form(null, { label: 'Why?' });
   await field('Why?').fill('because');
   await page.keyboard.press('Enter');
@@ -115,7 +115,7 @@ test.for([
   [{ type: 'string', format: 'email' }, 'ann@example.org', 'ann@example.org'],
   [{ type: 'string', format: 'date' }, '2026-11-15', '2026-11-15'],
   [{ type: 'string', format: 'time' }, '08:30', '08:30'],
-] as const)('%j takes %j as %j', async ([schema, typed, expected]) => {
+] as const)('%j parses %j as %j', async ([schema, typed, expected]) => {
   await form(schema);
   await field('Answer').fill(typed);
   await send();
@@ -127,7 +127,7 @@ test.for([
   } else expect(await answers()).toEqual([expected]);
 });
 
-test('a moment is entered in local time and answered with its offset', async () => {
+test('a date and time is entered in local time and answered in UTC', async () => {
   await form({ type: 'string', format: 'date-time' });
   await field('Answer').fill('2026-11-15T09:30:00');
   expect(await page.getByText('Europe/Berlin').count()).toBe(1);
@@ -141,17 +141,14 @@ test.for([
   ['date-time', '2026-02-30T10:00:00Z'],
   // The second of two: the clocks were set back in between.
   ['date-time', '2026-10-25T01:30:00Z'],
-] as const)(
-  '%s %s, which the control of the browser would not give back, is shown as it is',
-  async ([format, initial]) => {
-    await form({ type: 'string', format }, { initial });
-    expect(await field('Answer').inputValue()).toBe(initial);
-    await send();
-    expect(await answers()).toEqual([initial]);
-  },
-);
+] as const)('%s %s, which the browser control would change, is shown unchanged', async ([format, initial]) => {
+  await form({ type: 'string', format }, { initial });
+  expect(await field('Answer').inputValue()).toBe(initial);
+  await send();
+  expect(await answers()).toEqual([initial]);
+});
 
-test('an address in another script is answered as it was written', async () => {
+test('an address in another script is answered unchanged', async () => {
   await form({ type: 'string', format: 'email' });
   await field('Answer').pressSequentially('ann@пример.рф');
   expect(await field('Answer').inputValue()).toBe('ann@пример.рф');
@@ -163,7 +160,7 @@ test.for([
   ['{ "amount": 9007199254740993 }', 'This number has too many digits.'],
   ['[1e400]', 'This number has too many digits.'],
   ['{ "amount": 1, "am\\u006Funt": 100 }', 'This name is used twice.'],
-] as const)('JSON %s, of which something would be lost, is no answer', async ([typed, problem]) => {
+] as const)('JSON %s, which would lose information, is rejected', async ([typed, problem]) => {
   await form({});
   await field('Answer (As JSON)').fill(typed);
   await send();
@@ -171,7 +168,7 @@ test.for([
   await page.getByRole('alert').getByText(problem).waitFor();
 });
 
-test('JSON of which nothing is lost is an answer', async () => {
+test('JSON that loses no information is an answer', async () => {
   const value = {
     a: [
       { b: 1.5, c: -2e-7 },
@@ -203,7 +200,7 @@ const ORDER = {
   required: ['name', 'guests', 'meat', 'size', 'address', 'dishes'],
 };
 
-test('objects, nested objects and lists are filled in; what is optional and untouched is left out', async () => {
+test('objects, nested objects and lists can be filled in, and untouched optional fields are left out', async () => {
   await form(ORDER);
   await field('Name').fill('Ann');
   expect(await field('Name').getAttribute('aria-describedby')).toMatch(/description/);
@@ -229,7 +226,7 @@ test('objects, nested objects and lists are filled in; what is optional and unto
   ]);
 });
 
-test('what is needed and missing is told in a summary that leads to each field', async () => {
+test('missing required fields are listed in a summary that links to each field', async () => {
   await form(ORDER);
   await send();
   const summary = page.getByRole('alert');
@@ -244,7 +241,7 @@ test('what is needed and missing is told in a summary that leads to each field',
   expect(await answers()).toEqual([]);
 });
 
-test('an optional number that is emptied again is left out, and so is a text by its button', async () => {
+test('an emptied optional number is left out, and a string by its button', async () => {
   await form({ type: 'object', properties: { floor: { type: 'integer' }, note: { type: 'string' } } });
   await field('floor (optional)').fill('3');
   await field('floor (optional)').fill('');
@@ -256,7 +253,7 @@ test('an optional number that is emptied again is left out, and so is a text by 
   expect(await answers()).toEqual([{ note: '' }, {}]);
 });
 
-test('a value that may be null is null when nothing is chosen', async () => {
+test('a nullable value is null when nothing is chosen', async () => {
   await form({
     type: 'object',
     properties: { until: { anyOf: [{ type: 'string' }, { type: 'null' }] }, seats: { type: ['integer', 'null'] } },
@@ -299,14 +296,14 @@ test('references are followed, and a schema may contain itself', async () => {
   expect(await answers()).toEqual([{ name: 'Ann', boss: { name: 'Bob' } }]);
 });
 
-test('a schema that needs itself without end is asked for as JSON', async () => {
+test('an endlessly recursive schema is asked for as JSON', async () => {
   await form({ type: 'object', properties: { again: { $ref: '#' } }, required: ['again'] });
   expect(await page.getByRole('textbox').count()).toBe(1);
   await form({ $ref: '#' }, { label: 'Loop' });
   expect(await field('Loop (As JSON)').count()).toBe(1);
 });
 
-test('parts of an intersection are one form', async () => {
+test('the parts of an intersection are one form', async () => {
   const part = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } }, required: [name] });
   await form({ allOf: [part('first'), part('second')] });
   await field('first').fill('1');
@@ -315,7 +312,7 @@ test('parts of an intersection are one form', async () => {
   expect(await answers()).toEqual([{ first: '1', second: '2' }]);
 });
 
-test('a map takes entries under names of its own, each once', async () => {
+test('a map takes entries with custom names, each once', async () => {
   await form({ type: 'object', additionalProperties: { type: 'number' } });
   await button('Add entry').click();
   await field('Name').fill('__proto__');
@@ -325,7 +322,7 @@ test('a map takes entries under names of its own, each once', async () => {
   expect(given).toEqual([['__proto__', 1]]);
 });
 
-test('what cannot be understood is asked for as JSON text, and checked as such', async () => {
+test('an unsupported schema is asked for as JSON and checked', async () => {
   await form({ type: 'array', prefixItems: [{ type: 'number' }] });
   await field('Answer (As JSON)').fill('[1');
   await send();
@@ -335,7 +332,7 @@ test('what cannot be understood is asked for as JSON text, and checked as such',
   expect(await answers()).toEqual([[1, null]]);
 });
 
-test('a given value is edited; one that does not fit its field is shown as JSON', async () => {
+test('an initial value can be edited, and one that does not match its field is shown as JSON', async () => {
   await form(
     {
       type: 'object',
@@ -351,7 +348,7 @@ test('a given value is edited; one that does not fit its field is shown as JSON'
   expect(await answers()).toEqual([{ amount: 0, note: '', when: '2026-01-01', extra: false }]);
 });
 
-test('what the server found wrong stands at its field until the field is changed', async () => {
+test('a server problem is shown at its field until the field changes', async () => {
   await form(ORDER, {
     initial: { name: 'Ann', guests: 4, meat: true, size: 'small', address: { street: 'x' }, dishes: ['a', 'b'] },
     problems: [
@@ -371,7 +368,7 @@ test('what the server found wrong stands at its field until the field is changed
   expect(await field('street').getAttribute('aria-invalid')).toBe('true');
 });
 
-test('a text whose lines end in CRLF keeps them as it is edited', async () => {
+test('a text with CRLF line ends keeps them when it is edited', async () => {
   await form({ type: 'string', maxLength: 5_000 }, { initial: 'one\r\ntwo' });
   await page.getByRole('textbox').click();
   await page.keyboard.press('ControlOrMeta+Home');

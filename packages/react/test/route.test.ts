@@ -1,4 +1,4 @@
-// The whole way: the page, `useChat`, the chat route and a stored run.
+// End to end: the page, `useChat`, the chat route and a stored run.
 import { countersign, memoryStore, z } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { chatRoute, nodeHandler } from 'countersign/ui';
@@ -49,7 +49,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => site.close());
 
-/** A tab with a chat of its own, or with one that another tab began. */
+/** Opens a tab with a new chat, or with one that another tab started. */
 async function tab(
   version: 6 | 7,
   id = `chat-${++chats}`,
@@ -68,7 +68,7 @@ async function say(page: Page, text: string) {
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 test.for([6, 7] as const)(
-  'with the AI SDK %s, one tab decides, and the other hears of it and of what is said next',
+  'with the AI SDK %s, a decision and a message in one tab appear in the other',
   async (version) => {
     ledger.length = 0;
     const first = await tab(version);
@@ -93,7 +93,7 @@ test.for([6, 7] as const)(
   },
 );
 
-test('an edit that the tool does not take is refused at its field, and then mended', async () => {
+test('an edit that the tool rejects is shown at its field and can be fixed', async () => {
   ledger.length = 0;
   const page = await tab(7);
   await say(page, 'Pay the butcher.');
@@ -108,7 +108,7 @@ test('an edit that the tool does not take is refused at its field, and then mend
   expect(await page.getByTestId('decided').innerText()).toMatch(/amount\s+changed from\s+950\s+to\s+0/);
 });
 
-test('an answer that only the server can judge comes back with its reason', async () => {
+test('an answer that only the server can check comes back with its reason', async () => {
   const page = await tab(7);
   await say(page, 'Ask me.');
   await page.getByText('How many?').waitFor();
@@ -119,7 +119,7 @@ test('an answer that only the server can judge comes back with its reason', asyn
   await page.getByText('Then: ["12"]').waitFor();
 });
 
-test('a rejection tells the model why', async () => {
+test('a rejection gives the model its reason', async () => {
   ledger.length = 0;
   const page = await tab(7);
   await say(page, 'Pay the butcher.');
@@ -131,7 +131,7 @@ test('a rejection tells the model why', async () => {
   expect(ledger).toEqual([]);
 });
 
-test('an answer that ends with nothing is whole, and not fetched again', async () => {
+test('an answer that ends without text is complete and not fetched again', async () => {
   const page = await site.open();
   await page.clock.install();
   const fetched: string[] = [];

@@ -1,4 +1,4 @@
-// Hostile content stays text, everything works with keys alone, and axe finds nothing to complain of.
+// Hostile content stays text, everything works with the keyboard alone, and axe finds no violations.
 import axe from 'axe-core';
 import type { InterruptCard } from 'countersign/ui';
 import type { Page } from 'playwright-core';
@@ -81,7 +81,7 @@ test.for<[string, Scene]>([
     },
   ],
   ['a difference', { is: 'diff', before: { a: 1, b: [1, 2], d: null }, after: { a: 2, b: [1], c: '' } }],
-])('axe has nothing to say of %s', async ([, scene]) => {
+])('axe finds no violations in %s', async ([, scene]) => {
   await show(page, scene);
   for (const name of ['Edit', 'Reject', 'Add entry']) {
     const button = page.getByRole('button', { name, exact: true }).first();
@@ -102,7 +102,7 @@ async function violations(): Promise<unknown> {
 const MARKUP =
   '<img src=x onerror="window.hacked = 1"><a href="https://evil.example">click</a> https://evil.example/pay';
 
-test('markup and addresses from a model are text: nothing is loaded, run or linked', async () => {
+test('markup and addresses from a model are shown as text: nothing is loaded, run or linked', async () => {
   const evil = { [MARKUP]: MARKUP };
   await show(
     page,
@@ -134,7 +134,7 @@ test('markup and addresses from a model are text: nothing is loaded, run or link
   expect(await root().getByText('https://evil.example/pay').count()).toBeGreaterThan(8);
 });
 
-test('characters that cannot be seen are shown, wherever a text stands', async () => {
+test('invisible characters are shown wherever text appears', async () => {
   const text = 'pay\u202Eecilа\u200B';
   await show(
     page,
@@ -145,18 +145,18 @@ test('characters that cannot be seen are shown, wherever a text stands', async (
   expect(shown?.match(/⟦U\+202E⟧/g)?.length).toBeGreaterThanOrEqual(6);
 });
 
-test('a text with hidden characters says so where it is edited', async () => {
+test('a text with hidden characters says so while it is edited', async () => {
   await show(page, { is: 'form', props: { schema: { type: 'string' }, initial: 'a\u2066b' } });
   expect(await page.locator('[data-countersign=holds-hidden]').textContent()).toContain('a⟦U+2066⟧b');
 });
 
-test('text in any script, emoji included, stays as it is', async () => {
+test('text in any script, emoji included, is shown unchanged', async () => {
   const text = 'Zoë 山田　太郎 می‌خواهم क्‍ष שלום 👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿 ❤️ 1️⃣';
   await show(page, { is: 'text', text });
   expect(await root().textContent()).toBe(text);
 });
 
-/** Presses every button that shows more, until there is none. Tells how often. */
+/** Presses every show-more button until none is left. Returns the number of presses. */
 const showAll = (): Promise<number> =>
   page.evaluate(async () => {
     for (let times = 0; ; times += 1) {
@@ -169,19 +169,19 @@ const showAll = (): Promise<number> =>
 
 test.for<[string, InterruptCard['input']]>([
   ['plain text', { text: 'word '.repeat(60_000) }],
-  ['a text that is written from the right', { text: 'שלום '.repeat(40_000) }],
+  ['a right-to-left text', { text: 'שלום '.repeat(40_000) }],
   ['a text with hidden characters', { text: 'a\u200B'.repeat(40_000) }],
-  ['emoji that are joined to nothing', { text: '👩\u200D'.repeat(20_000) }],
-  ['thousands of texts from the right', { list: Array.from({ length: 9_000 }, (_, index) => ({ index, t: 'שלום' })) }],
+  ['emoji joined to nothing', { text: '👩\u200D'.repeat(20_000) }],
+  ['thousands of right-to-left texts', { list: Array.from({ length: 9_000 }, (_, index) => ({ index, t: 'שלום' })) }],
   ['thousands of names', Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`é${index}`, index]))],
   ['a very long name', { ['a\u200B'.repeat(40_000)]: 1 }],
-])('of %s a card shows the first part, says what is left, and shows it', async ([, input]) => {
+])('a card with %s shows the first part, says how much is left, and shows it on request', async ([, input]) => {
   await show(page, chat([card({ input })]));
   const warning = page.locator('[data-countersign="not-all-shown"]');
   const rest = page.locator('[data-countersign="rest"]');
   const left = (await rest.textContent())?.match(/^([\d,]+) more characters are not shown yet\./)?.[1];
   expect(await warning.textContent()).toBe(`Not everything is visible yet: ${left} characters are behind “Show more”.`);
-  // It stands before the buttons, and what is shown at first is little.
+  // The warning stands before the buttons, and the first part is short.
   const approve = page.getByRole('button', { name: 'Approve' });
   expect(
     await warning.evaluate(
@@ -190,7 +190,7 @@ test.for<[string, InterruptCard['input']]>([
     ),
   ).toBe(4);
   expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(25_000);
-  // One block with very many texts in it would take a browser the square of their number.
+  // One block with very many texts would take a browser quadratic time.
   expect(await mostBeside()).toBeLessThan(500);
 
   expect(await showAll()).toBeGreaterThan(0);
@@ -199,7 +199,7 @@ test.for<[string, InterruptCard['input']]>([
   expect(await root().locator('[data-countersign="input"]').textContent()).toContain(shownWhole(input));
 });
 
-/** How many elements stand in one block at most. */
+/** Returns the largest number of inline elements in one block. */
 const mostBeside = (): Promise<number> =>
   page.evaluate(() =>
     Math.max(
@@ -217,7 +217,7 @@ const shownWhole = (input: unknown): string => {
     .replaceAll('\u200D', '⟦U+200D⟧');
 };
 
-test('of thousands of changes the first are listed, with how many are left', async () => {
+test('the first of thousands of changes are listed, with the number of the rest', async () => {
   const before = Array.from({ length: 350 }, (_, index) => index);
   await show(page, { is: 'diff', before, after: before.map((number) => -number - 1) });
   expect(await root().getByRole('listitem').count()).toBe(101);
@@ -226,7 +226,7 @@ test('of thousands of changes the first are listed, with how many are left', asy
   expect(await root().getByRole('listitem').count()).toBe(350);
 });
 
-test('a million characters are there to be edited', async () => {
+test('a million characters can be edited', async () => {
   const text = 'x'.repeat(1_000_000);
   await show(page, chat([card({ input: { text }, inputSchema: {} })]));
   await page.getByRole('button', { name: 'Edit' }).click();
@@ -236,12 +236,12 @@ test('a million characters are there to be edited', async () => {
   await page.getByRole('button', { name: 'Approve with these changes' }).waitFor();
 });
 
-test('a text that looks like a number, or like nothing, is told apart from one', async () => {
+test('a string that looks like a number, null or nothing is distinguished from one', async () => {
   await show(page, { is: 'value', value: { a: '5', b: 5, c: '', d: 'null', e: null, f: ' x' } });
   expect(await root().locator('dd').allTextContents()).toEqual(['"5"', '5', '(empty text)', '"null"', 'null', '" x"']);
 });
 
-test('names that differ only in spaces are told apart', async () => {
+test('names that differ only in spaces are distinguished', async () => {
   const names = ['to', 'to ', 'pay to', 'pay  to', 'pay\nto', '', ' ', '"to "'];
   await show(page, { is: 'value', value: Object.fromEntries(names.map((name) => [name, 'A'])) });
   expect(await root().locator('dt').allInnerTexts()).toEqual([
@@ -256,14 +256,14 @@ test('names that differ only in spaces are told apart', async () => {
   ]);
 });
 
-test('in JSON a name stands before its value, in a script that is written from the right too', async () => {
+test('in JSON a name stands before its value, even in a right-to-left script', async () => {
   await show(page, { is: 'value', value: { transfer: { אבג: 'דהו' } } });
   expect(await root().textContent()).toBe(JSON.stringify({ transfer: { אבג: 'דהו' } }, null, 2));
   const [name, value] = [root().getByText('אבג'), root().getByText('דהו')];
   expect((await name.boundingBox())?.x).toBeLessThan((await value.boundingBox())?.x ?? 0);
 });
 
-test('a difference is told in words', async () => {
+test('a difference is described in words', async () => {
   await show(page, {
     is: 'diff',
     before: { amount: 950, tags: ['a', 'b'], old: false },
@@ -277,7 +277,7 @@ test('a difference is told in words', async () => {
   ]);
 });
 
-test('an edit is made and sent with keys alone', async () => {
+test('an edit can be made and sent with the keyboard alone', async () => {
   const first = card();
   await show(page, chat([first]));
   await page.keyboard.press('Tab');
@@ -293,7 +293,7 @@ test('an edit is made and sent with keys alone', async () => {
   await page.getByText('Paid.').waitFor();
 });
 
-test('back from a form, the buttons have the focus again', async () => {
+test('the buttons get the focus back after a form is closed', async () => {
   await show(page, chat([card()]));
   await page.getByRole('button', { name: 'Reject' }).click();
   await page.keyboard.press('Tab');
@@ -302,7 +302,7 @@ test('back from a form, the buttons have the focus again', async () => {
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Approve');
 });
 
-test('how it is asked is shown once; what the payload says otherwise is shown too', async () => {
+test('approval details are shown once, and different ones in the payload are shown too', async () => {
   const facts = { risk: 'high', labels: ['payments'], expiresAt: 4_000_000_000_000, onExpiry: 'reject' } as const;
   const asked = { message: 'Pay?', labels: ['payments'], expiresIn: 1000, onExpiry: 'reject' };
   await show(page, chat([card({ ...facts, payload: { ...asked, risk: 'high' } })]));
@@ -313,7 +313,7 @@ test('how it is asked is shown once; what the payload says otherwise is shown to
   expect(await root().locator('[data-countersign="payload"]').innerText()).toMatch(/^risk\s+low\s+ticket\s+7$/);
 });
 
-test('a message that is no text is shown with the rest of the payload', async () => {
+test('a message that is not a string is shown with the rest of the payload', async () => {
   await show(page, chat([card({ payload: { message: { warning: 'deletes 4711 rows' }, more: 1 } })]));
   expect(await root().locator('[data-countersign="payload"]').innerText()).toContain('deletes 4711 rows');
 });

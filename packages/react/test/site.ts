@@ -1,4 +1,4 @@
-// The page under test, built and served on loopback, beside a chat server that does what the test says.
+// The page under test, built and served on loopback, beside a chat server that the test controls.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -8,33 +8,33 @@ import { build, type Rolldown } from 'vite';
 import { openBrowser } from '../../../scripts/test-browser.mjs';
 import type { Scene } from './page/main.tsx';
 
-/** A request that the page made to `/api/chat`; the test answers it when it is time. */
+/** A request of the page to `/api/chat`. The test answers it. */
 export type Asked = {
   readonly method: string;
   readonly path: string;
   readonly body: any;
-  /** Streams chunks of the UI message stream. `end` is false to stay open: a watch, or a stream that goes on. */
+  /** Streams chunks of the UI message stream. `end` is false to stay open: a watch, or a stream that continues. */
   send(chunks: readonly object[], end?: boolean): void;
   json(value: unknown): void;
   fail(status: number, text: string): void;
-  /** Begins an answer and cuts the connection. */
+  /** Starts an answer and cuts the connection. */
   cut(): void;
   readonly closed: Promise<void>;
 };
 
 export type Site = {
-  /** A fresh page, with nothing on it. */
+  /** Opens a new, empty page. */
   open(): Promise<Page>;
-  /** The next request that the page makes and no one has taken yet. */
+  /** Returns the next request of the page that the test has not taken. */
   asked(method?: string, ending?: string): Promise<Asked>;
-  /** How many requests were made that no one has taken. */
+  /** The number of requests that the test has not taken. */
   untaken(): number;
-  /** Lets those go; says which they were. */
+  /** Cuts those requests and returns them. */
   forget(): readonly string[];
   close(): Promise<void>;
 };
 
-/** With `api`, a real chat route answers in place of the test. */
+/** Opens the site. With `api`, a real chat route answers instead of the test. */
 export async function openSite(api?: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<Site> {
   const files = await buildPage();
   const waiting: { fits: (asked: Asked) => boolean; take: (asked: Asked) => void }[] = [];
@@ -114,7 +114,7 @@ async function buildPage(): Promise<Files> {
 function serve(files: Files, pathname: string, response: ServerResponse) {
   const file = files.get(pathname === '/' ? '/index.html' : pathname);
   if (!file) return void response.writeHead(404).end();
-  // The page must work where nothing may be loaded from elsewhere and no markup may run.
+  // The page must work under a policy that forbids loading from elsewhere and running markup.
   const policy = "default-src 'self'; img-src 'none'; require-trusted-types-for 'script'";
   response.writeHead(200, { 'content-type': file.type, 'content-security-policy': policy }).end(file.content);
 }
@@ -138,7 +138,7 @@ async function readAsked(request: IncomingMessage, response: ServerResponse, pat
     json: (value) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
     fail: (status, text) => void response.writeHead(status).end(text),
     cut() {
-      // A browser sends a request again by itself if it is cut before any answer.
+      // A browser repeats a request by itself if the connection is cut before any answer.
       head();
       response.write(': cut\n\n', () => response.destroy());
     },

@@ -1,4 +1,4 @@
-// A bank for processes that are killed: its agent, its tools, and the file in which everything that happened is a line.
+// A bank for processes that get killed: its agent, its tools, and a ledger file with one line per effect.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, type Tool, z } from '../../src/index.ts';
@@ -7,16 +7,16 @@ import { postgresStore } from '../../src/stores/postgres/postgres.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite.ts';
 import { type ScriptedTurn, scriptedModel } from '../../src/testing/scripted-model.ts';
 
-/** Where the runs are. */
+/** Where the runs are stored. */
 export type Place = { readonly sqlite: string } | { readonly postgres: string };
 
 export const openStore = (place: Place): Store =>
   'sqlite' in place ? sqliteStore(place.sqlite) : postgresStore({ url: place.postgres, poolMax: 4 });
 
-/** One line of the file: something that happened and cannot be taken back. */
+/** One line of the ledger: an effect that cannot be undone. */
 export type Line = { readonly run: string; readonly name: string; readonly key: string; readonly pid: number };
 
-/** A line is written at once and whole, by however many processes. */
+/** An append-only file. Any number of processes write whole lines to it. */
 export class Ledger<T> {
   readonly #path: string;
 
@@ -35,16 +35,16 @@ export class Ledger<T> {
   }
 }
 
-/** What a run is about; it is the first word of its id. */
+/** The kind of a run, which is the first word of its id. */
 export const KINDS = ['pay', 'reject', 'two', 'chain', 'book', 'trip', 'late', 'look', 'sure', 'ask', 'team'] as const;
 export type Kind = (typeof KINDS)[number] | 'rush' | 'half' | 'deep';
 
 export const kindOf = (runId: string): Kind => runId.split('-')[0] as Kind;
 
-/** How long a question of the kind `rush` waits. */
+/** How long a question of the kind `rush` stays open. */
 export const RUSH_MS = 400;
 
-/** What the model asks for in a run of each kind, turn by turn. */
+/** The calls of the model for each kind of run, turn by turn. */
 const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
   pay: [['pay']],
   reject: [['pay']],
@@ -62,14 +62,14 @@ const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
   deep: [['deputy']],
 };
 
-/** What a deputy asks for, to whom a run is left. */
+/** The calls of the deputy, turn by turn. */
 const DEPUTY_TURNS: readonly (readonly string[])[] = [['look'], ['pay', 'pay'], ['pay']];
 
 export type BankOptions = {
   readonly store: Store;
   readonly ledger: Ledger<Line>;
   readonly leaseMs: number;
-  /** Called at each place where it matters whether the process dies. It may take its time. */
+  /** Called at each place where a crash matters. It may be slow. */
   readonly at?: (place: BankPlace, run: string) => Promise<void> | void;
 };
 
@@ -131,7 +131,7 @@ function bankTools(
         needsApproval: true,
         verify: ({ run }, { idempotencyKey }) =>
           find('sure', idempotencyKey) ? { output: `sure of ${run}` } : undefined,
-        // Nothing of a process that was killed happens later.
+        // A killed process has no later effects.
         settlesWithin: 1,
       },
       ({ run }, ctx) => happens('sure', run, ctx.idempotencyKey),
@@ -157,14 +157,14 @@ function bankTools(
   ];
 }
 
-/** What the person decides on what is not in doubt. */
+/** Decides every question that is not a doubt. */
 export function decisionOn({ tool, runId }: RunInterrupt): DecisionInput {
   if (tool === 'ask') return { type: 'respond', output: 'blue' };
   if (tool === 'book') return { type: 'restart', resumed: 'yes' };
   return kindOf(runId) === 'reject' ? { type: 'reject', reason: 'no' } : 'approve';
 }
 
-/** What a person says who looks into the file: it happened, or it did not and is to be run, or it is half done. */
+/** Decides a doubt by the ledger: report the effect, run the call, or report that it was finished manually. */
 export function truthOn({ part, tool, runId }: RunInterrupt, lines: readonly Line[]): DecisionInput {
   const { callId, steps = {} } = (part.metadata ?? {}) as { readonly callId?: string; readonly steps?: object };
   const done = lines.filter(({ key }) => key === callId).map(({ name }) => name);
@@ -173,5 +173,5 @@ export function truthOn({ part, tool, runId }: RunInterrupt, lines: readonly Lin
   return isWhole ? 'approve' : { type: 'respond', output: 'finished by hand' };
 }
 
-/** A little while, so that something can happen in it. */
+/** Waits a little, so that something can happen meanwhile. */
 export const aWhile = (random: () => number, mostMs: number): Promise<void> => delay(random() * mostMs);

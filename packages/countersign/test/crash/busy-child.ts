@@ -1,4 +1,4 @@
-// A process that works until it is killed: it starts runs, decides them, and drives them and those of others.
+// A process that works until it is killed: it starts, decides and drives its own and other runs.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomOf } from '../random.ts';
@@ -14,7 +14,7 @@ import {
   type Place,
 } from './bank.ts';
 
-/** What the process was told, and may be relied on. */
+/** An acknowledgement that must hold. */
 export type Ack =
   | { readonly ack: 'start'; readonly run: string }
   | { readonly ack: 'decision'; readonly id: string; readonly by: string | null; readonly decision: unknown };
@@ -25,9 +25,9 @@ export type BusyOptions = {
   readonly acks: string;
   readonly seed: number;
   readonly leaseMs: number;
-  /** It starts so many runs. */
+  /** The number of runs it starts. */
   readonly runs: number;
-  /** It kills itself when it comes to this place for the n-th time. */
+  /** It kills itself when it reaches this place for the n-th time. */
   readonly dieAt?: { readonly place: DeathPlace; readonly times: number };
 };
 
@@ -54,14 +54,14 @@ const bank = openBank({
 await bank.runs.list({ limit: 1 });
 const worker = bank.runs.work({ concurrency: 16, pollMs: 20 });
 let isStopping = false;
-// It does not outlive whoever started it.
+// It exits with its parent.
 process.stdin.on('end', () => process.exit()).resume();
 process.on('SIGTERM', () => {
   isStopping = true;
 });
 process.stdout.write('ready\n');
 await Promise.all([startRuns(), decideRuns()]);
-// A clean stop: what runs is brought to its next rest and handed over.
+// A clean stop: running work pauses or ends, and the runs are released.
 await worker.stop();
 process.exit();
 

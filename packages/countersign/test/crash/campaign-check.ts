@@ -1,4 +1,4 @@
-// What must hold after a campaign, whatever was killed when: held against the file of what happened outside.
+// What must hold after a campaign, checked against the ledger of effects.
 import type { RunInterrupt, Runs } from '../../src/index.ts';
 import type { RunRecord, Store } from '../../src/runs/port/store.ts';
 import { type Kind, kindOf, type Line } from './bank.ts';
@@ -6,7 +6,7 @@ import type { Ack } from './busy-child.ts';
 
 export type Figures = Inspection & {
   readonly kills: number;
-  /** Calls of which nobody knew how they had ended, and how many of them had happened. */
+  /** Calls with an unknown outcome, and how many of them had happened. */
   readonly doubts: number;
   readonly happened: number;
   readonly killingSeconds: number;
@@ -25,7 +25,7 @@ type Inspection = {
   readonly problems: readonly string[];
 };
 
-/** How many questions a run of each kind asks, and which effects it has. */
+/** The number of questions and the effects of each kind of run. */
 const EXPECTED: Readonly<Record<Kind, { readonly cards: number; readonly effects: readonly string[] }>> = {
   pay: { cards: 1, effects: ['pay'] },
   reject: { cards: 1, effects: [] },
@@ -43,7 +43,7 @@ const EXPECTED: Readonly<Record<Kind, { readonly cards: number; readonly effects
   team: { cards: 3, effects: ['look', 'pay', 'pay', 'pay'] },
 };
 
-/** Of these, one half may be done and the other not: then a person finishes it by hand. */
+/** These may be half done. Then a person finishes them manually. */
 const HALVES: ReadonlySet<Kind> = new Set(['book', 'trip']);
 
 export async function inspect(
@@ -107,7 +107,7 @@ export async function inspect(
   };
 }
 
-/** Only what may happen twice with the same key may happen twice. */
+/** Lists the effects that happened twice, except idempotent ones. */
 function duplicatesOf(lines: readonly Line[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { run, name, key } of lines) {

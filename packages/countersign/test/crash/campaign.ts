@@ -1,5 +1,5 @@
-// A campaign of kills: processes work on one store and are killed at random moments; then everything is brought to its
-// end and held against the file of what happened.
+// A campaign of kills: processes work on one store and are killed at random moments. Then all runs are completed and
+// checked against the ledger.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomOf } from '../random.ts';
@@ -10,17 +10,17 @@ import { startChild } from './children.ts';
 
 export type CampaignOptions = {
   readonly place: Place;
-  /** For the files of the campaign. */
+  /** The folder for the files of the campaign. */
   readonly folder: string;
   readonly kills: number;
   readonly seed: number;
-  /** How many processes work at the same time; 4 unless given. */
+  /** How many processes work at the same time; 4 by default. */
   readonly atOnce?: number;
-  /** No new process is started after so long; for ever unless given. */
+  /** No new process starts after this time; unlimited by default. */
   readonly mostMs?: number;
 };
 
-/** A machine that stands still for as long has two of them at work, which is not what is tested here. */
+/** On a machine that freezes for longer, two processes would work on one run, which is another test. */
 const LEASE_MS = 3_000;
 const DEATH_PLACES: readonly DeathPlace[] = ['started', 'decided', 'model', 'uncommitted', 'body', 'step', 'effect'];
 
@@ -64,7 +64,7 @@ export async function campaign(options: CampaignOptions): Promise<Figures> {
   }
 }
 
-/** Makes the tables, and leaves compiled code for the others. */
+/** Creates the tables, and fills the compile cache. */
 async function warmUp(options: CampaignOptions): Promise<void> {
   const child = startChild('busy-child.ts', busyOptions(options, 0, 0), join(options.folder, 'cache'));
   if ((await child.line()) === undefined) throw new Error((await child.ended).errors);
@@ -77,7 +77,7 @@ function busyOptions({ place, folder }: CampaignOptions, seed: number, runs: num
   return { place, ...files, seed, leaseMs: LEASE_MS, runs };
 }
 
-/** Half of them die at a chosen place, the others at any moment. Says what went wrong other than being killed. */
+/** Half of them die at a chosen place, the others at any moment. Returns a problem if one ended in another way. */
 async function killOne(options: CampaignOptions, seed: number, random: () => number): Promise<string | undefined> {
   const chosen = random() < 0.5 ? DEATH_PLACES[Math.floor(random() * DEATH_PLACES.length)] : undefined;
   const dieAt = chosen && { dieAt: { place: chosen, times: 1 + Math.floor(random() * 6) } };
@@ -94,7 +94,7 @@ async function killOne(options: CampaignOptions, seed: number, random: () => num
   return signal === 'SIGKILL' ? undefined : `a process ended by itself with ${code}: ${errors}`;
 }
 
-/** A fresh process and a person who looks into the file bring everything to its end. */
+/** A new process completes all runs, with a person who decides by the ledger. */
 async function recover(store: ReturnType<typeof openStore>, ledger: Ledger<Line>) {
   const { runs } = openBank({ store, ledger, leaseMs: LEASE_MS });
   const worker = runs.work({ concurrency: 32, pollMs: 20 });

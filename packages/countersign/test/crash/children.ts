@@ -1,4 +1,4 @@
-// Child processes of the crash tests: programs of this folder, each ended by whoever started it.
+// Starts child processes of the crash tests from the programs in this folder.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,15 +6,15 @@ import { createInterface } from 'node:readline';
 
 export type Child = {
   readonly process: ChildProcess;
-  /** The next line that it prints; undefined when it has ended. */
+  /** The next line of its output, or undefined when it has ended. */
   line(): Promise<string | undefined>;
   say(line: unknown): void;
-  /** Resolves with the signal that ended it, or null, and what it said went wrong. */
+  /** Resolves with its exit code or signal and its error output. */
   readonly ended: Promise<{ readonly signal: string | null; readonly code: number | null; readonly errors: string }>;
   kill(signal: NodeJS.Signals): void;
 };
 
-/** `cacheFolder` keeps compiled code, so that the next child is ready sooner. */
+/** Starts a child. `cacheFolder` keeps compiled code, so that the next child starts faster. */
 export function startChild(program: string, options: unknown, cacheFolder: string): Child {
   const child = spawn(process.execPath, [join(import.meta.dirname, program), JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -22,7 +22,7 @@ export function startChild(program: string, options: unknown, cacheFolder: strin
   });
   const errors: string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text));
-  // It may be dead before it has read what it is told.
+  // It may be dead before it has read its input.
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, errors: errors.join('') }));

@@ -1,4 +1,4 @@
-// A process that decides what it is told to, at the moment it is told, and says what it was answered.
+// A process that decides on command at a given moment, and reports the answers.
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, type DecisionInput } from '../../src/index.ts';
@@ -24,7 +24,7 @@ const { runs } = openBank({
   leaseMs: 30_000,
 });
 await runs.list({ limit: 1 });
-// Deadlines are kept by whoever works.
+// A worker applies deadlines.
 runs.work({ pollMs: 10 });
 process.stdout.write('ready\n');
 for await (const line of createInterface({ input: process.stdin })) {
@@ -34,7 +34,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   await runs.settled();
   process.stdout.write(`${JSON.stringify(answers)}\n`);
 }
-// Whoever started it is gone.
+// Its parent is gone.
 process.exit();
 
 async function decide(given: Volley['decisions'][number]): Promise<Answer> {

@@ -1,4 +1,4 @@
-// Stored runs as this release writes them, kept as files: every later release has to go on from them.
+// Stored runs as this release writes them, kept as files: every later release must resume them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrashEffect, CrashProcess, CrashScenario } from 'countersign/testing';
@@ -12,11 +12,11 @@ export type Fixture = {
   readonly v: number;
   readonly scenario: string;
   readonly runId: string;
-  /** Everything that was written, in order, without claims. */
+  /** All appends in order, without claims. */
   readonly appends: readonly Omit<Append, 'claim'>[];
-  /** What had happened outside. */
+  /** The effects that had happened. */
   readonly effects: readonly CrashEffect[];
-  /** How it ends for a person who goes on as the scenario says. */
+  /** The final text if a person decides as the scenario says. */
   readonly text: string;
 };
 
@@ -34,7 +34,7 @@ export async function writeInto(store: Store, { appends }: Fixture): Promise<voi
   for (const append of appends) await store.append(append);
 }
 
-/** A process of the scenario, at a time when every claim has lapsed. */
+/** Opens a process of the scenario, after every claim has lapsed. */
 export function processOn(store: Store, runId: string, clock: () => number, effects: CrashEffect[]): CrashProcess {
   return {
     runId,
@@ -49,7 +49,7 @@ export function processOn(store: Store, runId: string, clock: () => number, effe
   };
 }
 
-/** The person decides whatever waits, until the run has ended. */
+/** Decides every pending question until the run has ended. */
 export async function finish(
   runs: Runs,
   runId: string,
@@ -71,7 +71,7 @@ export async function finish(
   return runs.get(runId);
 }
 
-/** What the person of the scenario says, with the truth where something is in doubt. */
+/** Decides as the scenario says, and a doubt by the recorded effects. */
 export function personOf(scenario: CrashScenario, effects: readonly CrashEffect[]) {
   return (card: RunInterrupt): DecisionInput | undefined => {
     if (card.kind !== 'unknown-outcome') return scenario.decide(card, effects);

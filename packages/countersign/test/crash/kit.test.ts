@@ -1,4 +1,4 @@
-// The crash kit finds what it is made to find: each of these scenarios or stores breaks one of its promises.
+// The crash kit finds planted faults: each of these scenarios or stores breaks one promise.
 
 import { countersign, memoryStore, z } from 'countersign';
 import type { Store } from 'countersign/store';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { changedStore } from '../changed-store.ts';
 import { onMemory } from './subjects.ts';
 
-/** A payment that a person approves; `config` is what its tool says of itself. */
+/** A payment behind an approval. `config` adds options to its tool. */
 function payment(config: object, changes: Partial<CrashScenario> = {}): CrashScenario {
   return {
     open({ runId, store, clock, leaseMs, effect }) {
@@ -27,13 +27,13 @@ function payment(config: object, changes: Partial<CrashScenario> = {}): CrashSce
   };
 }
 
-/** The memory store with something wrong. */
+/** The memory store with a fault. */
 async function broken(change: (store: Store) => Partial<Store>): Promise<StoreUnderTest> {
   const subject = await onMemory();
   return { ...subject, store: changedStore(subject.store, change(subject.store)) };
 }
 
-test('a payment of a tool that declares nothing is well', async () => {
+test('a correct payment has no problems', async () => {
   const { problems, results } = await crashEverywhere({
     scenario: payment({ needsApproval: true }),
     makeStore: onMemory,
@@ -42,20 +42,20 @@ test('a payment of a tool that declares nothing is well', async () => {
   expect(results.map(({ crashes }) => crashes[0]?.what)).toContain('effect pay');
 });
 
-test('a tool that says it may run twice, and may not', async () => {
+test('finds a tool that is declared idempotent but is not', async () => {
   const { problems } = await crashEverywhere({ scenario: payment({ idempotent: true }), makeStore: onMemory });
   expect(problems.join('\n')).toContain('pay happened 2 times instead of 1');
-  // The same is not told twice.
+  // The same problem is not reported twice.
   expect(problems.join('\n')).not.toContain('for one call');
 });
 
-test('a person who has a call run again that had happened', async () => {
+test('finds a person who reruns a call that had happened', async () => {
   const scenario = payment({ needsApproval: true }, { settleDoubt: () => 'approve' });
   const { problems } = await crashEverywhere({ scenario, makeStore: onMemory });
   expect(problems.join('\n')).toContain('pay happened 2 times instead of 1');
 });
 
-test('a store that says it has written, and has not', { timeout: 180_000 }, async () => {
+test('finds a store that acknowledges a write it did not make', { timeout: 180_000 }, async () => {
   const makeStore = () =>
     broken((store) => ({
       append: async (append) => (append.settled.length > 0 ? { claimed: false } : store.append(append)),
@@ -64,20 +64,20 @@ test('a store that says it has written, and has not', { timeout: 180_000 }, asyn
   expect(problems.join('\n')).toContain('was decided, and is asked again');
 });
 
-test('a store that forgets who has work to do', async () => {
+test('finds a store that does not list due runs', async () => {
   const makeStore = () => broken(() => ({ due: async () => [] }));
   const { problems } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
   expect(problems.join('\n')).toContain('nobody who looks for work finds it');
 });
 
-test('a store that is gone with its process: the start was acknowledged, and is lost', async () => {
+test('finds a store that loses an acknowledged start', async () => {
   const makeStore = async () => ({ ...(await onMemory()), another: async () => memoryStore() });
   const { problems, results } = await crashEverywhere({ scenario: payment({ needsApproval: true }), makeStore });
   expect(problems.join('\n')).toMatch(/^crash before \d+ \(effect pay\): There is no run/m);
   expect(results.length).toBeGreaterThan(0);
 });
 
-test('a scenario that fails without any crash', async () => {
+test('finds a scenario that fails without a crash', async () => {
   const scenario: CrashScenario = {
     open({ runId, store, clock, leaseMs }) {
       const model = scriptedModel(() => {
@@ -93,7 +93,7 @@ test('a scenario that fails without any crash', async () => {
   expect(problems[0]).toMatch(/^without a crash: the run failed: .*no key/);
 });
 
-/** Three payments that are left to their deadlines, which come one after the other; `inner` makes two of them. */
+/** Three payments left to their deadlines, which expire one after the other. `inner` makes two of them. */
 const leftAlone: CrashScenario = {
   open({ runId, store, clock, leaseMs, effect }) {
     const asks = (calls: readonly { name: string; input: object }[]) =>
@@ -123,13 +123,13 @@ const leftAlone: CrashScenario = {
   decide: () => undefined,
 };
 
-test('questions that are left to several deadlines are not asked too often, wherever their process dies', async () => {
+test('questions left to several deadlines are not asked too often, wherever their process dies', async () => {
   const { problems, undisturbed } = await crashEverywhere({ scenario: leftAlone, makeStore: onMemory });
   expect(problems).toEqual([]);
   expect(undisturbed.decisions).toHaveLength(3);
 });
 
-test('a claim lapses before a deadline is taken up, where the clock of the store runs by itself', async () => {
+test('a claim lapses before a deadline applies if the store has its own clock', async () => {
   const scenario = payment(
     { needsApproval: () => ({ expiresIn: 300, onExpiry: 'approve' }) },
     { decide: () => undefined },
@@ -142,7 +142,7 @@ test('a claim lapses before a deadline is taken up, where the clock of the store
   expect(problems).toEqual([]);
 });
 
-test('one payment that is made twice does not make up for another that is not made', async () => {
+test('finds a payment made twice beside another that is missing', async () => {
   const scenario: CrashScenario = {
     open({ runId, store, clock, leaseMs, effect }) {
       const model = scriptedModel(({ messages }) =>
@@ -166,7 +166,7 @@ test('one payment that is made twice does not make up for another that is not ma
   expect(problems.join('\n')).toContain('money happened 2 times for one call instead of 1');
 });
 
-test('a call that makes several requests, each with a key of its own, is not run again by the kit', async () => {
+test('a call with several effects, each with its own key, is not rerun by the kit', async () => {
   const scenario: CrashScenario = {
     open({ runId, store, clock, leaseMs, effect }) {
       const model = scriptedModel(({ messages }) =>
@@ -191,7 +191,7 @@ test('a call that makes several requests, each with a key of its own, is not run
   expect(results.flatMap(({ crashes }) => crashes.map(({ what }) => what))).toContain('effect rest');
 });
 
-test('a doubt that the user of a chat passes over is one that a person was asked', async () => {
+test('a doubt that a chat message withdraws counts as asked', async () => {
   const scenario: CrashScenario = {
     open({ runId, store, clock, leaseMs, effect }) {
       const model = scriptedModel(({ messages }) => {
@@ -238,7 +238,7 @@ test.each<readonly [string, object, string]>([
     '`open` of a scenario gives { runs',
   ],
   ['no run', { scenario: payment({}, notBegun()) }, '`begin` of the scenario has started no run'],
-])('it says what is wrong with how it is called: %s', async (_what, given, message) => {
+])('rejects invalid options: %s', async (_what, given, message) => {
   const options = { scenario: payment({}), makeStore: onMemory, ...given };
   await expect(crashEverywhere(options)).rejects.toMatchObject({
     code: 'invalid-options',
@@ -246,7 +246,7 @@ test.each<readonly [string, object, string]>([
   });
 });
 
-/** A start that nobody finds again, as it has an id of its own. */
+/** Starts a run under another id, so that the kit does not find it. */
 function notBegun(): Pick<CrashScenario, 'open'> {
   return { open: (process) => payment({}).open({ ...process, runId: `another-than-${process.runId}` }) };
 }

@@ -1,5 +1,5 @@
-// Makes the fixtures that are missing: for each scenario, the run as it pauses, and as it is when its process dies in the
-// first effect that comes after the decisions. Those that are there are never made again; they are what was released.
+// Creates missing fixtures: for each scenario the paused run, and the run whose process dies in the first effect after
+// the decisions. Existing fixtures are never changed, because they represent released versions.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CrashEffect, CrashScenario } from 'countersign/testing';
@@ -26,7 +26,7 @@ export async function makeFixtures(scenarios: ReadonlyMap<string, CrashScenario>
   return made;
 }
 
-/** Undefined if the scenario has no such place. */
+/** Returns undefined if the scenario has no such place. */
 async function record(
   name: string,
   scenario: CrashScenario,
@@ -43,7 +43,7 @@ async function record(
     ...process,
     effect: async (...given) => {
       const [name, , , options] = given;
-      // What may be repeated, and what is done in a step before the question, is not what is of interest.
+      // Idempotent effects and steps before the question leave no doubt, so they run normally.
       if (stop === 'paused' || name === 'reserve' || (letsRepeatable && options?.repeatable))
         return process.effect(...given);
       inEffect.resolve('in doubt');

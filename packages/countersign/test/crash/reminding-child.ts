@@ -1,4 +1,4 @@
-// A process that reminds people: each reminder is a line in a file, before anything else happens.
+// A process that sends reminders. It writes each one to a file before anything else.
 import { setTimeout as delay } from 'node:timers/promises';
 import { countersign } from '../../src/index.ts';
 import { Ledger, openStore, type Place } from './bank.ts';
@@ -7,7 +7,7 @@ export type RemindingOptions = {
   readonly place: Place;
   readonly ledger: string;
   readonly leaseMs: number;
-  /** `at once`: the hook is done when the line is written. `both`: when another process has written one, too. */
+  /** `at once`: the hook ends once the line is written. `both`: once another process has written one, too. */
   readonly done: 'at once' | 'both' | 'never';
 };
 
@@ -28,7 +28,7 @@ const { runs } = countersign({
 });
 await runs.list({ limit: 1 });
 const worker = runs.work({ pollMs: 20 });
-// It does not outlive whoever started it.
+// It exits with its parent.
 process.stdin.on('end', () => process.exit()).resume();
 process.on('SIGTERM', async () => {
   await worker.stop();

@@ -6,12 +6,12 @@ import { type CrashProcess, type CrashScenario, type ScriptedTurn, scriptedModel
 type Calls = NonNullable<ScriptedTurn['calls']>;
 
 /**
- * How long the model takes: a moment, as over a network, so that what happened before is written by itself; or no time,
- * so that all of it is written together.
+ * How long the model takes: a moment, as over a network, so that earlier events are written separately; or no time, so
+ * that they are written together.
  */
 type Thinking = 'a moment' | 'no time';
 
-/** The model asks for `turns` one after the other, and at the end says what came of them. */
+/** A model that makes the calls of `turns` one after the other, then lists their results. */
 function model(thinking: Thinking, turns: readonly Calls[]): Model {
   const scripted = scriptedModel(({ messages }) => {
     const results = messages.filter(({ role }) => role === 'tool');
@@ -56,14 +56,14 @@ type MakeScenario = (
 
 const amount = { inputSchema: z.object({ amount: z.number() }) };
 
-/** Pays after a person approved, once. */
+/** Pays after an approval. */
 const payTool = (ai: Countersign, { effect }: CrashProcess, config: object = {}): Tool =>
   ai.defineTool(
     { name: 'pay', description: 'Pays.', ...amount, needsApproval: true, ...config },
     async (input, { idempotencyKey }) => effect(`pay ${input.amount}`, idempotencyKey, { paid: input.amount }),
   );
 
-/** Looks something up, without asking anybody. */
+/** Looks something up without an approval. */
 const lookTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
   ai.defineTool({ name: 'look', description: 'Looks.', idempotent: true }, async (_input, { idempotencyKey }) =>
     effect('look', idempotencyKey, 0, { repeatable: true }),
@@ -93,7 +93,7 @@ const twiceTool = (ai: Countersign, { effect }: CrashProcess): Tool =>
 
 const pay = (n: number): Calls[number] => ({ name: 'pay', ref: `pay-${n}`, input: { amount: n } });
 
-/** A clerk who leaves all of it to a payer, or to a chain of as many agents as `deep` says, of which the last is that. */
+/** A clerk that delegates to a payer, through as many agents as `deep` says. */
 const subAgentOf = (
   thinking: Thinking,
   inner: readonly Calls[],
@@ -113,7 +113,7 @@ const subAgentOf = (
   ...rest,
 });
 
-/** How the bank looks up whether it was paid. */
+/** Looks up a payment by its key. */
 const verify = ({ effects }: CrashProcess) => ({
   verify: (_input: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
     const found = effects.find(({ key }) => key === idempotencyKey);
@@ -125,7 +125,7 @@ const approves = { decide: () => 'approve' as const };
 
 const books: Omit<CrashScenario, 'open'> = {
   decide: () => ({ type: 'restart', resumed: 'yes' }),
-  // Half of it may be done: only if nothing is, it can just be run.
+  // It may be half done. It can be rerun only if all effects are recorded steps.
   settleDoubt: ({ part }, effects) => {
     const done = effects.filter(({ key }) => key === part.metadata?.callId).map(({ name }) => name);
     const known = Object.keys((part.metadata?.steps ?? {}) as object);

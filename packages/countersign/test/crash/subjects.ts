@@ -1,4 +1,4 @@
-// The stores that the crash tests run on, each fresh and empty.
+// The stores that the crash tests run on, each new and empty.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export async function onMemory(): Promise<StoreUnderTest> {
   return { store: memoryStore({ now }), advance, close: async () => undefined };
 }
 
-/** A file of its own; each process opens it anew. */
+/** A separate file. Each process opens it again. */
 export async function onSqlite(): Promise<StoreUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-crash-'));
   const { now, advance } = clock();
@@ -31,7 +31,7 @@ export async function onSqlite(): Promise<StoreUnderTest> {
   };
 }
 
-/** The clock of the server is put forward: before a claim lapses by itself, a busy computer may have stood still for long. */
+/** Moves the server's clock forward, so that a test need not wait for a lease on a busy machine. */
 export async function onPostgres(url: string): Promise<StoreUnderTest> {
   const [schema] = await onServer(url, 'SELECT current_schema() AS name');
   await onServer(
@@ -40,7 +40,7 @@ export async function onPostgres(url: string): Promise<StoreUnderTest> {
      CREATE OR REPLACE FUNCTION ${schema.name}.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
      AS 'SELECT pg_catalog.statement_timestamp() + by FROM ${schema.name}.put_forward'`,
   );
-  // Named after it, what comes with PostgreSQL is found only where the schema has nothing of that name.
+  // With pg_catalog listed after the schema, PostgreSQL finds the schema's function first.
   const shifted = url.replace(encodeURIComponent(`=${schema.name}`), encodeURIComponent(`=${schema.name},pg_catalog`));
   const open = (): Store => postgresStore({ url: shifted, poolMax: 4 });
   const store = open();

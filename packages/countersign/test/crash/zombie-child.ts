@@ -1,11 +1,11 @@
-// A process that works on its runs until each of them has come to a certain place, and stays there until it is told that
-// it was stopped, and woke up. Then it goes on as if nothing had happened.
+// A process that drives its runs until each has reached a given place, and stalls there until it receives a wake-up.
+// Then it continues as if nothing had happened.
 import { writeSync } from 'node:fs';
 import { ConflictError } from '../../src/core/errors.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import { type BankPlace, decisionOn, Ledger, type Line, openBank, openStore, type Place } from './bank.ts';
 
-/** In a tool or in the model, or right before or after something is written. */
+/** In a tool or in the model, or right before or after a write. */
 export type StallPlace =
   | BankPlace
   | `${'before' | 'after'} ${'model-replied' | 'call-started' | 'call-committed' | 'call-went-on' | 'call-settled'}`;
@@ -22,10 +22,10 @@ const options: ZombieOptions = JSON.parse(process.argv[2] ?? '{}');
 const stalled = new Set<string>();
 const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
 let isAnnounced = false;
-/** Calls that the store has not answered. */
+/** Store calls without an answer yet. */
 let open = 0;
 
-// It does not outlive whoever started it.
+// It exits with its parent.
 process.stdin.on('end', () => process.exit()).on('data', () => wake());
 const looking = setInterval(() => {
   if (isAnnounced || stalled.size < options.runs.length || open > 0) return;
@@ -33,18 +33,18 @@ const looking = setInterval(() => {
   writeSync(1, 'stalled\n');
 }, 10);
 
-/** The runs whose start is on record. */
+/** The runs whose start is recorded. */
 const started = new Map(options.runs.map((run) => [run, Promise.withResolvers<void>()]));
 
 async function at(place: StallPlace, run: string): Promise<void> {
-  // The model takes long enough for the start to be written by itself.
+  // The model waits until the start is recorded separately.
   if (place === 'model') await started.get(run)?.promise;
   if (place !== options.stallAt || stalled.has(run)) return;
   stalled.add(run);
   await woken;
 }
 
-/** From when it is announced until it wakes up, nothing is sent: who is stopped while it writes to SQLite stops all. */
+/** Sends nothing between the announcement and the wake-up: a process suspended in a SQLite write would block all others. */
 async function send<T>(work: () => Promise<T>): Promise<T> {
   if (isAnnounced) await woken;
   open += 1;
@@ -88,7 +88,7 @@ const store: Store = {
 const ledger = new Ledger<Line>(options.ledger);
 const { runs, start } = openBank({ store, ledger, leaseMs: options.leaseMs, at });
 await Promise.all(options.runs.map(start));
-// Whoever decides may be stopped before the decision is on record: each by itself, and somebody else may be first.
+// A decision may stall before it is recorded, and another process may decide first. So each runs separately.
 const decided = new Set<string>();
 while (stalled.size < options.runs.length) {
   for (const card of (await runs.interrupts({ limit: 100 })).items) {
@@ -102,7 +102,7 @@ while (stalled.size < options.runs.length) {
 }
 await woken;
 clearInterval(looking);
-// What comes late is written late, and may be driven on from here.
+// Late results are recorded late, and this process may continue their runs.
 for (let quiet = 0; quiet < 10; quiet = open > 0 ? 0 : quiet + 1) {
   await runs.settled();
   await new Promise((resolve) => setTimeout(resolve, 10));

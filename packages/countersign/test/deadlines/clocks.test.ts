@@ -1,5 +1,5 @@
-// The clock of a process may be wrong, be set, or stand still while the process is stopped: what counts is the time of
-// the store, and nothing happens too early or twice because somebody took it for another.
+// A process clock may be wrong, be changed, or stand still while the process is suspended: the store's time counts, and
+// nothing happens too early or twice.
 import { type Countersign, countersign, memoryStore, type ToolConfig, type ToolContext, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -30,11 +30,11 @@ async function asked({ runs, clerk }: ReturnType<typeof bank>) {
   await runs.wait('run');
   await runs.settled();
   const [card] = (await runs.interrupts()).items;
-  if (!card?.expiresAt) throw new Error('Nobody is asked, or for ever.');
+  if (!card?.expiresAt) throw new Error('Expected a question with a deadline.');
   return { id: card.id, expiresAt: card.expiresAt };
 }
 
-/** A process whose clerk asks two things, one of which is soon over, beside an agent that fails. */
+/** A process whose clerk asks two questions, one with a short deadline, beside an agent that fails. */
 function twoAsked(store: Store, clock: () => number) {
   const calls = ['soon', 'later', 'breaks'].map((name) => ({ name, ref: name, input: { prompt: '' } }));
   const ai = countersign({ model: scriptedModel(() => ({ calls })), store, clock, retry: false });
@@ -44,7 +44,7 @@ function twoAsked(store: Store, clock: () => number) {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [soon, later, breaks] }) };
 }
 
-/** Its run has failed. Returns what waits in it. */
+/** Fails the run, and returns a function that lists its pending questions. */
 async function failsAsking(store: Store, clock: () => number) {
   const { runs, clerk } = twoAsked(store, clock);
   await clerk.start('Ask.', { runId: 'run' });
@@ -54,7 +54,7 @@ async function failsAsking(store: Store, clock: () => number) {
   return waiting;
 }
 
-/** One clock for everybody, and a process that is stopped for 40 minutes the first time it asks the store for its time. */
+/** One shared clock, and a process that is suspended for 40 minutes when it first asks the store for the time. */
 async function stoppedOnce(when: 'before' | 'after', onExpiry: 'reject' | 'approve') {
   let now = 1_800_000_000_000;
   const clock = () => now;
@@ -78,8 +78,8 @@ async function stoppedOnce(when: 'before' | 'after', onExpiry: 'reject' | 'appro
   return { card, runs, paid, pass: (ms: number) => (now += ms) };
 }
 
-describe('a process that was stopped while it asked for the time', () => {
-  test('takes a decision that comes before the deadline', async () => {
+describe('a process suspended while it asks for the time', () => {
+  test('accepts a decision made before the deadline', async () => {
     const { runs, card, pass } = await stoppedOnce('before', 'reject');
     pass(5 * MINUTE);
     expect(await runs.decide(card.id, 'approve')).toMatchObject({ decision: { type: 'approve' } });
@@ -93,14 +93,14 @@ describe('a process that was stopped while it asked for the time', () => {
     expect(paid).toEqual([]);
   });
 
-  test('takes no decision after the deadline', async () => {
+  test('rejects a decision made after the deadline', async () => {
     const { runs, card, paid, pass } = await stoppedOnce('after', 'reject');
     pass(25 * MINUTE);
     await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
     expect(paid).toEqual([]);
   });
 
-  test('takes none after it as a whole, either', async () => {
+  test('rejects a resume made after the deadline', async () => {
     const { runs, card, paid, pass } = await stoppedOnce('after', 'reject');
     pass(25 * MINUTE);
     const { part } = await runs.interrupt(card.id);
@@ -126,7 +126,7 @@ test.each(['reject', 'approve'] as const)(
     now = expiresAt - 1;
     expect(await drive()).toBe('waiting');
     now = expiresAt;
-    // The same decision as the deadline's returns the recorded one; another one is a conflict.
+    // A decision equal to the deadline's returns the recorded one. Any other is a conflict.
     const late = await runs.decide(id, 'approve', { by: 'ann' }).catch((error: unknown) => error);
     expect(late).toMatchObject(onExpiry === 'approve' ? { by: 'deadline' } : { code: 'already-decided' });
     expect(await drive()).toBe('done');
@@ -137,7 +137,7 @@ test.each(['reject', 'approve'] as const)(
 );
 
 test.each([2 * HOUR, -2 * HOUR])(
-  'a process whose clock is off by %d ms lets, in a run that failed, just the deadline decide that has passed',
+  'in a failed run, a process whose clock is off by %d ms applies only the expired deadline',
   async (off) => {
     let now = 1_800_000_000_000;
     const store = memoryStore({ now: () => now });
@@ -164,7 +164,7 @@ describe('a process whose clock is set two hours ahead', () => {
     expect((await process.runs.interrupts()).items).toHaveLength(1);
   });
 
-  test('takes a decision that comes in time', async () => {
+  test('accepts a decision made in time', async () => {
     let off = 0;
     const process = bank(
       memoryStore(),
@@ -180,7 +180,7 @@ describe('a process whose clock is set two hours ahead', () => {
 });
 
 test.each(['reject', 'approve'] as const)(
-  'no deadline decides while nobody can say what time it is (%s)',
+  "no deadline decides while the store's time is unknown (%s)",
   async (onExpiry) => {
     let [off, isAway, isDecided] = [0, false, false];
     const kept = memoryStore();
@@ -194,7 +194,7 @@ test.each(['reject', 'approve'] as const)(
     const calls = ['a', 'b'].map((ref) => ({ name: 'pay', ref, input: { to: ref } }));
     const model = scriptedModel(({ messages }) => (messages.length > 1 ? 'Done.' : { calls }));
     const contextFor = () => {
-      // The store goes away, and the clock is set, after the decision was taken and before its run is driven.
+      // The store fails and the clock changes after the decision is recorded and before its run is driven.
       if (isDecided) [off, isAway] = [2 * HOUR, true];
       return undefined;
     };
@@ -213,7 +213,7 @@ test.each(['reject', 'approve'] as const)(
   },
 );
 
-test('an hour to decide is an hour, also where the clock was set back while the model answered', async () => {
+test('a deadline of an hour lasts an hour, even if the clock was set back while the model replied', async () => {
   let off = 2 * HOUR;
   const store = memoryStore();
   const model = scriptedModel(async () => {
@@ -228,7 +228,7 @@ test('an hour to decide is an hour, also where the clock was set back while the 
   expect((card?.expiresAt ?? 0) - (await store.now())).toBeGreaterThan(HOUR - MINUTE);
 });
 
-/** A trip of two steps: the first process falls asleep between them, and another takes the run over and goes on. */
+/** A trip of two steps. The first process stalls between them, and another takes over and completes it. */
 async function trip(clock: (of: 'first' | 'second') => number, store: Store, sleeps: () => void, leaseMs: number) {
   const booked: string[] = [];
   const asleep = Promise.withResolvers<void>();
@@ -248,7 +248,7 @@ async function trip(clock: (of: 'first' | 'second') => number, store: Store, sle
       },
       { expiresIn: HOUR, leaseMs },
     );
-  // Asleep, it cannot renew its claim either.
+  // A stalled process cannot renew its claim either.
   const first = open('first', changedStore(store, { renew: () => new Promise(() => undefined) }));
   const { id } = await asked(first);
   await first.runs.decide(id, 'approve');
@@ -265,11 +265,11 @@ async function trip(clock: (of: 'first' | 'second') => number, store: Store, sle
   return booked;
 }
 
-test('who slept for longer than its claim lasts begins no other step, also where its clock was set back', async () => {
+test('a process that stalled past its lease starts no further step, even if its clock was set back', async () => {
   let off = 0;
   let passed = 0;
   const store = memoryStore({ now: () => Date.now() + passed });
-  // Only the steady clock, which nobody sets, can tell it.
+  // Only the monotonic clock, which cannot be set, shows that time has passed.
   const steady = vi.spyOn(performance, 'now').mockReturnValue(1_000);
   const booked = trip(
     (of) => Date.now() + (of === 'first' ? off : passed),
@@ -284,7 +284,7 @@ test('who slept for longer than its claim lasts begins no other step, also where
   expect(await booked).toEqual(['flight by first', 'hotel by second']);
 });
 
-test('in the millisecond in which another may take the run, nothing more is begun', async () => {
+test('no step starts in the exact millisecond when the lease ends', async () => {
   let now = 1_800_000_000_000;
   const booked = trip(
     () => now,
@@ -297,7 +297,7 @@ test('in the millisecond in which another may take the run, nothing more is begu
   expect(await booked).toEqual(['flight by first', 'hotel by second']);
 });
 
-test('a clock that counts parts of milliseconds will do', async () => {
+test('a clock with fractions of milliseconds is supported', async () => {
   const clock = () => performance.timeOrigin + performance.now() + 0.3;
   const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Paid.']);
   const ai = countersign({ model, store: memoryStore(), clock });
@@ -309,8 +309,8 @@ test('a clock that counts parts of milliseconds will do', async () => {
   expect(await ai.runs.wait('r')).toMatchObject({ status: 'done', text: 'Paid.' });
 });
 
-describe('a server that was an hour ahead, and was followed by one that is right', () => {
-  /** `two` has just asked the one that was ahead, `one` begins with the one that is right. */
+describe('a database server an hour ahead, replaced by one with the right time', () => {
+  /** `two` has just asked the fast server for the time. `one` starts with the right one. */
   async function followed(config: Options = {}) {
     let now = 1_800_000_000_000;
     let ahead = HOUR;
@@ -340,7 +340,7 @@ describe('a server that was an hour ahead, and was followed by one that is right
     return { one, two, began, pass };
   }
 
-  test('lets no call run again before it has settled', async () => {
+  test('lets no call run again before settlesWithin has passed', async () => {
     const config = { needsApproval: false, verify: () => undefined, settlesWithin: HOUR / 2 };
     const { one, two, began, pass } = await followed(config);
     await one.clerk.start('Pay.', { runId: 'run' });
@@ -353,20 +353,20 @@ describe('a server that was an hour ahead, and was followed by one that is right
     expect(items).toMatchObject([{ kind: 'unknown-outcome' }]);
   });
 
-  test('has every decision taken that comes in time', async () => {
+  test('accepts a decision made in time', async () => {
     const { one, two } = await followed({ expiresIn: HOUR / 2 });
     const card = await asked(one);
     expect(await two.runs.decide(card.id, 'reject', { by: 'ann' })).toMatchObject({ by: 'ann' });
   });
 
-  test('has every decision taken that comes in time as a whole', async () => {
+  test('accepts a resume made in time', async () => {
     const { one, two } = await followed({ expiresIn: HOUR / 2 });
     const { id } = await asked(one);
     await two.runs.resume('run', { reject: (await two.runs.interrupt(id)).part }, { by: 'ann' });
     expect((await two.runs.interrupt(id)).settlement).toMatchObject({ decision: { type: 'reject' }, by: 'ann' });
   });
 
-  test('lets no deadline decide before its time where somebody speaks', async () => {
+  test('lets no deadline decide before its time when a message is sent', async () => {
     const { one, two, began } = await followed({ expiresIn: HOUR / 2, onExpiry: 'approve' });
     const card = await asked(one);
     await two.clerk.generate({ runId: 'run', prompt: 'Do not.', by: 'ann' });
@@ -374,7 +374,7 @@ describe('a server that was an hour ahead, and was followed by one that is right
     expect((await two.runs.interrupt(card.id)).settlement).toMatchObject({ withdrawn: true, by: 'ann' });
   });
 
-  // By the one that was ahead, an hour is over in this very millisecond.
+  // By the fast server, an hour is over in this very millisecond.
   test.each([HOUR / 2, HOUR])('lets no deadline of %d ms decide before its time', async (expiresIn) => {
     const { one, two, began } = await followed({ expiresIn, onExpiry: 'approve' });
     await asked(one);
@@ -384,15 +384,15 @@ describe('a server that was an hour ahead, and was followed by one that is right
     expect((await two.runs.interrupts({ runId: 'run' })).items).toHaveLength(1);
   });
 
-  test('lets, in a run that failed, only the deadline decide that has passed', async () => {
+  test('in a failed run, applies only the expired deadline', async () => {
     let [now, ahead] = [1_800_000_000_000, HOUR];
     const store = memoryStore({ now: () => now + ahead });
     const two = twoAsked(store, () => now);
-    // It asks for the time.
+    // Asks for the time.
     await expect(two.runs.cancel('none')).rejects.toMatchObject({ code: 'unknown-run' });
     ahead = 0;
     const waiting = await failsAsking(store, () => now);
-    // Nobody takes this for a clock that was set.
+    // Too short to count as a clock that was set.
     now += 600;
     const worker = two.runs.work({ pollMs: 5 });
     await eventually(async () => expect(await waiting()).not.toContain('soon'));
@@ -401,7 +401,7 @@ describe('a server that was an hour ahead, and was followed by one that is right
   });
 });
 
-test('a question, which nobody can approve, is cancelled by a deadline that was to approve it', async () => {
+test('a deadline with onExpiry approve cancels a question, because a question cannot be approved', async () => {
   let now = 1_800_000_000_000;
   const clock = () => now;
   const model = scriptedModel([{ calls: [{ name: 'ask', ref: 'a', input: {} }] }, 'Done.']);

@@ -1,4 +1,4 @@
-// Reminders with real processes: one of several calls the hook, and what one that was killed left is done by another.
+// Reminders with real processes: one of several calls the hook, and another repeats the reminder of a killed one.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import type { ReminderLine, RemindingOptions } from '../crash/reminding-child.ts
 import { eventually } from '../eventually.ts';
 import { testServer } from '../stores/postgres-server.ts';
 
-/** A reminder is left alone for four times as long. */
+/** A reminder is repeated after four times the lease. */
 const SHORT_LEASE_MS = 100;
 const LONG_LEASE_MS = 600_000;
 
@@ -20,7 +20,7 @@ const postgres = await testServer();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-remind-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A clerk on this store who asks, in a process that reminds nobody. */
+/** Opens a clerk on this store, in a process that sends no reminders. */
 function openClerk(place: Place, remindAfter: number) {
   const store = openStore(place);
   const ai = countersign({
@@ -58,7 +58,7 @@ describe.each([
     ? [{ name: 'PostgreSQL', makePlace: async (): Promise<Place> => ({ postgres: await postgres.freshDatabase() }) }]
     : []),
 ])('on $name', { timeout: 60_000 }, ({ name, makePlace }) => {
-  test('two processes that remind share the work, and each question is reminded of once', async () => {
+  test('two processes share the reminders, and each question gets one', async () => {
     const place = await makePlace();
     const ledger = `${name}-shared`;
     const children = [1, 2].map(() => startReminding(place, ledger, { leaseMs: LONG_LEASE_MS, done: 'both' }));
@@ -76,7 +76,7 @@ describe.each([
     await store.close();
   });
 
-  test('what a process was reminding of when it was killed is reminded of by another', async () => {
+  test('a reminder interrupted by a kill is repeated by another process', async () => {
     const place = await makePlace();
     const ledger = `${name}-killed`;
     const { ask, runs, store } = openClerk(place, 1);
@@ -88,7 +88,7 @@ describe.each([
     const before = linesOf(ledger).length;
     const other = startReminding(place, ledger, { leaseMs: SHORT_LEASE_MS, done: 'at once' });
     expect([await other.line(), await other.line()]).toEqual(['ready', id]);
-    // Longer than it would be left alone if it had not been struck off.
+    // Longer than the pause before a repeat, if the reminder were not marked as done.
     await delay(SHORT_LEASE_MS * 4 * 2 ** before + 300);
     other.kill('SIGTERM');
     expect(await other.ended).toMatchObject({ code: 0, errors: '' });
@@ -99,7 +99,7 @@ describe.each([
     await store.close();
   });
 
-  test('what another process decided before its time is not reminded of', async () => {
+  test('a question decided by another process before its time gets no reminder', async () => {
     const place = await makePlace();
     const ledger = `${name}-decided`;
     const { ask, runs, store } = openClerk(place, 1_000);

@@ -1,4 +1,4 @@
-// Reminders: the hook is called when a question has waited for long enough, by whoever works on the store.
+// Reminders: a worker calls the hook when a question has been pending long enough.
 
 import {
   type CountersignOptions,
@@ -14,11 +14,11 @@ import { changedStore } from '../changed-store.ts';
 
 const MINUTE = 60_000;
 
-// Every clock and timer of this process: minutes pass in no time.
+// Fakes every clock and timer of this process.
 beforeEach(() => vi.useFakeTimers({ now: 1_800_000_000_000 }));
 afterEach(() => vi.useRealTimers());
 
-/** A clerk whose payments are reminded of after a minute, and looked at by a worker that is stopped in the end. */
+/** A clerk whose payments get a reminder after a minute, and a worker that each test stops. */
 function desk(options: CountersignOptions = {}) {
   const { store = memoryStore() } = options;
   const model = scriptedModel(({ messages }) =>
@@ -41,7 +41,7 @@ function desk(options: CountersignOptions = {}) {
   };
 }
 
-/** Notes what it is called with, then does as it is told. */
+/** Records its calls, then runs `then`. */
 function noting(then: OnReminder = () => undefined) {
   const calls: { readonly id: string; readonly attempt: number; readonly at: number }[] = [];
   const signals: AbortSignal[] = [];
@@ -56,7 +56,7 @@ function noting(then: OnReminder = () => undefined) {
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const never = () => new Promise<never>(() => undefined);
 
-test('the hook gets the question once it has waited for long enough, and once only', async () => {
+test('the hook receives a question after its remindAfter, once', async () => {
   const seen: RunInterrupt[] = [];
   const { calls, onReminder } = noting((interrupt) => void seen.push(interrupt));
   const { ask, runs, work, errors } = desk({ onReminder });
@@ -75,7 +75,7 @@ test('the hook gets the question once it has waited for long enough, and once on
   await worker.stop();
 });
 
-test('what was decided before its time, or withdrawn, is not reminded of', async () => {
+test('a decided or withdrawn question gets no reminder', async () => {
   const { calls, onReminder } = noting();
   const { ask, runs, work } = desk({ onReminder });
   const worker = work();
@@ -88,7 +88,7 @@ test('what was decided before its time, or withdrawn, is not reminded of', async
   await worker.stop();
 });
 
-test('a hook that throws is told of and called again after ever longer pauses, and hurts no run', async () => {
+test('a hook that throws is reported and retried with growing pauses, and the run is not affected', async () => {
   let failures = 4;
   const { calls, onReminder } = noting(() => {
     if (failures-- > 0) throw new Error('the mail server is away');
@@ -113,7 +113,7 @@ test('a hook that throws is told of and called again after ever longer pauses, a
   await worker.stop();
 });
 
-test('a question that is decided while its hook fails is not reminded of again', async () => {
+test('a question decided while its hook fails gets no second reminder', async () => {
   const { calls, onReminder } = noting(async (interrupt) => {
     await runs.decide(interrupt.id, 'reject');
     throw new Error('too late');
@@ -126,13 +126,13 @@ test('a question that is decided while its hook fails is not reminded of again',
   await worker.stop();
 });
 
-test('hooks that hang keep nobody from working, and are given up after a while', async () => {
+test('hanging hooks do not block the worker and time out', async () => {
   const { calls, signals, onReminder } = noting(never);
   const { ask, runs, work, errors, store } = desk({ onReminder });
   for (let index = 0; index < 20; index += 1) await ask(`hangs-${index}`);
   const worker = work();
   await pass(MINUTE + 1_000);
-  // As many as are called at once. The worker takes up what another decided, all the same.
+  // As many as run at once. The worker still drives a run that another process decided.
   expect(calls).toHaveLength(8);
   const other = desk({ store });
   await other.runs.decide((await other.runs.get('hangs-0')).pending[0] ?? '', 'approve', { drive: false });
@@ -154,7 +154,7 @@ test('hooks that hang keep nobody from working, and are given up after a while',
   await stopping;
 });
 
-test('a hook that is done late has reminded somebody after all', async () => {
+test('a hook that completes after its timeout counts as done', async () => {
   const late = Promise.withResolvers<void>();
   const { calls, onReminder } = noting((_, { attempt }) => {
     if (attempt === 1) throw new Error('not yet');
@@ -163,7 +163,7 @@ test('a hook that is done late has reminded somebody after all', async () => {
   const { ask, work, errors } = desk({ onReminder });
   const worker = work();
   await ask('run');
-  // The second try, after a minute, is given up after another, and would be repeated a minute later.
+  // The second try, after a minute, times out after another, and would be repeated a minute later.
   await pass(3 * MINUTE + 5_000);
   expect(errors).toHaveLength(2);
   late.resolve();
@@ -172,7 +172,7 @@ test('a hook that is done late has reminded somebody after all', async () => {
   await worker.stop();
 });
 
-test('without the hook nothing is taken: another process may have it', async () => {
+test('a process without the hook takes no reminders, so that another process can', async () => {
   const { ask, store, work } = desk();
   const worker = work();
   await ask('run');
@@ -185,7 +185,7 @@ test('without the hook nothing is taken: another process may have it', async () 
   await other.stop();
 });
 
-test('a worker that stops waits for its hooks, but not for ever', async () => {
+test('a stopping worker waits for its hooks, but not forever', async () => {
   const done = Promise.withResolvers<void>();
   const quick = noting(() => done.promise);
   const { ask, work, store } = desk({ onReminder: quick.onReminder });
@@ -218,7 +218,7 @@ test('a worker that stops waits for its hooks, but not for ever', async () => {
   expect(await store.takeReminders(9, MINUTE)).toMatchObject([{ attempt: 2 }]);
 });
 
-test('a worker that is woken by appends asks for reminders no more often than it polls', async () => {
+test('a worker woken by appends asks for reminders no more often than it polls', async () => {
   const inner = memoryStore();
   let asked = 0;
   const store = changedStore(inner, {
@@ -238,7 +238,7 @@ test('a worker that is woken by appends asks for reminders no more often than it
   await worker.stop();
 });
 
-test('a card that was changed in the store is told of, and the others are reminded of', async () => {
+test('a card changed in the store is reported, and the others get their reminders', async () => {
   const inner = memoryStore();
   const store = changedStore(inner, {
     takeReminders: async (limit: number, leaseMs: number) => {

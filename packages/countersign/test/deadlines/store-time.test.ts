@@ -1,4 +1,4 @@
-// The time of the store between two questions: for how long it is believed, and to which moment an answer belongs.
+// The store's time between two requests: how long an answer is trusted, and which moment it refers to.
 import { memoryStore } from 'countersign';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StoreTime } from '../../src/runs/port/store-time.ts';
@@ -9,11 +9,11 @@ const TIME = 5_000_000;
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** How long an answer takes, by the clock of the process and by the steady one. */
+/** How long an answer takes, by the process clock and by the monotonic clock. */
 type Took = { readonly ranMs: number; readonly passedMs: number };
 const took = (ms: number): Took => ({ ranMs: ms, passedMs: ms });
 
-/** The store says `TIME`, and with each further answer an hour more. */
+/** A store that answers `TIME`, and an hour more with each further answer. */
 function asking(...answers: readonly Took[]) {
   let [now, asked] = [1_000_000, 0];
   const pass = ({ ranMs, passedMs }: Took): void => {
@@ -29,7 +29,7 @@ function asking(...answers: readonly Took[]) {
   return { time: new StoreTime(store, () => now), pass, asked: () => asked };
 }
 
-test('is believed for half a minute', async () => {
+test('an answer is trusted for half a minute', async () => {
   const { time, pass, asked } = asking();
   await time.tell();
   pass(took(29_999));
@@ -46,23 +46,23 @@ test.each([
   [1_001, false],
   [-1_000, true],
   [-1_001, false],
-])('after the clock was set by %d ms it is known: %s', async (ranMs, isKnown) => {
+])('after a clock change of %d ms the time is known: %s', async (ranMs, isKnown) => {
   const { time, pass } = asking();
   await time.tell();
   pass({ ranMs, passedMs: 0 });
   expect(time.isKnown).toBe(isKnown);
 });
 
-test('an answer belongs to the middle between question and answer, by both clocks', async () => {
+test('an answer refers to the middle between request and response, by both clocks', async () => {
   const { time, pass } = asking(took(400));
   await time.tell();
   expect(time.now()).toBe(TIME + 200);
-  // The clock is set back: the steady one is believed.
+  // The clock is set back, so the monotonic clock counts.
   pass({ ranMs: -10_000, passedMs: 0 });
   expect(time.now()).toBe(TIME + 200);
 });
 
-test('an answer that took a second is believed', async () => {
+test('an answer that took a second is trusted', async () => {
   const { time, asked } = asking(took(1_000));
   await time.tell();
   expect(asked()).toBe(1);
@@ -70,9 +70,9 @@ test('an answer that took a second is believed', async () => {
 
 test.each([
   ['by both clocks', took],
-  ['by the steady clock', (ms: number): Took => ({ ranMs: 0, passedMs: ms })],
-  ['by the clock of the process', (ms: number): Took => ({ ranMs: ms, passedMs: 0 })],
-])('of three answers that took too long %s, the quickest is believed', async (_how, slow) => {
+  ['by the monotonic clock', (ms: number): Took => ({ ranMs: 0, passedMs: ms })],
+  ['by the process clock', (ms: number): Took => ({ ranMs: ms, passedMs: 0 })],
+])('of three answers that took too long %s, the fastest is trusted', async (_how, slow) => {
   const { time, asked } = asking(slow(1_500), slow(1_200), slow(1_300));
   await time.tell();
   expect(asked()).toBe(3);

@@ -1,4 +1,4 @@
-// Questions inside that have a deadline.
+// Deadlines of questions inside sub-agents.
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
@@ -16,7 +16,7 @@ import {
   world,
 } from '../sub-agents/kit.ts';
 
-test('deadlines that pass together, two levels deep, are each kept as they say', async () => {
+test('deadlines that expire together, two levels deep, each apply their own onExpiry', async () => {
   const { open, pass, effects } = world();
   const define: Define = (ai) => {
     const timed = (name: string, onExpiry: 'approve' | 'reject') =>
@@ -43,7 +43,7 @@ test('deadlines that pass together, two levels deep, are each kept as they say',
 });
 
 test.each(EVERYWHERE.flatMap((where) => (['reject', 'approve'] as const).map((onExpiry) => ({ where, onExpiry }))))(
-  'a question beside a tool that takes long is shown before its deadline passes ($where, $onExpiry)',
+  'a question beside a slow tool is listed before its deadline ($where, $onExpiry)',
   async (given) => {
     const { where, onExpiry } = given;
     const { open, pass, effects } = world();
@@ -70,7 +70,7 @@ test.each(EVERYWHERE.flatMap((where) => (['reject', 'approve'] as const).map((on
   },
 );
 
-test('a deadline is kept by a worker also where the run failed beside the question', async () => {
+test('a worker applies a deadline even if the run failed beside the question', async () => {
   const { open, pass, store } = world();
   let down = true;
   const { root, runs } = open((ai) => {
@@ -87,7 +87,7 @@ test('a deadline is kept by a worker also where the run failed beside the questi
   const worker = runs.work({ pollMs: 5 });
   await delay(50);
   const { version } = await runs.get('t');
-  // Before its time, nobody takes it up.
+  // Before its time no worker touches it.
   expect((await runs.interrupt(card.id)).settledAt).toBeNull();
   expect((await store.read('t'))?.run.version).toBe(version);
   pass(2_000);

@@ -1,4 +1,4 @@
-// A stored run in which a payment is about to begin, with journals of its own: for tests of what lies below the door.
+// A stored run with a payment about to start, and its own journals: for tests of internal modules.
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -11,7 +11,7 @@ import { changedStore } from '../changed-store.ts';
 
 export const LEASE_MS = 60_000;
 
-/** A run with a payment that was approved and not begun, and a question beside it. Nobody has the claim. */
+/** Creates a run with an approved payment that has not started and a question beside it. The run is unclaimed. */
 export async function approved() {
   const time = { now: 1_800_000_000_000 };
   const clock = () => time.now;
@@ -28,13 +28,13 @@ export async function approved() {
   const [card] = (await ai.runs.interrupts({ tool: 'pay' })).items;
   await ai.runs.decide(card?.id ?? '', 'approve', { drive: false });
   const callId = trustedState(await loaded(kept)).turn?.calls[0]?.id ?? '';
-  /** So many pauses at most: who waits for ever is told so. */
+  /** Fails a test that waits forever. */
   let pauses = 0;
   const sleep = async (ms: number): Promise<void> => {
-    if (++pauses > 100) throw new Error('It waits for ever.');
+    if (++pauses > 100) throw new Error('It waits forever.');
     time.now += ms;
   };
-  /** On record as it is now. */
+  /** Opens a journal on the stored run. */
   const open = async (
     claim: 'hold' | 'take' | 'enter' | 'none',
     changes: Partial<Store> = {},
@@ -42,7 +42,7 @@ export async function approved() {
   ) => {
     const token = 'ours';
     const found = claim === 'hold' ? await kept.claim('run', token, LEASE_MS) : await loaded(kept);
-    if (!found) throw new Error('Somebody has the claim.');
+    if (!found) throw new Error('Another process has the claim.');
     const state = trustedState(found);
     const journal = new Journal({
       store: changedStore(kept, changes),
@@ -73,6 +73,6 @@ export async function approved() {
 
 export async function loaded(store: Store) {
   const found = await store.read('run');
-  if (!found) throw new Error('There is no run.');
+  if (!found) throw new Error('Run not found.');
   return found;
 }

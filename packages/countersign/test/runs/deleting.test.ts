@@ -1,4 +1,4 @@
-// Deleting runs that have ended: nothing of them is left but their id, and nobody starts them again by mistake.
+// Deleting ended runs: only the id is kept, so that the same run cannot start again by mistake.
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -16,7 +16,7 @@ function office() {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay] }), payments };
 }
 
-test('a run that has ended is gone, and cannot be started, decided or spoken to again', async () => {
+test('a deleted run is gone, and cannot be started, decided or messaged again', async () => {
   const { runs, clerk, payments } = office();
   await clerk.start('Pay.', { runId: 'order-7' });
   await runs.wait('order-7');
@@ -37,7 +37,7 @@ test('a run that has ended is gone, and cannot be started, decided or spoken to 
   expect(payments).toEqual([{ amount: 7 }]);
 });
 
-test('a run that waits is deleted once it is cancelled', async () => {
+test('a waiting run can be deleted only after it is cancelled', async () => {
   const { runs, clerk } = office();
   const { id } = await clerk.start('Pay.');
   await runs.wait(id);
@@ -48,7 +48,7 @@ test('a run that waits is deleted once it is cancelled', async () => {
   await expect(runs.get(id)).rejects.toMatchObject({ code: 'unknown-run' });
 });
 
-test('whoever follows a run is told that it is gone', async () => {
+test('follow fails when its run is deleted', async () => {
   const { runs, clerk } = office();
   const { id } = await clerk.start('Pay.');
   await runs.wait(id);

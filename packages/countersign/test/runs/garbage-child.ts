@@ -1,10 +1,10 @@
-// Many short runs, one after the other, and how much of what they leave behind only a full collection could free.
+// Measures how much memory of many short runs only a full garbage collection could free.
 import { setImmediate as turn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { countersign, memoryStore, z } from '../../src/index.ts';
 import type { Store } from '../../src/store.ts';
 
-/** Forgets runs that have ended. */
+/** A store that forgets ended runs. */
 function forgetful(): Store {
   let inner = memoryStore();
   return new Proxy(inner, {

@@ -1,11 +1,11 @@
-// The journal of a run by itself: what it writes, and what it makes of answers that are lost and of what others wrote.
+// The journal of a run: its writes, lost answers, and events of other writers.
 import type { ProviderError } from 'countersign';
 import type { Store } from 'countersign/store';
 import { describe, expect, test, vi } from 'vitest';
 import { away } from '../conversations/flaky-store.ts';
 import { approved, LEASE_MS, loaded } from './approved.ts';
 
-/** The first append is written, and its answer is lost; `then` comes before it is tried again. */
+/** Writes the first append and loses its answer. `then` runs before the retry. */
 function losing(kept: Store, then: () => Promise<unknown> = async () => undefined): Partial<Store> {
   let isFirst = true;
   return {
@@ -20,7 +20,7 @@ function losing(kept: Store, then: () => Promise<unknown> = async () => undefine
 }
 
 describe('an append whose answer is lost', () => {
-  test('and that gave up the claim is known as written, also where another has the run by then', async () => {
+  test('counts as written if it released the claim, even if another process has claimed the run', async () => {
     const { kept, open, started, types } = await approved();
     const { journal, run } = await open(
       'enter',
@@ -31,7 +31,7 @@ describe('an append whose answer is lost', () => {
     expect((await types()).filter((type) => type === 'call-started')).toHaveLength(1);
   });
 
-  test('and that did not get the claim, since another has it, is no failure', async () => {
+  test('does not fail if it could not take the claim that another process holds', async () => {
     const { kept, open, started } = await approved();
     await kept.claim('run', 'theirs', LEASE_MS);
     const { journal, run } = await open('take', losing(kept));
@@ -41,7 +41,7 @@ describe('an append whose answer is lost', () => {
     expect(journal.hasBegun).toBe(true);
   });
 
-  test('and after which another has the claim lets nothing begin', async () => {
+  test('starts nothing if another process has the claim afterwards', async () => {
     const { kept, open, started } = await approved();
     const lapses = async () => {
       await kept.release('run', 'ours');
@@ -53,7 +53,7 @@ describe('an append whose answer is lost', () => {
     expect(journal.isHeld()).toBe(false);
   });
 
-  test('is not waited for any longer where nobody can tell whether it was written', async () => {
+  test('fails if its write cannot be confirmed', async () => {
     const { kept, open, started } = await approved();
     const read = () => Promise.reject<never>(away());
     const { journal, run } = await open('take', { ...losing(kept), read });
@@ -62,7 +62,7 @@ describe('an append whose answer is lost', () => {
   });
 });
 
-test('a store that stays away is waited for half a minute, and no longer', async () => {
+test('a write to a store that is down is retried for half a minute', async () => {
   const { open, started, time, types } = await approved();
   const stays = () => Promise.reject<never>(away());
   const { journal, run } = await open('take', { append: stays, read: stays });
@@ -74,7 +74,7 @@ test('a store that stays away is waited for half a minute, and no longer', async
 });
 
 test.each(['hold', 'enter'] as const)(
-  'after the claim was given up (%s) what still comes does not take it again',
+  'an event after the claim was released (%s) does not take the claim again',
   async (claim) => {
     const { kept, open, started, step, types } = await approved();
     const { journal, run } = await open(claim);
@@ -88,7 +88,7 @@ test.each(['hold', 'enter'] as const)(
 );
 
 test.each(['hold', 'enter'] as const)(
-  'after the claim was given up (%s) it is not said to be held, also where others wrote meanwhile',
+  'a released claim (%s) does not count as held, even after another process wrote',
   async (claim) => {
     const { open, started, step } = await approved();
     const { journal, run } = await open(claim);
@@ -103,7 +103,7 @@ test.each(['hold', 'enter'] as const)(
   },
 );
 
-test('what waits to be written stays what has happened, where others wrote meanwhile', async () => {
+test('a buffered event stays part of the state after another process wrote', async () => {
   const { open, started, settled, step } = await approved();
   const { journal, run } = await open('hold');
   run.record(started);
@@ -116,8 +116,8 @@ test('what waits to be written stays what has happened, where others wrote meanw
   expect(run.state.turn?.calls[0]?.phase).toMatchObject({ at: 'settled' });
 });
 
-describe('after somebody has ended the run', () => {
-  test('the claim is given up although nothing is left to be written', async () => {
+describe('after another process ended the run', () => {
+  test('the claim is released even if nothing is left to write', async () => {
     const { kept, runs, open, started } = await approved();
     const { journal, run } = await open('hold');
     await runs.cancel('run');
@@ -126,7 +126,7 @@ describe('after somebody has ended the run', () => {
     expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
   });
 
-  test('who renews the claim hears of it, and what runs here is told to stop', async () => {
+  test('a renewal notices the end and aborts the running body', async () => {
     const { runs, open, started } = await approved();
     const { journal, run } = await open('hold');
     run.record(started);
@@ -138,7 +138,7 @@ describe('after somebody has ended the run', () => {
     expect(run.state.ended).toBeDefined();
   });
 
-  test('what waits to be written and was not begun is dropped', async () => {
+  test('a buffered start is dropped', async () => {
     const { runs, open, started, types } = await approved();
     const { journal, run } = await open('hold');
     await runs.cancel('run');
@@ -151,7 +151,7 @@ describe('after somebody has ended the run', () => {
   });
 });
 
-test('what is on record does not let anything begin after the claim has lapsed meanwhile', async () => {
+test('a start recorded after the claim lapsed starts nothing', async () => {
   const { kept, time, open, started, types } = await approved();
   const append: Store['append'] = async (append) => {
     const appended = await kept.append(append);
@@ -164,7 +164,7 @@ test('what is on record does not let anything begin after the claim has lapsed m
   expect((await types()).at(-1)).toBe('call-started');
 });
 
-test('each write keeps the claim for as long again', async () => {
+test('each write extends the claim', async () => {
   const { open, started, step, time } = await approved();
   const { journal, run } = await open('hold');
   for (const fact of [started, step('one'), step('two')]) {
@@ -175,7 +175,7 @@ test('each write keeps the claim for as long again', async () => {
   expect(journal.isHeld()).toBe(true);
 });
 
-describe('somebody answers when nothing is left to do here', () => {
+describe('a decision that arrives when nothing is left to do here', () => {
   async function rested(changes: (answer: () => Promise<unknown>, kept: Store) => Partial<Store> = () => ({})) {
     const { kept, runs, open, started, settled, step } = await approved();
     const [question] = (await runs.interrupts({ tool: 'ask' })).items;
@@ -187,18 +187,18 @@ describe('somebody answers when nothing is left to do here', () => {
     return { kept, journal, run, answer, step };
   }
 
-  test('and that was heard of: the claim is kept, and it goes on', async () => {
+  test('keeps the claim if it was read before: this process continues', async () => {
     const { kept, journal, answer } = await rested();
     await answer();
     await journal.look();
     expect(await journal.finish(false)).toBe('more');
     expect(journal.holds).toBe(true);
-    // Nothing more came of it here.
+    // This process had nothing more to do.
     expect(await journal.finish(false)).toBe('done');
     expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
   });
 
-  test('and that was heard of where the run is to be left: another goes on', async () => {
+  test('is left to another process if this one is leaving the run', async () => {
     const { kept, journal, answer } = await rested();
     await answer();
     await journal.look();
@@ -206,7 +206,7 @@ describe('somebody answers when nothing is left to do here', () => {
     expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
   });
 
-  test('or nobody does: what still comes after the claim was given up does not take it again', async () => {
+  test('does not come: an event after the release does not take the claim again', async () => {
     const { kept, journal, run, step } = await rested();
     expect(await journal.finish(false)).toBe('done');
     expect(journal.holds).toBe(false);
@@ -215,7 +215,7 @@ describe('somebody answers when nothing is left to do here', () => {
     expect(await kept.claim('run', 'theirs', LEASE_MS)).toBeDefined();
   });
 
-  test('just before the claim is given up, where that leaves nothing to do: it is not taken again', async () => {
+  test('is a cancel just before the release: the claim is not taken again', async () => {
     const { runs, open, started, settled } = await approved();
     const release = async (): Promise<void> => void (await runs.cancel('run'));
     const { journal, run } = await open('hold', { release });
@@ -225,7 +225,7 @@ describe('somebody answers when nothing is left to do here', () => {
     expect(await journal.finish(false)).toBe('done');
   });
 
-  test('just before the claim is given up: it is to be taken again', async () => {
+  test('comes just before the release: the claim is to be taken again', async () => {
     const { journal } = await rested((answer, kept) => ({
       release: async (...given) => {
         await answer();
@@ -236,7 +236,7 @@ describe('somebody answers when nothing is left to do here', () => {
   });
 });
 
-test('who does not hold the claim has nothing to go on with, also where the run goes on', async () => {
+test('a journal without the claim has nothing to continue, even if the run is running', async () => {
   const { open, step, types } = await approved();
   const { journal, run } = await open('none');
   run.record(step('one'));
@@ -244,7 +244,7 @@ test('who does not hold the claim has nothing to go on with, also where the run 
   expect((await types()).at(-1)).toBe('step-done');
 });
 
-test('what was to be recorded on what was read does not come behind what others wrote, also after a look', async () => {
+test('an event bound to the version that was read is not written after another process wrote', async () => {
   const { open, started, step, types } = await approved();
   const { journal, run } = await open('take', {}, { onStale: 'fail' });
   const other = await open('none');
@@ -257,9 +257,9 @@ test('what was to be recorded on what was read does not come behind what others 
 });
 
 test.each([
-  ['is away', away],
-  ['fails in words of its own', () => new Error('broken')],
-])('a look at a store that %s does not keep the next write from being made', async (_how, failure) => {
+  ['is down', away],
+  ['fails with an unknown error', () => new Error('broken')],
+])('a failed read of a store that %s does not prevent the next write', async (_how, failure) => {
   const { kept, open, started, types } = await approved();
   const read = vi.fn(kept.read.bind(kept)).mockRejectedValueOnce(failure());
   const { journal, run } = await open('hold', { read });
@@ -270,7 +270,7 @@ test.each([
   expect((await types()).at(-1)).toBe('call-started');
 });
 
-test('once the claim is lost nothing is written, nothing renewed, and what still comes is told as late', async () => {
+test('a journal that lost its claim writes and renews nothing, and reports later events as late', async () => {
   const { kept, open, started, settled } = await approved();
   const append = vi.fn(kept.append.bind(kept));
   const renew = vi.fn(async () => false);
@@ -288,10 +288,10 @@ test('once the claim is lost nothing is written, nothing renewed, and what still
   expect(late).toHaveBeenCalledWith([settled]);
 });
 
-describe('what others are said to have written', () => {
-  test('is refused where there are not as many events as the record says', async () => {
+describe('the events of other writers', () => {
+  test('are rejected if their number differs from the version', async () => {
     const { kept, open, started } = await approved();
-    // Somebody has changed the number in the row.
+    // The version in the row was changed.
     const changed: Partial<Store> = {
       append: (append) => kept.append({ ...append, expectedVersion: append.expectedVersion - 1 }),
       read: async (...given) => {
@@ -304,7 +304,7 @@ describe('what others are said to have written', () => {
     await expect(journal.recorded()).rejects.toMatchObject({ code: 'tampered-run' });
   });
 
-  test('is less than what this process has written: the store was set back', async () => {
+  test('are rejected if the store is behind the events that this process wrote', async () => {
     const { kept, open, started, step } = await approved();
     const changes: Partial<Store> = {};
     const { journal, run } = await open('hold', changes);

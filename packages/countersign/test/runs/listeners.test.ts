@@ -1,4 +1,4 @@
-// Those who listen to a stored run: one that throws hurts nobody, and is not called again.
+// Listeners of a stored run: one that throws affects nothing else, and is not called again.
 import { approve, type Chunk, countersign, memoryStore, type RunEvent } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ function bank(onEvent?: (event: RunEvent) => void, store = memoryStore()) {
   return { runs: ai.runs, clerk: ai.defineAgent({ name: 'clerk', tools: [pay], ...(onEvent && { onEvent }) }), paid };
 }
 
-/** Throws when it hears of a chunk of this type, or of anything. */
+/** Throws on a chunk of this type, or on any. */
 function thrower(type?: Chunk['type']) {
   const heard: string[] = [];
   const onChunk = (chunk: Chunk): void => {
@@ -26,7 +26,7 @@ function thrower(type?: Chunk['type']) {
 }
 
 test.each([undefined, 'decision', 'tool-response', 'text'] as const)(
-  'a decision whose listener throws at %s is made, and its call has its result',
+  'a decision whose listener throws at %s is recorded, and its call runs',
   async (type) => {
     const { clerk, runs, paid } = bank();
     const { id } = await clerk.start('Pay.');
@@ -42,7 +42,7 @@ test.each([undefined, 'decision', 'tool-response', 'text'] as const)(
   },
 );
 
-test('a chat whose listener throws says and decides what it was told to', async () => {
+test('a chat whose listener throws still sends and decides', async () => {
   const { clerk, paid } = bank();
   const chat = clerk.chat({ runId: 'talk' });
   const { interrupts } = await chat.send({ prompt: 'Pay.', onChunk: thrower().onChunk });
@@ -54,7 +54,7 @@ test('a chat whose listener throws says and decides what it was told to', async 
   expect(paid).toEqual(['paid']);
 });
 
-test('a listener of the run that throws keeps nothing from the others', async () => {
+test('a listener of the run that throws does not affect the other listeners', async () => {
   const { clerk, runs } = bank();
   const heard: string[] = [];
   runs.listen('talk', () => {
@@ -66,7 +66,7 @@ test('a listener of the run that throws keeps nothing from the others', async ()
   expect(heard).toContain('text');
 });
 
-test('what the agent says is to hear of facts hears of each, whoever asks for them', async () => {
+test('onEvent of the agent receives every event, in whichever call it is recorded', async () => {
   const heard: string[] = [];
   const { clerk, runs } = bank(({ type }) => heard.push(type));
   await clerk.start('Pay.', { runId: 'run' });
@@ -76,7 +76,7 @@ test('what the agent says is to hear of facts hears of each, whoever asks for th
   expect(heard).toEqual((await runs.recorded('run')).map(({ type }) => type));
 });
 
-test('a decision that is refused, since another was first, is not heard of', async () => {
+test('onEvent does not receive a decision that came second', async () => {
   const store = memoryStore();
   const heard: string[] = [];
   const { clerk, runs } = bank(({ type }) => heard.push(type), store);
@@ -87,7 +87,7 @@ test('a decision that is refused, since another was first, is not heard of', asy
   expect(heard).not.toContain('decision-made');
 });
 
-test('one that throws is not called again, and hurts nobody', async () => {
+test('an onEvent that throws is not called again, and the run continues', async () => {
   const heard: string[] = [];
   const { clerk, runs } = bank(({ type }) => {
     heard.push(type);
@@ -104,7 +104,7 @@ async function typesIn(stream: AsyncIterable<Chunk>): Promise<string[]> {
   return types;
 }
 
-test('one that is asynchronous and fails hurts nobody, and ends no process', async () => {
+test('an async listener that rejects affects nothing and causes no unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const hear = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', hear);
@@ -126,7 +126,7 @@ test('one that is asynchronous and fails hurts nobody, and ends no process', asy
   expect(heard).not.toContain('call-settled');
 });
 
-test('one that throws keeps nothing from the stream', async () => {
+test('a listener that throws does not affect the stream', async () => {
   const { clerk } = bank();
   const quiet = clerk.generateStream({ prompt: 'Pay.', runId: 'quiet' });
   const expected = await typesIn(quiet.stream);

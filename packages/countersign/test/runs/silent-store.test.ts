@@ -1,4 +1,4 @@
-// A store that does not answer keeps nobody who gives up, and what it says afterwards troubles nobody.
+// A store that does not answer: an aborted caller returns at once, and a later answer does no harm.
 import { countersign, memoryStore } from 'countersign';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
@@ -6,7 +6,7 @@ import { chatRoute } from 'countersign/ui';
 import { expect, onTestFinished, test } from 'vitest';
 import { hear } from '../../src/loop/generate.ts';
 
-/** A store that does not answer from the question with this number on, until `speakUp`: then all of them have failed. */
+/** A store that stops answering from the n-th request on. After `speakUp`, all open requests fail. */
 function silentStore(kept: Store) {
   let left = Number.POSITIVE_INFINITY;
   const { promise: fellSilent, resolve } = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ const define = (ai: ReturnType<typeof countersign>) => {
   return ai.defineAgent({ name: 'clerk', tools: [pay] });
 };
 
-/** With a run `asked` that waits for a person, and one `held` that another process drives without an end. */
+/** Opens a desk with a run `asked` that waits for a person, and a run `held` that another process drives forever. */
 async function desk() {
   const kept = memoryStore();
   const mayReply = Promise.withResolvers<string>();
@@ -92,7 +92,7 @@ const ways: readonly Way[] = [
   ],
 ];
 
-test.for(ways)('an abort ends it while the store is silent: %s', async ([, questions, begin]) => {
+test.for(ways)('an abort returns at once while the store is silent: %s', async ([, questions, begin]) => {
   for (let question = 1; question <= questions; question += 1) {
     const here = await desk();
     const left = new AbortController();
@@ -105,7 +105,7 @@ test.for(ways)('an abort ends it while the store is silent: %s', async ([, quest
   }
 });
 
-test.each([1, 2])('an abort ends who follows while the store is silent, at question %i', async (question) => {
+test.each([1, 2])('an abort ends a follower while the store is silent, at request %i', async (question) => {
   const ends = [
     ({ ai }: Desk, signal: AbortSignal) => ai.runs.events('asked', { signal }),
     ({ ai }: Desk, signal: AbortSignal) => ai.runs.follow('held', { signal }),
@@ -122,12 +122,12 @@ test.each([1, 2])('an abort ends who follows while the store is silent, at quest
   }
 });
 
-test('a run that rests is given also to who had given up before', async () => {
+test('a wait on a waiting run returns it even if the signal is already aborted', async () => {
   const { ai } = await desk();
   expect(await ai.runs.wait('asked', { signal: AbortSignal.abort() })).toMatchObject({ status: 'waiting' });
 });
 
-test('what was not said when somebody gave up is not said once the store is back', async () => {
+test('an aborted message is not sent once the store is back', async () => {
   const here = await desk();
   const left = new AbortController();
   here.silentFrom(1);
@@ -145,7 +145,7 @@ test.each([
   ['posts', 'POST', 'chat/asked', 3],
   ['resumes', 'GET', 'chat/asked/stream', 3],
   ['watches', 'GET', 'chat/asked/watch', 2],
-])('a browser that %s and leaves keeps nothing waiting for a silent store', async (_what, method, path, question) => {
+])('a browser that %s and leaves does not wait for a silent store', async (_what, method, path, question) => {
   const here = await desk();
   const route = chatRoute(here.clerk, { authorize: () => ({ id: 'ann' }), mayRead: () => true, keepAliveMs: 10 });
   const said = { id: 'asked', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Well?' }] }] };

@@ -1,4 +1,4 @@
-// What a run may be started with: a conversation that makes sense, in which nothing waits, and an id of its own.
+// What a run can start with: a valid conversation without open calls, JSON values, and a unique id.
 import { countersign, type Message, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -15,14 +15,14 @@ const asks: Message = { role: 'model', content: [{ toolRequest: { name: 'pay', r
 const answer: Message = { role: 'tool', content: [{ toolResponse: { name: 'pay', ref: 'p', output: 'paid' } }] };
 
 test.each<readonly [string, unknown, string]>([
-  ['no list', 'Pay.', 'not an array'],
-  ['a message of nobody', [{ role: 'nobody', content: [] }], 'its role is "nobody"'],
+  ['something other than an array', 'Pay.', 'not an array'],
+  ['a message with an unknown role', [{ role: 'nobody', content: [] }], 'its role is "nobody"'],
   ['a message without parts', [{ role: 'user', content: 'Pay.' }], 'its content is not an array'],
-  ['an answer that nobody asked for', [user, answer], 'follows no reply with a call'],
-  ['a call without an answer, and a reply after it', [user, asks, { role: 'model', content: [] }], 'has no answer'],
-  ['a call that waits at the end', [user, asks], 'pay (p)'],
-  ['a call that waits, and what the user said then', [user, asks, user], 'pay (p)'],
-])('it is refused to start from %s', async (_name, messages, problem) => {
+  ['a tool result without a call', [user, answer], 'follows no reply with a call'],
+  ['a call without a result, followed by a reply', [user, asks, { role: 'model', content: [] }], 'has no answer'],
+  ['an open call at the end', [user, asks], 'pay (p)'],
+  ['an open call, followed by a user message', [user, asks, user], 'pay (p)'],
+])('a start from %s is rejected', async (_name, messages, problem) => {
   const { clerk, runs, model } = desk();
   const starting = clerk.start({ messages: messages as readonly Message[] }, { runId: 'run' });
   await expect(starting).rejects.toMatchObject({
@@ -41,11 +41,11 @@ const deep = Array.from({ length: 10_000 }).reduce<unknown>((inner) => [inner], 
 
 test.each<readonly [string, unknown, string]>([
   ['a bigint', { amount: 5n }, 'data.amount: a bigint is not JSON'],
-  ['no number', { amount: Number.NaN }, 'data.amount: NaN is not a JSON number'],
+  ['NaN', { amount: Number.NaN }, 'data.amount: NaN is not a JSON number'],
   ['a map', new Map(), 'a Map or Set is not JSON'],
-  ['a circle', itself, 'data.me: it refers to itself'],
-  ['what is nested too deeply', deep, 'it is nested deeper than 500 levels'],
-])('%s in what is said is refused, and nothing is recorded', async (_name, data, problem) => {
+  ['a cycle', itself, 'data.me: it refers to itself'],
+  ['a value nested too deeply', deep, 'it is nested deeper than 500 levels'],
+])('%s in a message is rejected, and nothing is recorded', async (_name, data, problem) => {
   const { clerk, runs, model } = desk();
   const parts = [{ data }] as never;
   const said = { role: 'user', content: parts } as const;
@@ -58,7 +58,7 @@ test.each<readonly [string, unknown, string]>([
   await expect(runs.get('run')).rejects.toMatchObject({ code: 'unknown-run' });
 });
 
-test('the model hears what is on record, whatever reads otherwise each time', async () => {
+test('the model receives the recorded message, even if its values change with each read', async () => {
   const { clerk, runs, model } = desk();
   let reads = 0;
   const data = { day: new Date(0), toss: { toJSON: () => ++reads } };
@@ -70,7 +70,7 @@ test('the model hears what is on record, whatever reads otherwise each time', as
   expect(await runs.verify(id)).toMatchObject({ ok: true });
 });
 
-test('whoever starts a run has a name that can be looked up by, whichever store it is', async () => {
+test('the `by` of a start has at most 512 characters on every store', async () => {
   const { clerk, runs, model } = desk();
   await clerk.start('Pay.', { runId: 'short', by: 'x'.repeat(512) });
   const starting = clerk.start('Pay.', { runId: 'long', by: 'x'.repeat(513) });
@@ -83,7 +83,7 @@ test('whoever starts a run has a name that can be looked up by, whichever store 
   await expect(runs.get('long')).rejects.toMatchObject({ code: 'unknown-run' });
 });
 
-test('a call that waits at the end is refused also where a prompt follows', async () => {
+test('an open call at the end is rejected even if a prompt follows', async () => {
   const { clerk } = desk();
   const starting = clerk.start({ messages: [user, asks], prompt: 'Well?' });
   await expect(starting).rejects.toMatchObject({
@@ -92,7 +92,7 @@ test('a call that waits at the end is refused also where a prompt follows', asyn
   });
 });
 
-test('a conversation whose calls have no ids is started with those that it was given', async () => {
+test('a conversation whose calls have no refs gets generated ones', async () => {
   const { clerk, runs, model } = desk();
   const nameless = (message: Message) => JSON.parse(JSON.stringify(message).replace('"ref":"p",', '')) as Message;
   const { id } = await clerk.start({ messages: [user, nameless(asks), nameless(answer)], prompt: 'Well?' });
@@ -106,7 +106,7 @@ test('a conversation whose calls have no ids is started with those that it was g
   expect(new Set(refs).size).toBe(1);
 });
 
-test('two processes whose ids are the same do not take a run from each other', async () => {
+test("two processes with equal generated ids do not take each other's runs", async () => {
   const store = memoryStore();
   const gate = Promise.withResolvers<void>();
   let began = 0;

@@ -1,4 +1,4 @@
-// What the tests of sub-agents share: one store, a clock that the test moves, and as many processes as it opens on them.
+// Shared by the sub-agent tests: one store, a clock that the test moves, and any number of processes.
 import {
   type Agent,
   type AgentConfig,
@@ -21,25 +21,25 @@ import { expect } from 'vitest';
 
 export type Calls = NonNullable<ScriptedTurn['calls']>;
 
-/** Makes the agents of a process, which is told the how manieth it is; gives the root. */
+/** Defines the agents of the n-th process, and returns the root. */
 export type Define = (ai: Countersign, nth: number) => Agent;
 
-/** Called before each reply; what it gives, if anything, is the reply. */
+/** Called before each reply. A returned string becomes the reply. */
 type Thinks = (turn: number, messages: readonly Message[]) => string | void | Promise<string | void>;
 
-/** What the calls of these tests bring. */
+/** The input of the calls in these tests. */
 type CallInput = { readonly to: string; readonly out: Json };
 
-/** Where the tools are: with the root, or with a sub-agent of it. */
+/** Which agent has the tools: the root or a sub-agent. */
 export type Where = 'root' | 'inside';
 export const EVERYWHERE: readonly Where[] = ['root', 'inside'];
 
 export const LEASE_MS = 60_000;
 
-/** The process dies here: nothing after it is ever done. */
+/** A process dies here: nothing after it ever happens. */
 export const STUCK = new Promise<never>(() => {});
 
-/** One store, and as many processes as are opened. */
+/** One store and any number of processes. */
 export function world(makeStore = (clock: () => number): Store => memoryStore({ now: clock })) {
   let now = 1_800_000_000_000;
   const store = makeStore(() => now);
@@ -52,7 +52,7 @@ export function world(makeStore = (clock: () => number): Store => memoryStore({ 
   const pass = (ms: number) => {
     now += ms;
   };
-  /** Another process takes the run over, long after the one before was last heard of, and comes to rest with it. */
+  /** Lets another process take over the run long after the last one stalled, until the run pauses or ends. */
   const takeOver = async (id: string, define: Define) => {
     pass(2 * LEASE_MS);
     const other = open(define);
@@ -60,14 +60,14 @@ export function world(makeStore = (clock: () => number): Store => memoryStore({ 
     await other.runs.settled();
     return other;
   };
-  /** All that is on record of a run, as text. */
+  /** Returns all recorded events of a run as a string. */
   const recorded = async (id: string) => JSON.stringify((await store.read(id))?.events ?? []);
-  /** What the tools of a test did, in order. */
+  /** The effects of the tools, in order. */
   const effects: string[] = [];
   return { store, effects, open, takeOver, pass, recorded };
 }
 
-/** A model that goes by the number of tool messages: these calls, turn after turn, then it says what it was answered. */
+/** A model that makes these calls turn by turn, counted by tool messages, and then repeats the tool results. */
 export const script = (turns: readonly Calls[], thinks?: Thinks, label = 'end'): ScriptedModel =>
   scriptedModel(async ({ messages }) => {
     const turn = messages.filter(({ role }) => role === 'tool').length;
@@ -84,7 +84,7 @@ const answersIn = (messages: readonly Message[]): readonly unknown[] =>
 
 export const call = (name: string, input: object = {}, ref = `ref-${name}`): Calls[number] => ({ name, ref, input });
 
-/** A call of a sub-agent. */
+/** Calls a sub-agent. */
 export const ask = (agent: string, ref = `ref-${agent}`) => call(agent, { prompt: 'Go' }, ref);
 
 export const tool = (
@@ -98,7 +98,7 @@ export const tool = (
     (input, ctx) => body(ctx, input as CallInput) as never,
   );
 
-/** A tool that pays once a person has approved it, and notes that it did. */
+/** A gated tool that records its payments. */
 export const payTool = (ai: Countersign, paid: string[]): Tool =>
   tool(
     ai,
@@ -110,23 +110,23 @@ export const payTool = (ai: Countersign, paid: string[]): Tool =>
     { needsApproval: true },
   );
 
-/** A question that is answered with a text. */
+/** A question with a string as its answer. */
 export const question = (ai: Countersign, name: string): Tool =>
   ai.defineInterrupt({ name, description: '', inputSchema: z.object({}), outputSchema: z.string() });
 
-/** A root that asks this agent. */
+/** A root that calls this agent. */
 export const above = (ai: Countersign, agent: Agent): Agent =>
   ai.defineAgent({ name: 'root', tools: [agent], model: script([[ask(agent.name)]]) });
 
-/** A root that asks a helper, which is this. */
+/** A root that calls a helper with this config. */
 export const helped = (ai: Countersign, helper: Partial<AgentConfig>): Agent =>
   above(ai, ai.defineAgent({ name: 'helper', ...helper }));
 
-/** A root that is this itself, or asks a helper that is. */
+/** A root with this config, or one that calls a helper with it. */
 export const placed = (ai: Countersign, where: Where, config: Partial<AgentConfig>): Agent =>
   where === 'inside' ? helped(ai, config) : ai.defineAgent({ name: 'root', ...config });
 
-/** A tool that holds a conversation of its own, in which its model asks for these tools. */
+/** A tool that runs its own conversation, whose model calls these tools. */
 export const talker = (ai: Countersign, name: string, tools: readonly Tool[], model: () => ScriptedModel): Tool =>
   tool(ai, name, async ({ resumed, interrupt }) => {
     const inner = await ai.generate({ tools: [...tools], model: model(), ...(resumed ?? { prompt: 'x' }) });
@@ -134,7 +134,7 @@ export const talker = (ai: Countersign, name: string, tools: readonly Tool[], mo
     return inner.text;
   });
 
-/** Everything that waits for a person. */
+/** Lists all pending questions. */
 export const waiting = async (runs: Runs): Promise<readonly RunInterrupt[]> => (await runs.interrupts()).items;
 
 export function only<T>(items: readonly T[]): T {
@@ -142,11 +142,11 @@ export function only<T>(items: readonly T[]): T {
   return items[0] as T;
 }
 
-/** The one question of this tool. */
+/** Returns the one question of this tool. */
 export const of = (cards: readonly RunInterrupt[], name: string): RunInterrupt =>
   only(cards.filter(({ tool }) => tool === name));
 
-/** Does something, once, just before such an event is written. */
+/** Runs `act` once, just before such an event is written. */
 export function justBefore(store: Store, is: (event: RunEvent) => boolean, act: () => Promise<unknown>) {
   const append = store.append.bind(store);
   let came = false;

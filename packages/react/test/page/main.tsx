@@ -1,4 +1,4 @@
-// The page under test: a chat, or one component with the props that the test gives it.
+// The page under test: a chat, or one component with the props that the test passes.
 import { type ComponentProps, StrictMode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
@@ -14,13 +14,13 @@ export type Scene =
 
 declare global {
   interface Window {
-    /** Shows a scene in place of the one before. */
+    /** Shows a scene instead of the last one. */
     show(scene: Scene): void;
-    /** Takes it away. */
+    /** Removes the scene. */
     hide(): void;
-    /** What the hook of the chat gave. */
+    /** The return value of the chat hook. */
     actions: UseInterrupts;
-    /** What forms have submitted. */
+    /** The submitted values of forms. */
     answers: unknown[];
   }
 }

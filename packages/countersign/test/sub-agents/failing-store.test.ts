@@ -1,4 +1,4 @@
-// Sub-agents and their store: what is read in the middle, and a store that fails.
+// Sub-agents and their store: reading a run midway, and a store that fails.
 import { setImmediate } from 'node:timers/promises';
 import { type Json, ProviderError, type RunInterrupt } from 'countersign';
 import type { Append, Store } from 'countersign/store';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { ask, call, type Define, helped, LEASE_MS, STUCK, script, tool, world } from './kit.ts';
 
-test('a run in the middle of nested sub-agents can be verified, and followed up to where it is', async () => {
+test('a run inside nested sub-agents can be verified and followed up to its current event', async () => {
   const { open, recorded } = world();
   const one = open((ai) => {
     const deputy = ai.defineAgent({
@@ -29,14 +29,14 @@ test('a run in the middle of nested sub-agents can be verified, and followed up 
   expect(seen.at(-1)).toBe(version);
 });
 
-/** How an append fails, and whether it was written all the same. */
+/** How an append fails, and whether it was written before or not. */
 type Failure = { readonly how: 'retryable' | 'fatal' | 'odd'; readonly when: 'before' | 'after' };
 
 const FAILURES = (['retryable', 'fatal', 'odd'] as const).flatMap((how) =>
   (['before', 'after'] as const).map((when): Failure => ({ how, when })),
 );
 
-/** Fails once, at this append. */
+/** Fails once, at the n-th append. */
 function failAt(store: Store, nth: number, { how, when }: Failure) {
   const append = store.append.bind(store);
   let appends = 0;
@@ -51,7 +51,7 @@ function failAt(store: Store, nth: number, { how, when }: Failure) {
   return { failed: () => appends >= nth };
 }
 
-/** Two sub-agents side by side, of which one has one of its own; `act` is what their tools do. */
+/** Two concurrent sub-agents, one with a nested one. `act` is the effect of their tools. */
 const team =
   (act: (key: string) => void): Define =>
   (ai) => {
@@ -78,7 +78,7 @@ const team =
     return ai.defineAgent({ name: 'root', tools: [a, b], model: script([[ask('a', 'x'), ask('b', 'y')]], thinks) });
   };
 
-/** Says that a call in doubt has happened if it has, and approves everything else. */
+/** Reports that a call in doubt happened if it did, and approves everything else. */
 function truth(card: RunInterrupt, happened: ReadonlyMap<string, number>) {
   const key = String(card.part.metadata?.callId ?? card.part.toolRequest.ref);
   const { out } = card.input as { readonly out: Json };
@@ -87,7 +87,7 @@ function truth(card: RunInterrupt, happened: ReadonlyMap<string, number>) {
     : ('approve' as const);
 }
 
-/** The run as it ends when the store has failed at this append; undefined where there are not so many. */
+/** Returns the end of a run whose store failed at the n-th append, or undefined if the run has fewer appends. */
 async function endOf(nth: number, failure: Failure) {
   const { store, open, pass } = world();
   const { failed } = failAt(store, nth, failure);
@@ -95,7 +95,7 @@ async function endOf(nth: number, failure: Failure) {
   const define = team((key) => happened.set(key, (happened.get(key) ?? 0) + 1));
   let current = open(define);
   const begin = () => current.root.start('Go', { runId: 'r' });
-  // A start that failed is repeated, as a caller would; if it was written all the same, that is refused.
+  // A failed start is repeated, as a caller would. If it was written before, the second one is rejected.
   await begin().catch(() => begin().catch(() => undefined));
   for (let round = 0; round < 40; round += 1) {
     await current.runs.settled();
@@ -108,7 +108,7 @@ async function endOf(nth: number, failure: Failure) {
       await current.runs.drive('r').catch(unlessFailed(failed));
     } else if (card) {
       await current.runs.decide(card.id, truth(card, happened)).catch(unlessFailed(failed));
-    } else throw new Error(`The run is ${status}, but nothing waits.`);
+    } else throw new Error(`The run is ${status}, but no question is pending.`);
   }
   if (!failed()) return undefined;
   const { status } = await current.runs.get('r');
@@ -120,7 +120,7 @@ const unlessFailed = (failed: () => boolean) => (error: unknown) => {
 };
 
 test.each(FAILURES)(
-  'a store that fails once, at any append, does no harm ($how, $when it is written)',
+  'a store that fails once at any append duplicates and loses nothing ($how, $when the write)',
   async (failure) => {
     for (let nth = 1; ; nth += 1) {
       const end = await endOf(nth, failure).catch((error: unknown) => ({ error }));

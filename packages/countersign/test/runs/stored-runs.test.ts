@@ -1,4 +1,4 @@
-// Durable runs on the memory store: what users do with them.
+// Durable runs on the memory store: the main use cases.
 import {
   approve,
   ConflictError,
@@ -13,7 +13,7 @@ import type { Store } from 'countersign/store';
 import { type ScriptStep, scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
 
-/** A bank with one gated tool; every payment is noted outside of the run. */
+/** A bank with one gated tool. Each payment is recorded outside the run. */
 function bank(
   script: readonly ScriptStep[],
   options: { store?: Store; clock?: () => number; expiresIn?: number } = {},
@@ -84,7 +84,7 @@ describe('a stored run', () => {
     expect(await runs.verify(id)).toEqual({ ok: true, events: done.version, problem: null });
   });
 
-  test('the same decision again is told the recorded outcome, another one who was first', async () => {
+  test('a repeated decision returns the recorded outcome, and a different one names the approver', async () => {
     const { clerk, runs, payments } = bank([asksToPay(5), 'Paid.']);
     const { id } = await clerk.start('Pay 5.');
     await runs.wait(id);
@@ -119,7 +119,7 @@ describe('a stored run', () => {
     expect(payments).toHaveLength(told[0] && JSON.stringify(told[0].decision).includes('approve') ? 1 : 0);
   });
 
-  test('one approval delivered twice never touches the next question', async () => {
+  test('an approval delivered twice does not decide the next question', async () => {
     const { clerk, runs, payments } = bank([asksToPay(5), asksToPay(900, 'q'), 'Done.']);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
@@ -134,7 +134,7 @@ describe('a stored run', () => {
     expect((await runs.get(id)).status).toBe('waiting');
   });
 
-  test('a decision made on another card is refused', async () => {
+  test('a decision with the digest of another card is rejected', async () => {
     const { clerk, runs, payments } = bank([asksToPay(5), 'Done.']);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
@@ -146,7 +146,7 @@ describe('a stored run', () => {
     expect(payments).toHaveLength(1);
   });
 
-  test('edit, reject with reason, answer: each reaches the model as it was decided', async () => {
+  test('an edit, a rejection with a reason and an answer each reach the model', async () => {
     const { clerk, runs, payments, model } = bank([
       {
         calls: [
@@ -182,7 +182,7 @@ describe('a stored run', () => {
     expect(model.requests.at(-1)?.messages.at(-1)?.role).toBe('tool');
   });
 
-  test('a deadline that passes is taken up by a worker: rejected unless said otherwise', async () => {
+  test('a worker applies an expired deadline, which rejects by default', async () => {
     let now = 1_000;
     const { clerk, runs, payments } = bank([asksToPay(5), 'Too late.'], {
       store: memoryStore({ now: () => now }),
@@ -214,7 +214,7 @@ describe('a stored run', () => {
     expect(await runs.cancel(id)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('a model that fails leaves a run that can be driven on; no finished tool runs again', async () => {
+  test('a run that failed in the model can be driven again, and no completed tool runs twice', async () => {
     const { clerk, runs, payments } = bank([asksToPay(5), { fail: { message: '503', retryable: true } }, 'Paid.']);
     const { id } = await clerk.start('Pay.');
     await runs.wait(id);
@@ -229,7 +229,7 @@ describe('a stored run', () => {
     expect(payments).toHaveLength(1);
   });
 
-  test('is followed from any point as it happens', async () => {
+  test('can be followed live from any event', async () => {
     const { clerk, runs } = bank([asksToPay(5), 'Paid.']);
     const { id } = await clerk.start('Pay.');
     const seen: string[] = [];
@@ -253,7 +253,7 @@ describe('a stored run', () => {
     expect(late).toEqual(['call-settled', 'model-replied']);
   });
 
-  test('a conversation goes on in the store, without messages from the caller', async () => {
+  test('a conversation continues from the store, without messages from the caller', async () => {
     const { clerk, runs } = bank(['Hello.', asksToPay(5), 'Paid.', 'Bye.']);
     const chat = clerk.chat({ runId: 'talk' });
     expect((await chat.send('Hi.')).text).toBe('Hello.');
@@ -275,7 +275,7 @@ describe('a stored run', () => {
     await expect(clerk.start('One.', { runId: 'a:b' })).rejects.toMatchObject({ code: 'invalid-options' });
   });
 
-  test('what is not there is said so', async () => {
+  test('unknown runs and questions are rejected', async () => {
     const { runs } = bank([]);
     await expect(runs.get('nope')).rejects.toMatchObject({ code: 'unknown-run' });
     await expect(runs.decide('nope:x', 'approve')).rejects.toMatchObject({ code: 'unknown-interrupt' });
@@ -284,11 +284,11 @@ describe('a stored run', () => {
   });
 });
 
-describe('a stored run, further', () => {
-  test('cancelling tells a tool that runs to stop, and nothing is asked of the model any more', async () => {
+describe('a stored run, more cases', () => {
+  test('cancelling aborts a running tool and calls the model no more', async () => {
     const store = memoryStore();
     const model = scriptedModel([{ calls: [{ name: 'slow' }] }, 'Never said.']);
-    // It is told at once, and not when the claim is renewed the next time.
+    // It is aborted at once, not at the next renewal of the claim.
     const ai = countersign({ model, store, leaseMs: 3_600_000, retry: false });
     const heard: unknown[] = [];
     const slow = ai.defineTool(
@@ -342,7 +342,7 @@ describe('a stored run, further', () => {
     expect(paid).toEqual([]);
   });
 
-  test('what a chat decides is on record as it was decided, and its stream shows what happens', async () => {
+  test('a chat decision is recorded with its edit, and its stream shows the question', async () => {
     const { clerk, runs, payments } = bank([asksToPay(5), 'Paid.']);
     const chat = clerk.chat({ runId: 'talk', by: 'ann' });
     const first = chat.sendStream('Pay 5.');
@@ -350,7 +350,7 @@ describe('a stored run, further', () => {
     for await (const chunk of first.stream) chunks.push(chunk.type);
     expect(chunks).toContain('interrupt');
     const [part] = (await first.response).interrupts;
-    if (!part) throw new Error('a question');
+    if (!part) throw new Error('Expected a question.');
     await chat.send({ resume: { approve: approve(part, { edit: { amount: 7 }, by: 'bob', note: 'less' }) } });
     expect(payments).toHaveLength(1);
     const card = only((await runs.interrupts({ settled: true })).items);
@@ -363,7 +363,7 @@ describe('a stored run, further', () => {
     await expect(runs.decide(card.id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
   });
 
-  test('a decision without a context uses the one that the instance finds for the run', async () => {
+  test('a decision without a context uses contextFor', async () => {
     const store = memoryStore();
     const seen: unknown[] = [];
     const ai = countersign({
@@ -382,15 +382,15 @@ describe('a stored run, further', () => {
     expect(seen).toEqual([{ user: 'ann' }]);
   });
 
-  test('a run id given to something that is no agent is refused', async () => {
+  test('a runId without an agent is rejected', async () => {
     const { ai } = bank([]);
     await expect(ai.generate({ prompt: 'Hi.', runId: 'x' })).rejects.toMatchObject({ code: 'invalid-options' });
   });
 
   test.each([
-    ['before its commit point is run again', false, ['tried', 'tried', 'paid'], 'Done.'],
+    ['before its commit point runs again', false, ['tried', 'tried', 'paid'], 'Done.'],
     ['after its commit point is asked about', true, ['tried'], undefined],
-  ])('a tool that commits and dies %s', async (_name, committed, expected, text) => {
+  ])('a committing tool whose process dies %s', async (_name, committed, expected, text) => {
     let now = 1_000;
     const store = memoryStore({ now: () => now });
     const log: string[] = [];

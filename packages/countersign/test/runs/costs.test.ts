@@ -1,4 +1,5 @@
-// Waiting for a run reads what is new, not everything again with every event.
+// What a run costs: waiting reads only new events, and ended runs leave only short-lived garbage.
+import { execFileSync } from 'node:child_process';
 import { countersign, memoryStore } from 'countersign';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
@@ -18,7 +19,7 @@ function countingStore() {
   return { kept, store, counted };
 }
 
-test('a turn of a stored chat reads what was said before it twice at most', async () => {
+test('a turn of a stored chat reads the earlier events at most twice', async () => {
   const { store, counted } = countingStore();
   const model = scriptedModel(({ messages }) => {
     const last = messages.at(-1);
@@ -41,7 +42,7 @@ test('a turn of a stored chat reads what was said before it twice at most', asyn
   expect(await readBy(() => chat.send({ resume: { approve: chat.interrupts } }))).toBeLessThan(2.2);
 });
 
-test('waiting reads each event a few times at most, however many there are', async () => {
+test('waiting reads each event at most a few times', async () => {
   const { kept, store, counted } = countingStore();
   let calls = 0;
   const model = scriptedModel(() => (++calls < 50 ? { calls: [{ name: 'look', input: {} }] } : 'Done.'));
@@ -57,4 +58,12 @@ test('waiting reads each event a few times at most, however many there are', asy
   expect(view.messages).toHaveLength(100);
   expect(view.version).toBeGreaterThan(100);
   expect(counted.read).toBeLessThanOrEqual(3 * view.version);
+});
+
+test('ended runs are freed without a full garbage collection', { timeout: 60_000 }, () => {
+  const flags = ['--no-warnings', '--expose-gc'];
+  const output = execFileSync(process.execPath, [...flags, `${import.meta.dirname}/garbage-child.ts`], {
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(output).bytesPerRun).toBeLessThan(2_500);
 });

@@ -1,4 +1,4 @@
-// What a server and an inbox ask of `ai.runs`: notes, searches, and how deciding goes.
+// What a server and an inbox need from `ai.runs`: search, statistics and notes.
 import { countersign, memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { scriptedModel } from 'countersign/testing';
@@ -37,7 +37,7 @@ describe.each(['memory', 'SQLite'])('on %s', (kind) => {
     return { runs: ai.runs, start, pass, now };
   }
 
-  test('questions are found by words of their input, and by who started the run', async () => {
+  test('questions are found by words in their input and by the starter of the run', async () => {
     const { runs, start } = clerk();
     const [ofAnn, ofBob] = [await start('ann'), await start('bob')];
     const found = async (query: object) => (await runs.interrupts(query)).items.map(({ id }) => id);
@@ -52,7 +52,7 @@ describe.each(['memory', 'SQLite'])('on %s', (kind) => {
     await runs.stop();
   });
 
-  test('the statistics say what waits, what was decided and how long it took', async () => {
+  test('the statistics count pending and decided questions and the time to decide', async () => {
     const { runs, start, pass } = clerk();
     const first = await start('ann');
     const second = await start('ann');
@@ -62,7 +62,7 @@ describe.each(['memory', 'SQLite'])('on %s', (kind) => {
     pass(1_000);
     await runs.decide(second, 'reject');
     const stats = await runs.stats({ days: 3 });
-    // The time of a question is that of this process, as far from the store's as it was at first.
+    // The creation time of a question is this process's estimate of the store's time.
     const about = (ms: number) => expect.closeTo(ms / 1_000, 0);
     expect(stats).toMatchObject({ waiting: 1, decided: 2 });
     const took = [stats.medianMs, stats.p95Ms, stats.tools[0]?.medianMs].map((ms) => (ms ?? 0) / 1_000);
@@ -80,7 +80,7 @@ describe.each(['memory', 'SQLite'])('on %s', (kind) => {
     await runs.stop();
   });
 
-  test('a claim of a card is held by one, and lapses', async () => {
+  test('a claim on a card has one owner, and lapses', async () => {
     const { runs, start, pass, now } = clerk();
     const card = await start('ann');
     const { notes } = runs;
