@@ -1,27 +1,28 @@
-// Helpers of the store contract: the appends that it makes, and how it checks the results.
+// Helpers of the store contract: the appends that it makes, and the checks of their results.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError, type ErrorCode, UsageError } from '../../core/errors.ts';
-import type { Append, InterruptRecord, LoadedRun, Page, Store, StoredEvent } from '../../runs/port/store.ts';
+import type { Json } from '../../core/json.ts';
+import type { Append, ClaimHow, InterruptQuery, LoadedRun, Page, Store, StoredEvent } from '../../runs/port/store.ts';
 
 /** A fresh store without runs. */
 export type StoreUnderTest = {
   readonly store: Store;
-  /** Another store on the same data, as another process would have. Absent if there can be none. */
+  /** Opens another store on the same data, as another process would. Absent if the store cannot. */
   readonly another?: () => Promise<Store>;
-  /** Moves the clock of the store. Absent if it runs by itself: then the tests wait for real, a little. */
+  /** Moves the clock of the store forward. If absent, the tests wait for short times. */
   readonly advance?: (ms: number) => void | Promise<void>;
   /** Called after each test; closes everything. */
   readonly close: () => Promise<void>;
 };
 
-/** Explains a missing `store`, instead of failing on something undefined. */
+/** Throws a clear error if `store` or `close` is missing. */
 export function checkedSubject(what: string, subject: StoreUnderTest): StoreUnderTest {
   if (typeof subject?.store?.append === 'function' && typeof subject.close === 'function') return subject;
   throw new UsageError(
     'invalid-options',
     {},
-    `\`${what}\` must return { store, close }, and \`advance\` and \`another\` if it can.`,
+    `\`${what}\` must return { store, close }; \`advance\` and \`another\` are optional.`,
   );
 }
 
@@ -29,10 +30,13 @@ export type Check = (name: string, body: (subject: StoreUnderTest) => Promise<vo
 
 export type OpenedInterrupt = Append['opened'][number];
 
+/** Any items with ids, such as runs and interrupts. */
+type WithId = { readonly id: string };
+
 /** Longer than any test takes. */
 export const LONG_MS = 600_000;
 
-/** An event that can be told from others. */
+/** An event that the name of its step identifies. */
 export function stepDone(step: string, output: unknown = null): StoredEvent {
   return { v: 1, type: 'step-done', callId: 'call', step, output: output as null, at: 1_000 };
 }
@@ -47,7 +51,7 @@ export function creation(runId: string, given: Partial<Append> = {}): Append {
   };
 }
 
-/** Adds one event to a run that exists. */
+/** Adds one event to an existing run. */
 export function addition(runId: string, expectedVersion: number, given: Partial<Append> = {}): Append {
   const { create: _, ...append } = creation(runId);
   return { ...append, expectedVersion, events: [stepDone(`${runId}-${expectedVersion}`)], ...given };
@@ -61,71 +65,79 @@ export function interrupt(id: string, runId: string, given: Partial<OpenedInterr
   };
 }
 
-/** A run that waits with these interrupts, all opened by its one append. */
+/** The claim of an append. */
+export function claim(how: ClaimHow, token: string, leaseMs = LONG_MS): Pick<Append, 'claim'> {
+  return { claim: { how, token, leaseMs } };
+}
+
+/** The interrupts that an append settles, each with this settlement. */
+export function settling(settlement: Json, ...settled: readonly string[]): Pick<Append, 'settled'> {
+  return { settled: settled.map((id) => ({ id, settlement })) };
+}
+
+/** Creates a waiting run that opens these interrupts. */
 export async function pausedRun(store: Store, runId: string, opened: readonly OpenedInterrupt[]): Promise<void> {
   await store.append(creation(runId, { status: 'waiting', opened }));
 }
 
 export async function load(store: Store, runId: string): Promise<LoadedRun> {
   const loaded = await store.read(runId);
-  ok(loaded !== undefined, `There is no run ${runId}.`);
+  ok(loaded !== undefined, `Run ${runId} does not exist.`);
   return loaded;
 }
 
 export async function refused(append: Promise<unknown>, code: ErrorCode): Promise<void> {
   const check = (error: unknown) => {
-    ok(error instanceof CountersignError, `Not an error of Countersign: ${error}`);
-    strictEqual(error.code, code, `refused as ${error.code}, and not as ${code}: ${error.message}`);
+    ok(error instanceof CountersignError, `Expected an error of Countersign, got ${error}`);
+    strictEqual(error.code, code, `Expected ${code}, got ${error.code}: ${error.message}`);
     return true;
   };
   await rejects(append, check, `It must be refused as ${code}, but was accepted.`);
 }
 
-/** Everything that a run and the interrupts with these ids are made of, to be compared with later. */
-export async function snapshot(
-  store: Store,
-  runIds: readonly string[],
-  interruptIds: readonly string[],
-): Promise<unknown> {
-  const runs = await Promise.all(runIds.map((id) => store.read(id)));
-  const interrupts = await Promise.all(interruptIds.map((id) => store.interrupt(id)));
-  const due = await store.due(100);
-  return { runs, interrupts, due };
-}
-
-/** The append is refused with this code, and whatever it would have touched is as before. */
+/** Checks that the append is refused with this code and changes neither its run nor these interrupts. */
 export async function leavesNothing(
   store: Store,
   append: Append,
   code: ErrorCode,
   interruptIds: readonly string[] = [],
 ): Promise<void> {
-  const before = await snapshot(store, [append.runId], interruptIds);
+  const look = async () => ({
+    run: await store.read(append.runId),
+    interrupts: await Promise.all(interruptIds.map((id) => store.interrupt(id))),
+    due: await store.due(100),
+  });
+  const before = await look();
   await refused(store.append(append), code);
-  deepStrictEqual(await snapshot(store, [append.runId], interruptIds), before);
+  deepStrictEqual(await look(), before);
 }
 
-/** Lets time pass, on the clock of the store. */
+/** Waits until this much time has passed on the clock of the store. */
 export async function pass({ advance }: StoreUnderTest, ms: number): Promise<void> {
   if (advance !== undefined) await advance(ms);
   else await delay(ms + 5);
 }
 
-/** How many of them were done; those that were not must have been refused with this code. */
-export async function countDone(appends: readonly Promise<unknown>[], refusal: ErrorCode): Promise<number> {
-  let done = 0;
-  for (const result of await Promise.allSettled(appends)) {
-    if (result.status === 'fulfilled') done += 1;
-    else strictEqual((result.reason as { code?: unknown }).code, refusal, String(result.reason));
-  }
-  return done;
+/** Returns `done` or the error code of each append. */
+export async function codesOf(appends: readonly Promise<unknown>[]): Promise<readonly string[]> {
+  const results = await Promise.allSettled(appends);
+  return results.map((result) =>
+    result.status === 'fulfilled' ? 'done' : String(result.reason.code ?? result.reason),
+  );
 }
 
-export function ids(items: readonly Pick<InterruptRecord, 'id'>[]): readonly string[] {
+/** Counts the appends that succeeded, and checks that the others were refused with this code. */
+export async function countDone(appends: readonly Promise<unknown>[], refusal: ErrorCode): Promise<number> {
+  const codes = await codesOf(appends);
+  for (const code of codes) ok(code === 'done' || code === refusal, code);
+  return codes.filter((code) => code === 'done').length;
+}
+
+export function ids(items: readonly WithId[]): readonly string[] {
   return items.map(({ id }) => id);
 }
 
-/** Every page from the first to the last. */
+/** Reads every page, from the first to the last. */
 export async function pagesOf<T>(
   list: (after: { readonly after?: string }) => Promise<Page<T>>,
 ): Promise<readonly (readonly T[])[]> {
@@ -137,4 +149,11 @@ export async function pagesOf<T>(
     ok(pages.length < 1_000, 'The pages do not end.');
   }
   return pages;
+}
+
+/** Lists the ids of all matching interrupts, in pages of `limit`. */
+export async function listed(store: Store, query: Partial<InterruptQuery>, limit = 3): Promise<readonly string[]> {
+  const pages = await pagesOf((after) => store.listInterrupts({ limit, ...query, ...after }));
+  for (const page of pages) ok(page.length <= limit);
+  return ids(pages.flat());
 }

@@ -1,4 +1,4 @@
-// The contract of a store as tests. Authors of a store run them, as we do on each of ours.
+// Tests that every store must pass.
 import { appendContract } from './append.ts';
 import { checkedSubject, type StoreUnderTest } from './check.ts';
 import { claimContract } from './claim.ts';
@@ -9,19 +9,18 @@ import { momentContract } from './moment.ts';
 import { namesContract } from './names.ts';
 import { notesContract } from './notes.ts';
 import { remindersContract } from './reminders.ts';
-import { searchContract } from './search.ts';
 import { statsContract } from './stats.ts';
 import { watchContract } from './watch.ts';
 
 export type { StoreUnderTest } from './check.ts';
 
-/** The functions of a test runner: those of vitest, jest and `node:test` work. */
+/** The functions of a test runner, such as those of vitest, jest or `node:test`. */
 export type TestFunctions = {
   readonly describe: (name: string, body: () => void) => unknown;
   readonly test: (name: string, body: () => Promise<void>) => unknown;
 };
 
-/** Declares the tests of the store port. `make` is called for each of them. */
+/** Declares the tests that every store must pass. Each test calls `make` for a fresh store. */
 export function storeContract(make: () => Promise<StoreUnderTest>, { describe, test }: TestFunctions): void {
   function check(name: string, body: (subject: StoreUnderTest) => Promise<void>): void {
     test(name, async () => {
@@ -38,11 +37,10 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('one moment', () => momentContract(check));
   describe('names', () => namesContract(check));
   describe('JSON, byte for byte', () => jsonContract(check));
-  describe('claims and what is due', () => claimContract(check));
+  describe('claims and due runs', () => claimContract(check));
   describe('deleting', () => deleteContract(check));
   describe('reminders', () => remindersContract(check));
   describe('lists', () => listContract(check));
-  describe('searching', () => searchContract(check));
   describe('notes', () => notesContract(check));
   describe('statistics', () => statsContract(check));
   describe('watching, and several stores on the same data', () => watchContract(check));
