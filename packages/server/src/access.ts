@@ -3,8 +3,8 @@ import { type Countersign, type RunInterrupt, UsageError } from 'countersign';
 import type { RunRecord } from 'countersign/store';
 import { interruptCard } from 'countersign/ui';
 import type { Person } from './identity/person.ts';
+import type { Log } from './log.ts';
 import type { Hold, Interrupt } from './schemas/interrupt.ts';
-import type { Log } from './telemetry/log.ts';
 
 /** Identifies a run and its owner without reading the run. */
 export type RunReference = Pick<RunRecord, 'id' | 'agent' | 'startedBy'>;

@@ -10,6 +10,7 @@ import { checkOptions } from './check-options.ts';
 import { mountEndpoint } from './http/endpoint.ts';
 import { type HostNames, refuseOtherHosts } from './http/host-check.ts';
 import { allowedMethods } from './http/methods.ts';
+import { OpenStreams } from './http/open-streams.ts';
 import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
 import { addSecurityHeaders } from './http/security-headers.ts';
@@ -19,6 +20,7 @@ import { createLoginToken, type SessionCookie, sessionCookie } from './identity/
 import { HoldWatch } from './live/hold-watch.ts';
 import { Hub } from './live/hub.ts';
 import { RunEvents } from './live/run-events.ts';
+import { createLog, type Log } from './log.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
 import { DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
@@ -26,9 +28,7 @@ import { createInbox } from './pages/inbox.ts';
 import { login, logout } from './pages/login.ts';
 import { mountHealth } from './telemetry/health.ts';
 import { documentHealth } from './telemetry/health-document.ts';
-import { createLog, type Log } from './telemetry/log.ts';
 import { Measures } from './telemetry/measures.ts';
-import { OpenStreams } from './telemetry/open-streams.ts';
 import { watchRecords } from './telemetry/records.ts';
 import { watchRequests } from './telemetry/requests.ts';
 

@@ -2,7 +2,7 @@
 import type { Policies } from './access.ts';
 import { aBoolean, aFunction, aNumber, aString, isStrings, option, optionsOf } from './check-options.ts';
 import type { Identify } from './identity/identify.ts';
-import type { LogSink } from './telemetry/log.ts';
+import type { LogSink } from './log.ts';
 
 /** The options of `createApp`. */
 export type AppOptions = Policies & {

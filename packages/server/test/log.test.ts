@@ -1,7 +1,7 @@
 import type { LogEntry } from '@countersign/server';
 import { countersign, memoryStore, ProviderError } from 'countersign';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLog, redacted } from '../src/telemetry/log.ts';
+import { createLog, redacted } from '../src/log.ts';
 import { begin, defineTeller, obedientModel, startServer } from './server.ts';
 
 async function logged(logInputs: boolean): Promise<{ readonly entries: readonly LogEntry[]; readonly token: string }> {

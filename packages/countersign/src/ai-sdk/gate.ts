@@ -5,7 +5,7 @@ import { aFunction, anything, checkOptions, type OptionKind, type OptionTable } 
 import { aDurationMs } from '../loop/tool/ask-options.ts';
 import type { Store } from '../runs/port/store.ts';
 import type { Runs } from '../runs/runs.ts';
-import { createSealer, type SealKeys } from '../ui/chats/seal.ts';
+import { createSealer, type SealKeys } from '../ui/seal.ts';
 import { type ApprovalRules, type Approve, createApprovalRules, ownTool } from './approval-rules.ts';
 import { type GateInternals, INTERNALS } from './gate-internals.ts';
 import { gateTools, lastResult } from './gated-tools.ts';

@@ -1,5 +1,5 @@
 // The door `countersign/ai-sdk`: for apps that keep `streamText` and `useChat`.
-export type { SealKey, SealKeys } from '../ui/chats/seal.ts';
+export type { SealKey, SealKeys } from '../ui/seal.ts';
 export { APPROVAL, getToolsRequiringConfirmation } from './approval.ts';
 export type { Approve } from './approval-rules.ts';
 export {

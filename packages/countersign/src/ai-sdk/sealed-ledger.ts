@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { UsageError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
-import type { Sealer } from '../ui/chats/seal.ts';
+import type { Sealer } from '../ui/seal.ts';
 import {
   type AskedCall,
   type ClaimedCall,

@@ -2,9 +2,9 @@
 import { aFunction, anything, checkOptions, type OptionKind, type OptionTable, oneOf } from '../core/options.ts';
 import type { Context } from '../loop/tool/definition.ts';
 import type { RunRecord } from '../runs/port/store.ts';
-import type { SealKeys } from './chats/seal.ts';
 import type { InterruptCard } from './picture/card.ts';
 import type { WriterOptions } from './picture/writer.ts';
+import type { SealKeys } from './seal.ts';
 
 /** A signed-in user. Tools receive `context` for this request; it is not stored. */
 export type Person = { readonly id: string; readonly context?: Context };

@@ -2,7 +2,6 @@
 
 export type { Authorize, ChatRouteOptions, Person } from './chat-options.ts';
 export type { ChatStatus } from './chats/chat-watch.ts';
-export type { SealKey, SealKeys } from './chats/seal.ts';
 export type { LoadedChat } from './chats/stored.ts';
 export { type BodyLimits, readJson } from './http/body.ts';
 export { problemsOf } from './http/posted-decisions.ts';
@@ -16,3 +15,4 @@ export type { ChatChunk, ChatDataParts, ChatMessage, ChatPart, InferTools } from
 export type { ClientVersion } from './picture/writer.ts';
 export { runResponse, type StreamResponseOptions, streamResponse } from './responses.ts';
 export { type ChatRoute, chatRoute } from './route.ts';
+export type { SealKey, SealKeys } from './seal.ts';

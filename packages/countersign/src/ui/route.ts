@@ -5,7 +5,6 @@ import type { Agent } from '../loop/agent.ts';
 import { runsOf } from '../runs/agent-runs.ts';
 import { type ChatRouteOptions, checkChatOptions, type Person } from './chat-options.ts';
 import type { StoredChatOptions } from './chats/personal-chat.ts';
-import { createSealer } from './chats/seal.ts';
 import { SealedChat, type SealedChatOptions } from './chats/sealed.ts';
 import { StoredChat } from './chats/stored.ts';
 import { waitInStream } from './chats/wait-in-stream.ts';
@@ -14,6 +13,7 @@ import { checkChatId, type Post, readPost } from './http/post.ts';
 import { problemResponse } from './http/problem.ts';
 import { sseResponse } from './http/sse.ts';
 import { textBy, UI_STREAM } from './responses.ts';
+import { createSealer } from './seal.ts';
 
 /** The handlers of a route, as Next.js expects them. They work with any `Request`. */
 export type ChatRoute = {

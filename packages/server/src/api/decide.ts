@@ -2,11 +2,11 @@
 import { z } from '@hono/zod-openapi';
 import { type DecisionInput, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
+import { removeHold } from '../holds.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import { DecidedShape, DecideShape } from '../schemas/decision.ts';
 import { interruptIdShape } from '../schemas/interrupt.ts';
 import { ChannelHeaders, channelOf } from './channel.ts';
-import { removeHold } from './holds.ts';
 import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
 

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { type RunInterrupt, UsageError } from 'countersign';
 import { keptPage } from '../access.ts';
+import { holdsOf, releaseHold, takeHold } from '../holds.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import { HoldRequestShape } from '../schemas/decision.ts';
@@ -14,7 +15,6 @@ import {
   interruptIdShape,
 } from '../schemas/interrupt.ts';
 import { pageOf } from '../schemas/page.ts';
-import { holdsOf, releaseHold, takeHold } from './holds.ts';
 import type { Services } from './services.ts';
 
 const params = z.object({ interruptId: interruptIdShape });

@@ -2,9 +2,9 @@
 import { type Countersign, UsageError } from 'countersign';
 import type { RunRecord } from 'countersign/store';
 import type { Access } from '../access.ts';
+import { holdsOf } from '../holds.ts';
 import type { Person } from '../identity/person.ts';
 import type { Run, RunSummary } from '../schemas/run.ts';
-import { holdsOf } from './holds.ts';
 import { titleOf } from './run-titles.ts';
 
 export function summaryOf(run: RunRecord, title: string | null): RunSummary {

@@ -5,7 +5,7 @@ import type { StreamOptions } from '../live/event-stream.ts';
 import type { HoldWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../log.ts';
 
 export type Services = {
   readonly ai: Countersign;

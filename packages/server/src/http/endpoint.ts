@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import type { Caller } from '../identity/identify.ts';
 import type { Person, Scope } from '../identity/person.ts';
 import { ProblemShape } from '../schemas/problem.ts';
-import type { OpenStreams } from '../telemetry/open-streams.ts';
+import type { OpenStreams } from './open-streams.ts';
 
 /** The checked request of an endpoint. */
 export type Asked<Params, Query, Body> = {

@@ -2,7 +2,7 @@
 // clients stream. All streams of this process share that read.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Notes } from 'countersign/store';
-import { holdVersions } from '../api/holds.ts';
+import { holdVersions } from '../holds.ts';
 
 export type HoldWatchOptions = {
   readonly notes: Notes;

@@ -1,7 +1,7 @@
 // Counts and logs what this process records: started runs and decisions.
 import type { Countersign } from 'countersign';
 import type { Append } from 'countersign/store';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
 
 export type RecordWatch = {

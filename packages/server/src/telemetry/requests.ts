@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import type { OpenStreams } from '../http/open-streams.ts';
 import { problemResponse } from '../http/problem.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import type { Measures } from './measures.ts';
-import type { OpenStreams } from './open-streams.ts';
 
 export type RequestWatch = { readonly log: Log; readonly measures: Measures; readonly streams: OpenStreams };
 

@@ -6,7 +6,7 @@ import { loadMessages } from '../../core/messages/load-messages.ts';
 import { contentOf } from '../http/post.ts';
 import { MESSAGE_ID } from '../picture/picture.ts';
 import type { ChatMessage } from '../picture/ui-message.ts';
-import type { Sealer } from './seal.ts';
+import type { Sealer } from '../seal.ts';
 
 /** The contents of a seal on one message of the model. */
 export type Claims = {

@@ -20,8 +20,8 @@ import { cardOf, misfitOf } from '../picture/cards.ts';
 import { Picture, sinceUserSpoke } from '../picture/picture.ts';
 import type { ChatChunk } from '../picture/ui-message.ts';
 import { ChatWriter, type WriterOptions } from '../picture/writer.ts';
+import type { Sealer } from '../seal.ts';
 import { generationChunks } from './generation.ts';
-import type { Sealer } from './seal.ts';
 import { type Claims, closedLength, type Proven, proveHistory, withoutCutOff } from './sealed-history.ts';
 
 export type SealedChatOptions = {

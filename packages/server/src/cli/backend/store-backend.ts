@@ -2,7 +2,7 @@
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, z } from 'countersign';
 import type { Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
-import { holdsOf, releaseHold, removeHold, takeHold } from '../../api/holds.ts';
+import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import type { Backend, Card, RunDetail } from './backend.ts';
 

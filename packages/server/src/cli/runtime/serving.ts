@@ -1,7 +1,7 @@
 // Serves the user's agents until a signal: shared by `serve` and `dev`.
 import type { Stopped } from 'countersign';
+import { jsonLines, type LogSink } from '../../log.ts';
 import { type RunningServer, serve } from '../../serve.ts';
-import { jsonLines, type LogSink } from '../../telemetry/log.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../print/output.ts';

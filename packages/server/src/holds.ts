@@ -1,8 +1,8 @@
 // Holds: show that a person is reviewing a request, so that two people do not. They expire and lock nothing.
 import { ConflictError } from 'countersign';
 import type { Note, Notes } from 'countersign/store';
-import { isMoment } from '../moment.ts';
-import { type Hold, HoldShape } from '../schemas/interrupt.ts';
+import { isMoment } from './moment.ts';
+import { type Hold, HoldShape } from './schemas/interrupt.ts';
 
 const COLLECTION = 'holds';
 const FIVE_MINUTES = 5 * 60_000;

@@ -1,7 +1,7 @@
 // Seals: signed tokens that let a server without a store recognise its own data when it comes back.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { UsageError } from '../../core/errors.ts';
-import { isObject } from '../../core/json.ts';
+import { UsageError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 
 /** A secret, and the key id that its seals carry. */
 export type SealKey = { readonly kid: string; readonly secret: string | Uint8Array };

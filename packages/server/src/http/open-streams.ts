@@ -1,9 +1,9 @@
 // Open streams: limited per process and per person, counted until they end, ended when the person loses access.
 import { UsageError } from 'countersign';
-import type { Measures } from './measures.ts';
 
 export type OpenStreamsOptions = {
-  readonly measures: Measures;
+  /** Counts open streams. */
+  readonly measures: { stream(change: 1 | -1): void };
   readonly limit: number;
   readonly limitPerPerson: number;
   /** How often access is checked again. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Measures } from './measures.ts';
+import { Measures } from '../telemetry/measures.ts';
 import { OpenStreams } from './open-streams.ts';
 
 const HEADERS = { 'content-type': 'text/event-stream' };
