@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Call, newCall, type SubAgent } from './call.ts';
 import { matchDecisions, type Resume, readResume } from './decide.ts';
 import type { InterruptKind } from './event.ts';
@@ -65,4 +65,46 @@ test.each(['restart', 'approve', 'reject', 'cancel'] as const)(
 test('a decision on a finished call is reported as stale', () => {
   const done: Call = { ...open, phase: { at: 'settled', result: { type: 'output', output: 1 } } };
   expect(matched(done, { approve: agent })).toMatchObject({ decided: [], faults: [{ stale: true }] });
+});
+
+describe('the work grows with the number of decisions, not with its square', () => {
+  const count = 5_000;
+  const refs = Array.from({ length: count }, (_, index) => `p${index}`);
+
+  /** Payments that wait for a person and count how often they are looked at. */
+  function countedPayments() {
+    let looks = 0;
+    const calls = refs.map(
+      (ref): Call => ({
+        ...pay,
+        id: ref,
+        phase: { at: 'waiting', interrupt: { id: ref, kind: 'approval', payload: true } },
+        get ref() {
+          looks += 1;
+          return ref;
+        },
+      }),
+    );
+    return { calls, looks: () => looks };
+  }
+  const approveAll = (path?: readonly string[]): Resume => ({
+    approve: refs.map((ref) => ({ toolRequest: { name: 'pay', ref, input: {} }, ...(path && { metadata: { path } }) })),
+  });
+
+  test('decisions at the root', () => {
+    const { calls, looks } = countedPayments();
+    const { matched, faults } = matchDecisions({ content: [], calls }, readResume(approveAll()), () => false);
+    expect([matched.length, faults]).toEqual([count, []]);
+    expect(looks()).toBeLessThan(10 * count);
+  });
+
+  test('decisions in a sub-agent', () => {
+    const { calls, looks } = countedPayments();
+    const state = { ...newState(), turn: { content: [], calls } };
+    const call: Call = { ...open, subAgent: { recorded: { state, begun: true } } };
+    const resume = readResume(approveAll(['agent']));
+    const { leaves, matched } = matchDecisions({ content: [], calls: [call] }, resume, () => false);
+    expect([leaves.length, matched.length]).toEqual([count, 1]);
+    expect(looks()).toBeLessThan(10 * count);
+  });
 });

@@ -137,17 +137,18 @@ function matchEntries(
   const matched: Matched[] = [];
   const leaves: Leaf[] = [];
   const faults: DecisionFault[] = [];
-  const inside = new Map<Call, Entry[]>();
+  const inSubAgents = new Map<Call, Entry[]>();
   const decided = new Map<string, string>();
+  const calls = new Map(turn?.calls.map((call) => [call.ref, call]));
   for (const entry of entries) {
-    const target = findTarget(turn, entry, settled);
+    const target = findTarget(turn && calls, entry, settled);
     if ('fault' in target) faults.push({ where: entry.where, ...target.fault });
-    else if (target.rest.length > 0)
-      inside.set(target.call, [
-        ...(inside.get(target.call) ?? []),
-        { ...entry, part: withPath(entry.part, target.rest) },
-      ]);
-    else {
+    else if (target.rest.length > 0) {
+      const nested = { ...entry, part: withPath(entry.part, target.rest) };
+      const others = inSubAgents.get(target.call);
+      if (others) others.push(nested);
+      else inSubAgents.set(target.call, [nested]);
+    } else {
       const read = readDecision(entry, target.call);
       const earlier = decided.get(target.call.id);
       if (earlier)
@@ -162,14 +163,17 @@ function matchEntries(
     }
   }
   const over = new Set(matched.filter(({ decision }) => ENDS.has(decision.type)).map(({ call }) => call));
-  for (const [call, nested] of inside) {
+  for (const [call, nested] of inSubAgents) {
     // The call ends, so decisions in its sub-agent have no effect.
     if (over.has(call)) continue;
     const state = subAgentState(call);
     const known = decidedRefs(call);
-    const open = nested.filter(({ part }) => !known.has(refsOf(part)));
-    for (const { part, where } of nested.filter((entry) => !open.includes(entry)))
-      faults.push({ where, problem: `${nameOf(part)} was decided earlier`, stale: true });
+    const open: Entry[] = [];
+    for (const entry of nested) {
+      const { part, where } = entry;
+      if (!known.has(refsOf(part))) open.push(entry);
+      else faults.push({ where, problem: `${nameOf(part)} was decided earlier`, stale: true });
+    }
     if (open.length === 0) continue;
     const inner = matchEntries(state.turn, open, (ref) => state.refs.has(ref), [...path, call]);
     faults.push(...inner.faults);
@@ -187,17 +191,22 @@ type Target =
   | { readonly call: Call; readonly interruptId: string; readonly rest: readonly string[] }
   | { readonly fault: { readonly problem: string; readonly stale?: true } };
 
-function findTarget(turn: Turn | undefined, { part }: Entry, settled: (ref: string) => boolean): Target {
+/** `calls`: those of the open turn, by their ref; undefined if no turn is open. */
+function findTarget(
+  calls: ReadonlyMap<string, Call> | undefined,
+  { part }: Entry,
+  settled: (ref: string) => boolean,
+): Target {
   if (!isDecision(part)) return { fault: { problem: NOT_A_DECISION } };
   const { name, ref } = isToolRequest(part) ? part.toolRequest : part.toolResponse;
   const [outer, ...rest] = pathOf(part);
-  const call = turn?.calls.find((call) => call.ref === (outer ?? ref));
+  const call = calls?.get(outer ?? ref);
   const what = nameOf(part);
   if (!call) {
     const stale = settled(outer ?? ref);
     const problem = stale
       ? `${what} was decided earlier; reload to see the pending ones`
-      : `${what} is not pending in these messages${turn ? '' : ', nothing is: pass the messages of the response that asked'}`;
+      : `${what} is not pending in these messages${calls ? '' : ', nothing is: pass the messages of the response that asked'}`;
     return { fault: { problem, ...(stale && { stale }) } };
   }
   if (outer === undefined && call.name !== name) return { fault: { problem: `${what} is a call of ${call.name}` } };
@@ -326,7 +335,10 @@ function leafNote({ call, decision }: Leaf): Json {
 
 function asResume(entries: readonly Entry[]): Json {
   const resume: Partial<Record<Verb, DecisionPart[]>> = {};
-  for (const entry of entries) resume[entry.verb] = [...(resume[entry.verb] ?? []), withBound(entry)];
+  for (const entry of entries) {
+    resume[entry.verb] ??= [];
+    resume[entry.verb]?.push(withBound(entry));
+  }
   return resume as unknown as Json;
 }
 

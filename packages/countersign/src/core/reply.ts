@@ -22,6 +22,7 @@ export type RawReply = {
 /** The facts of a reply. `newId` gives a fresh id each time. */
 export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () => string): readonly RunEvent[] {
   const calls: CallIds[] = [];
+  const ids = new Set<string>();
   const taken = new Set<string>();
   /** A model may have used one of our ids for another call. */
   const unused = (id: string): string => (used.has(id) || taken.has(id) ? unused(`${id}_`) : id);
@@ -30,11 +31,12 @@ export function replyEvents(reply: RawReply, used: GrowSet<string>, newId: () =>
     if ('toolResponse' in part) return { data: { toolResponse: part.toolResponse } };
     if (!('toolRequest' in part)) return saved(part);
     const id = newId();
-    if (calls.some((call) => call.id === id))
+    if (ids.has(id))
       throw new UsageError('invalid-options', { id }, `newId gave the id ${id} twice; every id must be new.`);
     const given = part.toolRequest.ref;
     const fits = typeof given === 'string' && given !== '' && !used.has(given) && !taken.has(given);
     const ref = fits ? given : unused(id);
+    ids.add(id);
     taken.add(ref);
     calls.push({ id, ref });
     return request(part, ref, fits ? undefined : given);

@@ -136,7 +136,10 @@ export function resumedWith(messages: readonly Message[], resume?: Json): NonNul
 function mergeResumes(resumes: readonly Json[]): Json {
   const merged: Record<string, Json[]> = {};
   for (const resume of resumes as readonly Record<string, readonly Json[]>[])
-    for (const [verb, parts] of Object.entries(resume)) merged[verb] = [...(merged[verb] ?? []), ...parts];
+    for (const [verb, parts] of Object.entries(resume)) {
+      merged[verb] ??= [];
+      for (const part of parts) merged[verb].push(part);
+    }
   return merged;
 }
 
@@ -145,18 +148,23 @@ const isEmpty = (resume: Json): boolean => Object.keys(resume as object).length 
 /** Drops decisions on calls that are over: another decision, made at the same time, has ended them. */
 function withoutSettled(state: State, resume: Json): Json {
   const verbs = Object.entries((isObject(resume) ? resume : {}) as Readonly<Record<string, readonly Json[]>>);
+  if (verbs.length === 0) return {};
+  const open = new Set(openRefs(state, []));
   return Object.fromEntries(
     verbs.flatMap(([verb, parts]) => {
-      const open = parts.filter((part) => isOpen(state, pathTo(part as never)));
-      return open.length > 0 ? [[verb, open]] : [];
+      const kept = parts.filter((part) => open.has(refsOf(part as never)));
+      return kept.length > 0 ? [[verb, kept]] : [];
     }),
   );
 }
 
-function isOpen({ turn }: State, [ref, ...rest]: readonly string[]): boolean {
-  const call = turn?.calls.find((call) => call.ref === ref);
-  if (!call || call.phase.at === 'settled') return false;
-  return rest.length === 0 || isOpen(subAgentState(call), rest);
+/** The calls of a conversation and of its sub-agents that are not over, as `refsOf` gives them. */
+function openRefs({ turn }: State, path: readonly string[]): readonly string[] {
+  return (turn?.calls ?? []).flatMap((call) => {
+    if (call.phase.at === 'settled') return [];
+    const own = [...path, call.ref];
+    return [JSON.stringify(own), ...(hasSubAgent(call) ? openRefs(subAgentState(call), own) : [])];
+  });
 }
 
 // Questions that wait, and decisions on them.

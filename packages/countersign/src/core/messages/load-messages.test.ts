@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../errors.ts';
-import type { Message, Part } from '../message.ts';
+import { isToolResponse, type Message, type Part } from '../message.ts';
 import { loadMessages } from './load-messages.ts';
 
 const user: Message = { role: 'user', content: [{ text: 'go' }] };
@@ -87,6 +87,19 @@ describe('invalid conversations', () => {
 });
 
 describe('messages that are read back', () => {
+  test('answers in any order, with and without ids, find their calls', () => {
+    const calls = [request('pay', 'a'), request('pay', 'b'), request('ask', 'c'), request('pay', 'd')];
+    const answers = [response('pay', 'b', 2), response('ask', undefined, 3), response('pay', undefined, 1)];
+    const { state } = loadMessages([user, model(...calls), tool(...answers, response('pay', undefined, 4))]);
+    const paired = (state.history.toArray()[2]?.content ?? []).filter(isToolResponse);
+    expect(paired.map(({ toolResponse: { ref, output } }) => [ref, output])).toEqual([
+      ['b', 2],
+      ['c', 3],
+      ['a', 1],
+      ['d', 4],
+    ]);
+  });
+
   test('calls without ids or with duplicate ids get their own ids and keep their answers in order', () => {
     const messages = [
       user,

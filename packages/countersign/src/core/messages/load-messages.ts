@@ -112,6 +112,7 @@ function scanMessages(messages: readonly Message[]): Scan {
   let { turnsUsed } = prefix;
   let open: Open | undefined;
   let index = prefix.count;
+  const lastNotUser = messages.findLastIndex((message) => message?.role !== 'user');
   while (index < messages.length && !open) {
     const message = messages[index] as Message;
     const problem = shapeProblem(message);
@@ -129,7 +130,7 @@ function scanMessages(messages: readonly Message[]): Scan {
         refs.push(...pairs.refs);
         acted.push(...pairs.acted);
         const dangling = pairs.unanswered.length > 0;
-        if (dangling && messages.slice(end).every((later) => later?.role === 'user'))
+        if (dangling && lastNotUser < end)
           open = { index, end, message: renamed.get(index) ?? message, answers: pairs.answers };
         else if (dangling)
           faults.push({
@@ -161,9 +162,12 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
   const renamed = new Map<number, Message>();
   const acted: MayHaveActed[] = [];
   const answers = new Map<string, ToolResponsePart>();
+  /** The ids of the answered calls, as the model gave them. */
+  const answered = new Set<string | undefined>();
   const message = messages[index] as Message;
   const { asked, content } = nameCalls(message, index);
   if (content) renamed.set(index, { ...message, content });
+  const findUnanswered = unansweredFinder(asked);
   for (let at = index + 1; at < end; at++) {
     const reply = messages[at] as Message;
     const problem = shapeProblem(reply);
@@ -178,12 +182,13 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
       const fits = (call: Asked | undefined) =>
         call !== undefined && !call.answered && (ref === undefined ? call.name === name : call.given === ref);
       // Answers mostly come in the order of the calls.
-      const call = fits(asked[answers.size]) ? asked[answers.size] : asked.find(fits);
+      const call = fits(asked[answers.size]) ? asked[answers.size] : findUnanswered(name, ref);
       if (!call || call.name !== name) {
-        faults.push({ index: at, problem: answerProblem(asked, name, ref, call) });
+        faults.push({ index: at, problem: answerProblem(answered, name, ref, call) });
         return part;
       }
       call.answered = true;
+      answered.add(call.given);
       const answer = ref === call.ref ? part : { ...part, toolResponse: { name, ref: call.ref, output } };
       changed ||= answer !== part;
       answers.set(call.ref, answer);
@@ -194,6 +199,30 @@ function pairTurn(messages: readonly Message[], index: number, end: number) {
   }
   const unanswered = asked.filter((call) => !call.answered).map((call) => `${call.name} (${call.ref})`);
   return { faults, renamed, acted, answers, unanswered, refs: asked.map((call) => call.ref) };
+}
+
+/** Finds the first call without an answer that has this id, or without an id, this name. All searches together are linear. */
+function unansweredFinder(asked: readonly Asked[]): (name: string, ref: string | undefined) => Asked | undefined {
+  let queues: { readonly byRef: Queues; readonly byName: Queues } | undefined;
+  return (name, ref) => {
+    queues ??= { byRef: lastFirst(asked, 'given'), byName: lastFirst(asked, 'name') };
+    const queue = ref === undefined ? queues.byName.get(name) : queues.byRef.get(ref);
+    while (queue?.at(-1)?.answered) queue.pop();
+    return queue?.at(-1);
+  };
+}
+
+type Queues = ReadonlyMap<string | undefined, Asked[]>;
+
+/** Groups the calls, the last one first, so that the first can be popped. */
+function lastFirst(asked: readonly Asked[], key: 'given' | 'name'): Queues {
+  const queues = new Map<string | undefined, Asked[]>();
+  for (const call of asked.toReversed()) {
+    const queue = queues.get(call[key]);
+    if (queue) queue.push(call);
+    else queues.set(call[key], [call]);
+  }
+  return queues;
 }
 
 /** Gives calls without an id, or with one that a sibling has, an id that is the same each time they are read. */
@@ -214,14 +243,14 @@ function nameCalls(message: Message, index: number): { asked: Asked[]; content?:
 }
 
 function answerProblem(
-  asked: readonly Asked[],
+  answered: ReadonlySet<string | undefined>,
   name: string,
   ref: string | undefined,
   call: Asked | undefined,
 ): string {
   const answer = `the answer of ${name}${ref === undefined ? '' : ` (${ref})`}`;
   if (call) return `${answer} is for a call of ${call.name}`;
-  if (asked.some((other) => other.given === ref && other.answered)) return `${answer} comes twice`;
+  if (answered.has(ref)) return `${answer} comes twice`;
   return `${answer} is for no call of the reply before it`;
 }
 

@@ -1,5 +1,5 @@
 // Cards: how a question is shown to a person, and the digest that binds a decision to it.
-import { type Call, pendingInterruptId } from '../../core/call.ts';
+import { type Call, callOf, pendingInterruptId } from '../../core/call.ts';
 import { interruptIdOf } from '../../core/decide.ts';
 import type { Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
@@ -30,9 +30,9 @@ export const interruptKey = (runId: string, id: string): string => `${runId}:${i
 
 export const runIdOf = (interruptKey: string): string => interruptKey.slice(0, Math.max(0, interruptKey.indexOf(':')));
 
-/** The pending questions, by their key. */
-export function pendingCards(runId: string, state: State): ReadonlyMap<string, PendingCard> {
-  const calls = openCalls(state);
+/** The pending questions, by their key; with a `callId`, only those of that call. */
+export function pendingCards(runId: string, state: State, callId?: string): ReadonlyMap<string, PendingCard> {
+  const calls = openCalls(state, callId);
   // Called often, mostly when nothing is pending.
   if (!calls.some((call) => pendingInterruptId(call) !== undefined || isSubAgentActive(call))) return NO_CARDS;
   const cards = new Map<string, PendingCard>();
@@ -58,8 +58,11 @@ function doubtsOf(call: Call): readonly string[] {
   return cardsOf(call).flatMap(({ id, kind }) => (kind === 'unknown-outcome' ? id : []));
 }
 
-function openCalls({ ended, turn }: State): readonly Call[] {
-  return ended ? [] : (turn?.calls ?? []);
+function openCalls(state: State, callId?: string): readonly Call[] {
+  if (state.ended) return [];
+  if (callId === undefined) return state.turn?.calls ?? [];
+  const call = callOf(state, callId);
+  return call ? [call] : [];
 }
 
 const NO_CALLS: ReadonlySet<string> = new Set();

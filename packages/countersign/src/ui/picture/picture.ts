@@ -51,7 +51,6 @@ export class Picture {
   /** The cards that the policy was not asked about yet. */
   readonly #unchecked = new Map<string, ShownCall>();
   #state: State;
-  #pending: ReadonlyMap<string, PendingCard>;
   #seq = 0;
   /** The event with which the user last spoke. */
   #spokenAt = 0;
@@ -59,7 +58,6 @@ export class Picture {
   constructor(options: PictureOptions) {
     this.#options = options;
     this.#state = options.state;
-    this.#pending = pendingCards(options.chatId, options.state);
     this.#transcript = new Transcript(() => this.messageId);
   }
 
@@ -111,14 +109,15 @@ export class Picture {
       this.#toolCallIds.set(call.id, id);
       if (call.phase.at === 'settled') this.#setResult(this.#transcript.call(id), call.phase.result);
     }
-    for (const [key, card] of this.#pending) this.#ask(key, card, undefined);
+    for (const [key, card] of pendingCards(this.#options.chatId, this.#state)) this.#ask(key, card, undefined);
   }
 
   apply(event: RunEvent): void {
     const { chatId } = this.#options;
-    const before = this.#pending;
+    const callId = changedCallId(event);
+    const before = pendingCards(chatId, this.#state, callId);
     this.#state = fold(this.#state, event);
-    this.#pending = pendingCards(chatId, this.#state);
+    const after = pendingCards(chatId, this.#state, callId);
     this.#seq += 1;
     if (event.type === 'user-spoke') this.#addSpoken(event.messages);
     if (event.type === 'model-replied') {
@@ -127,8 +126,8 @@ export class Picture {
     }
     // A rejection or an answer is recorded first; the result that follows ends the waiting.
     for (const made of decisionsIn(event)) this.#decisions.set(interruptKey(chatId, made.interruptId), made);
-    for (const [key, card] of before) if (!this.#pending.has(key)) this.#decide(key, card, event);
-    for (const [key, card] of this.#pending) if (!before.has(key)) this.#ask(key, card, event.at);
+    for (const [key, card] of before) if (!after.has(key)) this.#decide(key, card, event);
+    for (const [key, card] of after) if (!before.has(key)) this.#ask(key, card, event.at);
     if (event.type === 'decision-made') this.#showInputThatRuns(event.callId);
     if (event.type === 'call-settled') this.#end(event.callId, event.result);
     for (const { callId, result } of settledInside(event)) this.#end(callId, result);
@@ -271,6 +270,12 @@ export class Picture {
 /** The messages of the model and its tools since the user last spoke. */
 export function sinceUserSpoke(messages: readonly Message[]): readonly Message[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+}
+
+/** The only call of the open turn that an event can change; undefined if it can change every call. */
+function changedCallId(event: RunEvent): string | undefined {
+  if (event.type === 'call-ended-late') return event.path?.[0] ?? event.callId;
+  return 'callId' in event ? event.callId : undefined;
 }
 
 type Settled = RunEvent & { type: 'call-settled' };
