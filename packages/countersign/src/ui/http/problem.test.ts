@@ -19,13 +19,13 @@ test.each([
   if (status >= 500) expect(problem.detail).not.toMatch(/file|answer|hunter2/);
 });
 
-test('what went wrong here is told without its reason, and of a store what to do', () => {
+test('an internal error hides its reason, and a store error says what to do', () => {
   expect(problemOf(new Error('password hunter2')).detail).toBe('Something went wrong on the server.');
-  expect(problemOf(store(false)).detail).toMatch(/trying again does not help.*whoever runs the server has to look\.$/);
+  expect(problemOf(store(false)).detail).toMatch(/a retry does not help.*the operator must check the server\.$/);
 });
 
-test('what is not available now says what is away, and what to do', () => {
-  expect(problemOf(store(true)).detail).toMatch(/^The store is away. Try again later/);
+test('an unavailable part is named, with what to do', () => {
+  expect(problemOf(store(true)).detail).toMatch(/^The store is unavailable. Try again later/);
   const full = new UsageError('too-many-streams', { status: 503 }, 'Too many streams are open. Try again later.');
   expect(problemOf(full)).toMatchObject({ status: 503, detail: full.message });
 });
