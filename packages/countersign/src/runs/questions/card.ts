@@ -76,12 +76,9 @@ function cardsOf(call: Call): readonly PendingCard[] {
   return [cardOf(phase.interrupt.id, requestPart(call), phase.interrupt), ...inside];
 }
 
+/** The question of a sub-agent, read from its request. */
 function innerCard(call: Call, part: ToolRequestPart): PendingCard {
-  return cardOn(interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`, part);
-}
-
-/** The question that a request part asks: inside a sub-agent, or on a stored card. */
-export function cardOn(id: string, part: ToolRequestPart): PendingCard {
+  const id = interruptIdOf(part) ?? `${call.id}.${part.toolRequest.ref}`;
   const { metadata = {} } = part;
   const wait = waitOf(metadata as Partial<Interrupt>);
   return cardOf(id, part, { id, kind: kindOn(part), payload: metadata.interrupt as Json, ...wait });

@@ -1,10 +1,11 @@
 // Makes the cards of requests for a browser.
 import type { Interrupt } from '../../core/event.ts';
 import { isObject, type Json } from '../../core/json.ts';
+import { waitOf } from '../../core/messages/turn-messages.ts';
 import type { Agent } from '../../loop/agent.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
 import type { JsonSchema } from '../../models/model.ts';
-import { cardOn, digestOf, type PendingCard, willRun } from '../../runs/questions/card.ts';
+import { digestOf, kindOn, type PendingCard, willRun } from '../../runs/questions/card.ts';
 import type { DecisionInput, Settlement } from '../../runs/questions/decision.ts';
 import type { RunInterrupt } from '../../runs/questions/view.ts';
 import type { Allowed, CardDecision, InterruptCard } from './card.ts';
@@ -12,26 +13,33 @@ import { toolCallIdAt } from './ui-message.ts';
 
 type Tools = ReadonlyMap<string, ToolDefinition>;
 
-/** The card of a pending question. `mayDecide` is false until the policy was asked. */
-export function cardOf(key: string, pending: PendingCard, at: number | undefined, tools: Tools): InterruptCard {
-  const { part, interrupt, kind } = pending;
-  const { ref } = part.toolRequest;
-  const path = pathOf(part.metadata?.path);
-  const tool = toolAt(tools, path.length)?.get(pending.tool);
+/** The card of a question, pending or stored: its request says it all. `mayDecide` is false until the policy was asked. */
+export function cardOf(
+  key: string,
+  { part }: Pick<PendingCard, 'part'>,
+  at: number | undefined,
+  tools: Tools,
+): InterruptCard {
+  const { toolRequest, metadata = {} } = part;
+  const { expiresAt, onExpiry = 'reject', risk, labels } = waitOf(metadata as Partial<Interrupt>);
+  const path = pathOf(metadata.path);
+  const tool = toolAt(tools, path.length)?.get(toolRequest.name);
+  const kind = kindOn(part);
   const allows = allowsOf(kind);
+  const payload = metadata.interrupt as Json;
   return {
     id: key,
-    toolCallId: toolCallIdAt(path, ref),
-    tool: pending.tool,
+    toolCallId: toolCallIdAt(path, toolRequest.ref),
+    tool: toolRequest.name,
     kind,
     status: 'pending',
     input: willRun(part),
-    payload: kind === 'approval' ? shownOf(pending.payload) : pending.payload,
-    risk: interrupt.risk ?? null,
-    labels: interrupt.labels ?? [],
+    payload: kind === 'approval' ? shownOf(payload) : payload,
+    risk: risk ?? null,
+    labels: labels ?? [],
     createdAt: at ?? null,
-    expiresAt: interrupt.expiresAt ?? null,
-    onExpiry: interrupt.expiresAt === undefined ? null : (interrupt.onExpiry ?? 'reject'),
+    expiresAt: expiresAt ?? null,
+    onExpiry: expiresAt === undefined ? null : onExpiry,
     allows,
     mayDecide: false,
     digest: digestOf(key, { part } as unknown as Json),
@@ -48,7 +56,7 @@ export function cardOf(key: string, pending: PendingCard, at: number | undefined
  */
 export function interruptCard(interrupt: RunInterrupt, agent: Agent | undefined, mayDecide: boolean): InterruptCard {
   const tools = agent?.definition.innerTools?.() ?? new Map();
-  const card = cardOf(interrupt.id, cardOn(interrupt.id, interrupt.part), interrupt.createdAt, tools);
+  const card = cardOf(interrupt.id, interrupt, interrupt.createdAt, tools);
   if (interrupt.settledAt === null) return { ...card, mayDecide };
   return { ...card, status: 'decided', decision: settledDecision(interrupt) };
 }
