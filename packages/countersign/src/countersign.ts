@@ -190,7 +190,7 @@ export class Countersign<C extends Context = Context> {
     const agent = this.#define(
       makeAgent(
         config,
-        (options, within) => this.#generateFor(starting, options, within),
+        (options, subAgent) => this.#generateFor(starting, options, subAgent),
         (tools, unknown) => findTools(tools, this.#tools, unknown),
         (defaults, input, options) => startRun(this.runs, starting, defaults, input, options),
       ),
@@ -255,10 +255,10 @@ export class Countersign<C extends Context = Context> {
   #generateFor(
     agent: AgentPort,
     options: GenerateOptions,
-    within: SubAgentRecord | undefined,
+    subAgent: SubAgentRecord | undefined,
   ): Promise<GenerateResponse> {
     const { runId } = options;
-    if (runId === undefined) return generate(this.#settings, options, within);
+    if (runId === undefined) return generate(this.#settings, options, subAgent);
     return converse(this.runs, agent, { ...options, runId });
   }
 

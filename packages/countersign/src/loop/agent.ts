@@ -11,7 +11,7 @@ import { GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } 
 import type { GenerateResponse } from './response.ts';
 import type { SubAgentRecord } from './sink.ts';
 import type { Chunk } from './stream/chunk.ts';
-import type { Context, Inside, ToolContext, ToolDefinition, UnknownNames } from './tool/definition.ts';
+import type { Context, SubAgentContext, ToolContext, ToolDefinition, UnknownNames } from './tool/definition.ts';
 import { ANYTHING, asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { HeldSignal, LeftSignal, LostSignal } from './tool/signal.ts';
 import { checkName } from './tool/tool-config.ts';
@@ -71,7 +71,7 @@ export type Starter = (
   options: StartOptions,
 ) => Promise<{ readonly id: string }>;
 
-type Generate = (options: GenerateOptions, within?: SubAgentRecord) => Promise<GenerateResponse>;
+type Generate = (options: GenerateOptions, subAgent?: SubAgentRecord) => Promise<GenerateResponse>;
 type FindTools = (tools: GenerateOptions['tools'], unknown: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 
 export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
@@ -81,9 +81,9 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
   start: Starter,
 ): Agent<InferOutput<O>, any, any> {
   const { name, description: _description, inputSchema: _input, toPrompt: _prompt, ...defaults } = config;
-  const run: Generate = async (options, within) => {
+  const run: Generate = async (options, subAgent) => {
     if (options?.runId !== undefined) refuseFixed(name, options);
-    return generate(withDefaults(defaults, options), within);
+    return generate(withDefaults(defaults, options), subAgent);
   };
   const definition = agentTool(config as AgentConfig, run, (unknown = 'leave-out') => findTools(config.tools, unknown));
   return {
@@ -169,9 +169,9 @@ function agentTool(
     asks: {},
     metadata: {},
     innerTools,
-    async body(value, ctx, inside) {
-      const response = await goOn(run, ctx, inside, () => (toPrompt ?? defaultPrompt)(value));
-      if (response.finishReason === 'aborted') throw new HeldSignal(response.messages, inside.signal?.reason);
+    async body(value, ctx, subAgent) {
+      const response = await continueSubAgent(run, ctx, subAgent, () => (toPrompt ?? defaultPrompt)(value));
+      if (response.finishReason === 'aborted') throw new HeldSignal(response.messages, subAgent.signal?.reason);
       if (response.interrupts.length > 0) ctx.interrupt(response);
       if (response.finishReason === 'max-turns')
         throw new Error(`The agent ${name} reached its turn limit without an answer.`);
@@ -184,24 +184,29 @@ function agentTool(
 }
 
 /** Starts the conversation of the sub-agent, or continues it. */
-async function goOn(run: Generate, ctx: ToolContext, inside: Inside, prompt: () => string): Promise<GenerateResponse> {
-  const { emit, within } = inside;
+async function continueSubAgent(
+  run: Generate,
+  ctx: ToolContext,
+  subAgent: SubAgentContext,
+  prompt: () => string,
+): Promise<GenerateResponse> {
+  const { ref, record, signal, emit } = subAgent;
   const resumed = continuationOf(ctx.resumed);
-  const goesOn = within?.past !== undefined || resumed !== undefined;
+  const hasBegun = record?.past !== undefined || resumed !== undefined;
   try {
     return await run(
       {
-        ...(goesOn ? { ...resumed, ...(within?.begun && { resume: {} }) } : { prompt: prompt() }),
+        ...(hasBegun ? { ...resumed, ...(record?.begun && { resume: {} }) } : { prompt: prompt() }),
         context: ctx.context,
-        ...(inside.signal && { abortSignal: inside.signal }),
-        ...(emit && { onChunk: (chunk: Chunk) => emit(fromInside(chunk, inside.ref)) }),
+        ...(signal && { abortSignal: signal }),
+        ...(emit && { onChunk: (chunk: Chunk) => emit(fromSubAgent(chunk, ref)) }),
       },
-      within,
+      record,
     );
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);
     // A conversation that has begun is not over just because it cannot continue here.
-    if (goesOn && !isOwn(error)) throw new HeldSignal(resumed?.messages ?? [], error);
+    if (hasBegun && !isOwn(error)) throw new HeldSignal(resumed?.messages ?? [], error);
     throw error;
   }
 }
@@ -213,7 +218,7 @@ function isOwn(error: unknown): boolean {
 }
 
 /** Adds the path to a chunk, so that its question can be decided at the root. */
-function fromInside(chunk: Chunk, ref: string): Chunk {
+function fromSubAgent(chunk: Chunk, ref: string): Chunk {
   const path = [ref, ...(chunk.path ?? [])];
   if (chunk.type !== 'interrupt') return { ...chunk, path };
   const interrupt = { ...chunk.interrupt, metadata: { ...chunk.interrupt.metadata, path } };

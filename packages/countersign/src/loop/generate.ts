@@ -31,18 +31,23 @@ import type { ToolDefinition } from './tool/definition.ts';
 import { asSchema, type InferOutput, type SchemaInput } from './tool/schema.ts';
 import { LeftSignal, LostSignal } from './tool/signal.ts';
 
-/** Generates a response. With `within`, it continues the recorded conversation of a sub-agent in a stored run. */
+/** Generates a response. With `subAgent`, it continues the recorded conversation of a sub-agent in a stored run. */
 export async function generate<O extends SchemaInput = any, Interrupt extends ToolRequestPart = ToolRequestPart>(
   settings: Settings,
   given: string | GenerateOptions<O>,
-  within?: SubAgentRecord,
+  subAgent?: SubAgentRecord,
 ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
   const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
-  const driver = driverWithin(prepareDriver(settings, options, schema, within ? 'leave-out' : 'refuse'), within);
-  const { state, spoken, storedIn } = within?.past ? recorded(within.past, options) : loadMessages(withSystem(options));
+  const driver = driverOfSubAgent(
+    prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse'),
+    subAgent,
+  );
+  const { state, spoken, storedIn } = subAgent?.past
+    ? recorded(subAgent.past, options)
+    : loadMessages(withSystem(options));
   // Inside a stored run, decisions were checked before they were recorded.
-  const known = within ? undefined : { tools: driver.tools, defined: settings.tools };
+  const known = subAgent ? undefined : { tools: driver.tools, defined: settings.tools };
   const resume = decisionsOf(options);
   const { matched: decisions } = await checkResume(state, resume, known);
   const says = [...spoken, ...promptOf(options)];
@@ -53,11 +58,11 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   if (state.history.length === 0 && !state.turn && says.length === 0)
     throw new UsageError('invalid-options', {}, 'Nothing to generate from. Pass `prompt` or `messages`.');
 
-  const run = within ? new StoredRun(state, within.sink, driver) : new StatelessRun(state, driver);
-  run.onLate = within?.late;
+  const run = subAgent ? new StoredRun(state, subAgent.sink, driver) : new StatelessRun(state, driver);
+  run.onLate = subAgent?.late;
   applyDecisions(run, decisions, resume.metadata);
   hear(run, says, whilePending, new Set(decisions.map(({ call }) => call.id)));
-  if (!within) refuseMissingTools(run.state, driver.tools);
+  if (!subAgent) refuseMissingTools(run.state, driver.tools);
   try {
     await drive(run, driver);
     if (driver.worker?.isStopping() && !rests(run.state, driver.limits)) throw new LeftSignal();
@@ -93,9 +98,9 @@ function promptOf({ prompt }: GenerateOptions): readonly Message[] {
 }
 
 /** Inside a stored run, the clock and the stop signal of that run apply. */
-function driverWithin(driver: Driver, within: SubAgentRecord | undefined): Driver {
-  if (!within) return driver;
-  const { clock, worker } = within;
+function driverOfSubAgent(driver: Driver, subAgent: SubAgentRecord | undefined): Driver {
+  if (!subAgent) return driver;
+  const { clock, worker } = subAgent;
   return { ...driver, clock, ...(worker && { worker }) };
 }
 

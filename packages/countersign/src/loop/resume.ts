@@ -52,7 +52,7 @@ async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<Readon
   for (const { call, decision, path, where } of leaves) {
     if (decision.type !== 'restart' && decision.type !== 'approve') continue;
     const { input = call.phase.at === 'open' ? call.input : undefined } = decision;
-    const tool = toolsInside(path, tools)?.get(call.name);
+    const tool = subAgentTools(path, tools)?.get(call.name);
     const bound = tool && input !== undefined && (await boundEdit(tool, call, input));
     if (bound) bounds.set(where, bound);
   }
@@ -60,8 +60,8 @@ async function boundEdits(leaves: readonly Leaf[], tools: Tools): Promise<Readon
 }
 
 /** Undefined if one of the tools on the path is missing, or has tools that only its body knows. */
-function toolsInside(path: readonly Call[], tools: Tools): Tools | undefined {
-  return path.reduce<Tools | undefined>((inner, { name }) => inner?.get(name)?.innerTools?.(), tools);
+function subAgentTools(path: readonly Call[], tools: Tools): Tools | undefined {
+  return path.reduce<Tools | undefined>((found, { name }) => found?.get(name)?.innerTools?.(), tools);
 }
 
 /** Records the decisions; those that end a call settle it. */
@@ -171,15 +171,15 @@ const WITHOUT_TOOL = 'add it to the tools of the call or of the agent, or reject
 async function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): Promise<readonly DecisionFault[]> {
   const { call, decision, where, path } = leaf;
   if (decision.type === 'reject' || decision.type === 'cancel') return [];
-  let inner = tools;
+  let available = tools;
   for (const outer of path) {
-    const deeper = inner.get(outer.name)?.innerTools?.();
+    const deeper = available.get(outer.name)?.innerTools?.();
     // The body of a tool may call `generate` with tools that only it knows; it checks their decisions itself.
     if (!deeper) return outer.subAgent?.recorded ? checkWithout(outer.name, leaf, defined) : [];
-    inner = deeper;
+    available = deeper;
   }
   // An answer runs nothing, so its tool need not be available to the model.
-  const tool = inner.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
+  const tool = available.get(call.name) ?? (decision.type === 'respond' ? defined.get(call.name) : undefined);
   // A person can say how a call ended even if its tool is missing.
   if (!tool && decision.type === 'respond' && isInDoubt(call)) return [];
   if (!tool) return [{ where, problem: `the tool ${call.name} is not available here; ${WITHOUT_TOOL}` }];

@@ -4,7 +4,7 @@ import { event, type RunEvent } from '../../core/event.ts';
 import { copyOf, toJson } from '../../core/json.ts';
 import { requestPart } from '../../core/messages/turn-messages.ts';
 import type { Driver, Run } from '../run.ts';
-import type { ApprovalContext, Inside, ToolContext } from '../tool/definition.ts';
+import type { ApprovalContext, SubAgentContext, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';
 
 /** `unbegun` collects the steps whose work has not begun. */
@@ -47,14 +47,14 @@ function commitPointOf(run: Run, call: Call): ToolContext['commitPoint'] {
   return () => quietlyLost(commit());
 }
 
-export function insideOf(run: Run, driver: Driver, call: Call): Inside {
+export function subAgentContext(run: Run, driver: Driver, call: Call): SubAgentContext {
   const { signal, emit } = driver;
-  const within = run.subAgentRecord(call, driver);
+  const record = run.subAgentRecord(call, driver);
   return {
     ref: call.ref,
     ...(signal && { signal }),
     ...(emit && { emit }),
-    ...(within && { within }),
+    ...(record && { record }),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Message } from '../../core/message.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberInterrupts } from '../tool/signal.ts';
-import { bodyContext, insideOf } from './body-context.ts';
+import { bodyContext, subAgentContext } from './body-context.ts';
 import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
 import { bodyResult, failed, failedInBody, settle } from './result.ts';
 
@@ -30,7 +30,7 @@ export async function runBody(
   try {
     const unbegun = new Set<string>();
     const ctx = bodyContext(run, driver, call, memory.interrupt, unbegun);
-    const output = await tool.body?.(input, ctx, insideOf(run, driver, call));
+    const output = await tool.body?.(input, ctx, subAgentContext(run, driver, call));
     const asked = memory.first();
     const [forgotten] = unbegun;
     if (asked) await pauseInBody(run, driver, tool, call, boundInput, asked);

@@ -133,6 +133,6 @@ export function holdSubAgent(run: Run, call: Call, messages: readonly Message[])
 }
 
 /** The messages of a sub-agent are not written if its events were recorded as they happened. */
-function unrecorded({ phase }: Call, inner: readonly Message[]): { inner?: readonly Message[] } {
-  return phase.at === 'started' && phase.progress === 'sub-agent' ? {} : { inner };
+function unrecorded({ phase }: Call, messages: readonly Message[]): { inner?: readonly Message[] } {
+  return phase.at === 'started' && phase.progress === 'sub-agent' ? {} : { inner: messages };
 }

@@ -7,7 +7,7 @@ import type { DecisionOptions } from './decisions.ts';
 import type { InferInput, InferOutput, Schema, SchemaInput } from './schema.ts';
 import type { Asked, AskOptions, InterruptFunction } from './signal.ts';
 
-/** Who is asking, which tenant: passed with each request, never stored in messages. */
+/** The user, tenant and the like: passed with each request, never stored in messages. */
 export type Context = { readonly [key: string]: any };
 
 /** What a tool body gets beside its input. */
@@ -18,7 +18,7 @@ export type ToolContext<C extends Context = Context> = {
   readonly resumed: any;
   /**
    * Runs `work` once: when the body runs again after an interrupt, a finished step returns its recorded result.
-   * Steps with the same name are told apart by their order.
+   * Steps with the same name are distinguished by their order.
    */
   readonly step: <T>(name: string, work: () => T | Promise<T>) => Promise<T>;
   /**
@@ -36,7 +36,7 @@ export type ToolContext<C extends Context = Context> = {
   readonly metadata: Metadata;
 };
 
-/** What a person is shown before a gated call runs, and how long it waits. */
+/** The request that a person sees before a gated call runs, and how long it waits. */
 export type Approval = AskOptions & { readonly message?: string; readonly [key: string]: unknown };
 
 /** What `needsApproval` gets beside the input. */
@@ -144,7 +144,7 @@ export type ToolDefinition = {
   /** What models get. */
   readonly spec: () => ToolSpec;
   /** Without a body the call is a question, and the answer is its result. */
-  readonly body?: (input: any, ctx: ToolContext, inside: Inside) => unknown;
+  readonly body?: (input: any, ctx: ToolContext, subAgent: SubAgentContext) => unknown;
   readonly needsApproval: boolean | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   readonly idempotent: boolean;
   readonly commits: boolean;
@@ -164,11 +164,12 @@ export type ToolDefinition = {
 /** What to do with tool names that are not defined. */
 export type UnknownNames = 'refuse' | 'leave-out';
 
-/** How a conversation inside a tool is aborted, streamed and recorded. */
-export type Inside = {
+/** How the conversation of a sub-agent is aborted, streamed and recorded. */
+export type SubAgentContext = {
+  /** The ref of the call that the sub-agent answers. */
   readonly ref: string;
   /** Absent where the run is not stored. */
-  readonly within?: SubAgentRecord;
+  readonly record?: SubAgentRecord;
   readonly signal?: AbortSignal;
   readonly emit?: (chunk: Chunk) => void;
 };
