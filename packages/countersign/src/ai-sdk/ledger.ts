@@ -33,7 +33,7 @@ export type ClaimedCall = {
   readonly seals: ReadonlyMap<string, string>;
 };
 
-/** The truth about a call. `call` is what was asked for, or the person's edit of it; the client may claim otherwise. */
+/** The truth about a call. `call` is the requested call, or the person's edit of it; the client may claim otherwise. */
 export type Known =
   /** It needs no approval, so the client is trusted as for the rest of the conversation. */
   | { readonly at: 'open-to-all' }

@@ -73,7 +73,7 @@ test('a confirmed call runs, and its result takes the place of the answer, here 
   ]);
 });
 
-test('a denied call does not run, and the model is told so', async () => {
+test('a denied call does not run, and the model gets an error', async () => {
   const pay = vi.fn();
   const { written, parts } = await process([no('pay', { amount: 5 })], { pay });
   const output = 'Error: The user denied this call. The tool was not run.';
@@ -110,7 +110,7 @@ test('several calls go each their own way, in the order of the message', async (
   ]);
 });
 
-test('a function that fails is an error result; what the page is told of it is for the app to say', async () => {
+test('a function that fails gives an error result, and the app chooses the text for the page', async () => {
   const pay = () => {
     throw new Error('password is hunter2');
   };
@@ -182,9 +182,9 @@ test.each([
   ['another output', { ...yes('pay', { amount: 5 }), output: 'Yes' }],
   ['no output yet', { ...yes('pay', { amount: 5 }), state: 'input-available', output: undefined }],
   ['a tool that has run by itself', yes('now', {})],
-  ['a tool that nobody runs here', yes('double', { n: 2 })],
-  ['a part that is no tool', { type: 'data-pay', output: APPROVAL.YES }],
-])('%s is left as it is', async (_what, part) => {
+  ['a tool without a function here', yes('double', { n: 2 })],
+  ['a part that is not a tool', { type: 'data-pay', output: APPROVAL.YES }],
+])('%s stays unchanged', async (_what, part) => {
   const execute = vi.fn();
   const { written, parts } = await process([part], { pay: execute, now: execute });
   expect(execute).not.toHaveBeenCalled();

@@ -1,4 +1,4 @@
-// The gated calls of one chat on record: each is a run of its own that one person reads, decides and drives.
+// The recorded calls of one chat: each has its own run, which one person reads, decides and drives.
 import { ConflictError } from '../core/errors.ts';
 import { isByDeadline } from '../core/event.ts';
 import { shortHash } from '../runs/port/chain.ts';
@@ -155,7 +155,7 @@ export class RecordedCalls {
   }
 }
 
-/** Whether the call on record is the one that is meant, as it was asked or as a person edited it. */
+/** Whether the recorded call is the claimed one, with its original or its edited input. */
 export const isAbout = (
   { call, edited }: RecordedCall,
   other: { readonly tool: string; readonly input: unknown },

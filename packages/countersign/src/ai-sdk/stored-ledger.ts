@@ -1,4 +1,4 @@
-// The ledger in a store: each call is a run of its own, so it is decided once and runs at most once.
+// The ledger in a store: each call has its own run, so it is decided once and runs at most once.
 import { ConflictError, messageOf, ProviderError } from '../core/errors.ts';
 import { isByDeadline, type Result } from '../core/event.ts';
 import { PATIENCE_MS } from '../runs/journal/journal.ts';
@@ -112,7 +112,7 @@ export class StoredLedger implements Ledger {
     }
   }
 
-  /** Whether the call on record is over, so that this one needs a run of its own. False if it is the same and waits. */
+  /** Whether the recorded call is over, so that this one needs its own run. False if it is the same call and waits. */
   async #needsNewRun(call: AskedCall, runId: string, cause: unknown): Promise<boolean> {
     let found = await this.#calls.read(runId);
     if (found?.status.at === 'begun') found = await this.#calls.drive(runId);
@@ -129,7 +129,7 @@ export class StoredLedger implements Ledger {
     );
   }
 
-  /** Records what the client's claim decides, and returns the call as it is then. */
+  /** Records the decision in the client's claim, and returns the call after it. */
   async #settle(claimed: ClaimedCall, found: RecordedCall): Promise<RecordedCall> {
     const { status, runId } = found;
     switch (status.at) {
@@ -194,7 +194,7 @@ function decisionBy(claimed: ClaimedCall, { call }: RecordedCall): DecisionInput
   return decision || claimed.outcome ? { type: 'cancel', reason: MADE_UP } : undefined;
 }
 
-/** Returns the output, or throws what the model is told. */
+/** Returns the output, or throws the error that the model gets. */
 function resultOf(status: CallStatus, tool: string): unknown {
   switch (status.at) {
     case 'settled':

@@ -66,7 +66,7 @@ export function checkOptions(owner: string, options: unknown, table: AnyTable): 
     );
 }
 
-/** Returns what is wrong with the values, for callers that do not throw. */
+/** Returns the problems of the values, for callers that do not throw. */
 export function optionProblem(options: object, table: AnyTable): string | undefined {
   const fault = findFault(options, table);
   return fault && `${fault.name} must be ${fault.wanted}, not ${fault.found}`;

@@ -55,7 +55,7 @@ export type GenerateOptions<
   readonly output?: { readonly schema: O };
   /** Settings of the model, such as `temperature`. */
   readonly config?: ModelConfig;
-  /** Who is asking: reaches tools and gates, and is never stored in messages. */
+  /** The user, tenant and the like: passed to tools and gates, never stored in messages. */
   readonly context?: C;
   /** Limits the model's replies since the user last spoke, across pauses; then the run ends with `max-turns`. */
   readonly maxTurns?: number;
@@ -63,11 +63,11 @@ export type GenerateOptions<
   readonly abortSignal?: AbortSignal;
   /** The id of a stored conversation, for agents with a store; its messages are in the store. */
   readonly runId?: string;
-  /** The person who speaks or decides, recorded in a stored run. */
+  /** The person behind the prompt or the decisions, recorded in a stored run. */
   readonly by?: string;
   /** Receives every chunk as it happens. */
   readonly onChunk?: (chunk: Chunk) => void;
-  /** Receives each event of the run as it is recorded. */
+  /** Receives each recorded event of the run. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Returns the model's calls instead of running them. */
   readonly returnToolRequests?: boolean;
@@ -201,7 +201,7 @@ export function partsOf(content: Content, where: string): readonly Part[] {
   throw new UsageError('invalid-options', { option: where }, `\`${where}\` must be a text, a part or a list of parts.`);
 }
 
-/** Returns the value as JSON, as it is recorded and as the model gets it. */
+/** Returns the value as JSON, for the record and the model. */
 export function jsonOf<T>(said: T, where: string): T {
   const json = toJson(said);
   if (json.ok) return json.value as T;

@@ -10,7 +10,7 @@ import type { SealKeys } from './seal.ts';
 export type Person = { readonly id: string; readonly context?: Context };
 
 /**
- * Identifies the user: returns a person, null if nobody is signed in, or a Response such as a redirect to the login.
+ * Identifies the user: returns a person, null if no user is signed in, or a Response such as a redirect to the login.
  * It is called before the body of a post is read. `chatId()` reads it, so identify the user first.
  */
 export type Authorize = (

@@ -30,7 +30,7 @@ describe.each(vendors)('a schema of %s', (_vendor, given, beside) => {
     expect(await schema.validate(null)).toMatchObject({ ok: false });
   });
 
-  test('gives the JSON Schema that models are told', () => {
+  test('gives the JSON Schema for models', () => {
     expect(schema.json()).toMatchObject({ type: 'object', required: ['amount'] });
     expect(schema.json()).not.toHaveProperty('$schema');
   });
@@ -66,21 +66,21 @@ describe('schemas that cannot be used', () => {
 
   test('a schema of an older zod says which one it takes', () => {
     const schema = asSchema(z3.object({}), 'the inputSchema of tool pay');
-    expect(() => schema.json()).toThrow('Take zod 4.2 or later, such as the `z` of countersign; or pass it beside');
+    expect(() => schema.json()).toThrow('Use zod 4.2 or later, such as the `z` of countersign; or pass it beside');
   });
 
   test('a type that JSON does not have is named with the tool', () => {
     const schema = asSchema(z.object({ when: z.date() }), 'the inputSchema of tool pay');
-    expect(() => schema.json()).toThrow('the inputSchema of tool pay cannot be told to a model');
+    expect(() => schema.json()).toThrow('the inputSchema of tool pay cannot be described to a model');
   });
 
   test('something else is refused', () => {
-    expect(() => asSchema(5 as never, 'the inputSchema of tool pay')).toThrow('which is no schema');
+    expect(() => asSchema(5 as never, 'the inputSchema of tool pay')).toThrow('which is not a schema');
   });
 
   test('a broken JSON Schema is an error that names the tool', () => {
     const schema = asSchema({ $ref: '#/nowhere' }, 'the inputSchema of tool pay');
-    expect(() => schema.validate({})).toThrow('the inputSchema of tool pay is no JSON Schema that can be checked');
+    expect(() => schema.validate({})).toThrow('the inputSchema of tool pay is not a usable JSON Schema');
   });
 });
 

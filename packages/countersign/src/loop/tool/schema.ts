@@ -59,7 +59,7 @@ export const ANYTHING: Schema = { json: () => ({}), validate: (value) => ({ ok: 
 export function asSchema(schema: SchemaInput, where: string, json?: JsonSchema): Schema {
   if (isStandard(schema)) return standardSchema(schema, where, json);
   if (!isObject(schema))
-    throw new UsageError('unusable-schema', { where }, `${where} is ${String(schema)}, which is no schema.`);
+    throw new UsageError('unusable-schema', { where }, `${where} is ${String(schema)}, which is not a schema.`);
   const problem = holdsStandard(schema, new Set()) ? SHAPE : silentSchema(schema);
   if (problem === undefined) return jsonSchema(schema, where);
   throw new UsageError('unusable-schema', { where }, `${where} would check nothing: ${problem}.`);
@@ -157,12 +157,12 @@ function toJsonSchema(schema: StandardSchema, where: string): JsonSchema {
     throw new UsageError(
       'unusable-schema',
       { where, vendor },
-      `${where} cannot be told to a model: ${why}. Use types that JSON has, or pass the JSON Schema beside it.`,
+      `${where} cannot be described to a model: ${why}. Use types that JSON has, or pass the JSON Schema beside it.`,
       { cause },
     );
   }
-  // Of zod 3 and of 4.0 and 4.1, which an app may have of its own.
-  const update = vendor === 'zod' ? ' Take zod 4.2 or later, such as the `z` of countersign; or pass it' : ' Pass it';
+  // An app may use zod 3, 4.0 or 4.1, which cannot give it.
+  const update = vendor === 'zod' ? ' Use zod 4.2 or later, such as the `z` of countersign; or pass it' : ' Pass it';
   throw new UsageError(
     'unusable-schema',
     { where, vendor },
@@ -183,14 +183,9 @@ function jsonSchema(schema: JsonSchema, where: string): Schema {
           result.errors.filter(isLeaf).map((unit) => ({ path: pointer(unit.instanceLocation), message: unit.error })),
         );
       } catch (cause) {
-        throw new UsageError(
-          'unusable-schema',
-          { where },
-          `${where} is no JSON Schema that can be checked: ${String(cause)}`,
-          {
-            cause,
-          },
-        );
+        throw new UsageError('unusable-schema', { where }, `${where} is not a usable JSON Schema: ${String(cause)}`, {
+          cause,
+        });
       }
     },
   };

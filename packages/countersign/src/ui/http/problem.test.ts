@@ -5,14 +5,14 @@ import { problemOf } from './problem.ts';
 const store = (retryable: boolean) => new ProviderError('store-failed', {}, 'The file is away.', { retryable });
 
 test.each([
-  ['a store that is away', store(true), 503],
-  ['a store that will not be otherwise next time', store(false), 500],
+  ['a store that is unavailable', store(true), 503],
+  ['a store that fails for good', store(false), 500],
   ['a model that failed', new ProviderError('provider-failed', {}, 'No answer.', { retryable: true }), 502],
-  ['somebody was first', new ConflictError('already-decided', {}, 'Ann was first.'), 409],
-  ['what nobody has', new UsageError('unknown-run', {}, 'There is no such run.'), 404],
-  ['a hook whose error says that it is none', new UsageError('not-allowed', { status: 200 }, 'No.'), 400],
-  ['a hook whose error says no status at all', new UsageError('not-allowed', { status: 0.5 }, 'No.'), 400],
-  ['what is no error of ours', new Error('password hunter2'), 500],
+  ['an earlier decision', new ConflictError('already-decided', {}, 'Ann was first.'), 409],
+  ['an unknown run', new UsageError('unknown-run', {}, 'There is no such run.'), 404],
+  ['a hook error with a success status', new UsageError('not-allowed', { status: 200 }, 'No.'), 400],
+  ['a hook error with an invalid status', new UsageError('not-allowed', { status: 0.5 }, 'No.'), 400],
+  ['a foreign error', new Error('password hunter2'), 500],
 ] as const)('%s: %s', (_, error, status) => {
   const problem = problemOf(error);
   expect(problem.status).toBe(status);
