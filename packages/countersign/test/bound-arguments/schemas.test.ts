@@ -221,9 +221,9 @@ test('rejecting a started call whose tool changed does not say that it never ran
   expect(card.kind).toBe('unavailable');
   await next.runs.decide(card.id, 'reject');
   await next.runs.settled();
-  const told = JSON.stringify((await next.runs.get('run')).messages);
-  expect(told).toContain('It had started, and it is unknown whether it took effect.');
-  expect(told).not.toContain('It did not run.');
+  const messages = JSON.stringify((await next.runs.get('run')).messages);
+  expect(messages).toContain('It had started, and it is unknown whether it took effect.');
+  expect(messages).not.toContain('It did not run.');
 });
 
 test('the messages of an aborted conversation keep the approved input', async () => {
@@ -509,29 +509,29 @@ describe('an edit', () => {
     await old.clerk.start('Pay.', { runId: 'run' });
     await old.runs.settled();
     await old.runs.decide((await cardOf(old)).id, decision, { drive: false });
-    const goOn = async (after: z.ZodType) => {
+    const driveWith = async (after: z.ZodType) => {
       const next = deploy(after);
       await next.runs.drive('run');
       await next.runs.settled();
       return next;
     };
-    return { ...rest, goOn };
+    return { ...rest, driveWith };
   }
 
   test.each<[string, DecisionInput]>([
     ['approve', EDIT],
     ['restart', { type: 'restart', resumed: true, replaceInput: { to: 'bob' } }],
   ])("runs with the schema's output at the time of the decision (%s)", async (_verb, decision) => {
-    const { goOn, paid } = await editedBefore(withDefault(10), decision);
-    const next = await goOn(withDefault(1_000));
+    const { driveWith, paid } = await editedBefore(withDefault(10), decision);
+    const next = await driveWith(withDefault(1_000));
     expect(paid).toEqual([{ to: 'bob', amount: 10 }]);
     expect((await next.runs.get('run')).status).toBe('done');
     expect((await next.runs.verify('run')).ok).toBe(true);
   });
 
   test('is asked about again if the schema now adds a default', async () => {
-    const { goOn, paid } = await editedBefore(z.object({ to: z.string() }));
-    const next = await goOn(withDefault(1_000));
+    const { driveWith, paid } = await editedBefore(z.object({ to: z.string() }));
+    const next = await driveWith(withDefault(1_000));
     expect(paid).toEqual([]);
     const card = await cardOf(next);
     expect(card).toMatchObject({ kind: 'unavailable', input: { to: 'bob', amount: 1_000 } });
@@ -553,8 +553,8 @@ describe('an edit', () => {
 
   test('is parsed again by a schema that rejects its own output', async () => {
     const texts = (times: number) => z.object({ to: z.string().transform((to) => to.length * times) });
-    const { goOn, paid } = await editedBefore(texts(1));
-    await goOn(texts(1));
+    const { driveWith, paid } = await editedBefore(texts(1));
+    await driveWith(texts(1));
     expect(paid).toEqual([{ to: 3 }]);
   });
 

@@ -31,9 +31,9 @@ function office(store: Store) {
 function slowStore(): Store {
   const kept = memoryStore();
   return changedStore(kept, {
-    read: async (...given) => {
+    read: async (...args) => {
       await delay(Math.random() * 10);
-      return kept.read(...given);
+      return kept.read(...args);
     },
   });
 }

@@ -26,13 +26,13 @@ export function flakyStore(next: (typeof ASKED_NEXT)[number], loses: (append: Ap
       left = 2;
       throw away();
     },
-    renew: async (...given) => {
+    renew: async (...args) => {
       if (next === 'renew') isAway();
-      return kept.renew(...given);
+      return kept.renew(...args);
     },
-    read: async (...given) => {
+    read: async (...args) => {
       if (next === 'read') isAway();
-      return kept.read(...given);
+      return kept.read(...args);
     },
   });
   return { kept, store };

@@ -256,14 +256,14 @@ describe('a call whose process died after the start', () => {
   });
 
   test('is asked about even if the process of an earlier message stalls meanwhile', async () => {
-    const goOn = Promise.withResolvers<void>();
+    const mayContinue = Promise.withResolvers<void>();
     let reads = 0;
     const slow = (store: Store) =>
       changedStore(store, {
-        read: async (...given) => {
-          const loaded = await store.read(...given);
+        read: async (...args) => {
+          const loaded = await store.read(...args);
           reads += 1;
-          if (reads === 1) await goOn.promise;
+          if (reads === 1) await mayContinue.promise;
           return loaded;
         },
       });
@@ -273,7 +273,7 @@ describe('a call whose process died after the start', () => {
     const other = talk(paysFirst, { store, clock });
     await other.runs.drive('talk');
     await other.runs.settled();
-    goOn.resolve();
+    mayContinue.resolve();
     expect((await sent).interrupts).toMatchObject(inDoubt);
     expect((await runs.get('talk')).pending).toHaveLength(1);
   });

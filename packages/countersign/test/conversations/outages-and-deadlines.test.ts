@@ -104,9 +104,9 @@ function outage() {
       setTimeout(() => void comeBack(append.runId), 10);
       throw away();
     },
-    read: async (...given) => {
+    read: async (...args) => {
       if (down) throw away();
-      return kept.read(...given);
+      return kept.read(...args);
     },
   });
   const slowly: Reply = async (request) => {

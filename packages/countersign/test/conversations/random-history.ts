@@ -113,7 +113,7 @@ export async function finish(history: History): Promise<Process> {
     await last.runs.drive(RUN_ID);
     await last.runs.settled();
     for (const { card, decision } of answersTo(world, await waiting(last.runs))) {
-      log.push(`decides at the end: ${told({ card, decision })}`);
+      log.push(`decides at the end: ${describeAnswer({ card, decision })}`);
       // A question that the run has settled meanwhile needs no decision.
       await last.runs.decide(card.id, decision).catch((error) => {
         if (!isHarmless(error)) throw error;
@@ -163,7 +163,7 @@ async function decideOne(history: History, process: Process): Promise<void> {
   let winner: string | undefined;
   const decide = (by: string, { nth, runs }: Process, decision: Decided) => {
     const mine = { ...answer, decision };
-    attempt(history, `${by} decides in process ${nth}: ${told(mine)}`, async () => {
+    attempt(history, `${by} decides in process ${nth}: ${describeAnswer(mine)}`, async () => {
       await runs.decide(id, decision, { drive, digest, by });
       if (winner) problems.push(`${winner} and ${by} both got an acknowledgement for deciding ${id}`);
       winner = by;
@@ -189,7 +189,7 @@ async function send(history: History, { nth, root }: Process): Promise<void> {
   const impatience = new AbortController();
   void dice.pause(200).then(() => impatience.abort());
   const whilePending = dice.pick(['cancel', 'queue', 'queue', 'refuse'] as const) ?? 'queue';
-  const parts = [...(said ? [`"${said.text}" (${whilePending})`] : []), ...answers.map(told)];
+  const parts = [...(said ? [`"${said.text}" (${whilePending})`] : []), ...answers.map(describeAnswer)];
   attempt(history, `the user says in process ${nth}: ${parts.join(', ')}`, async () => {
     await root.chat({ runId: RUN_ID, whilePending }).send({
       ...(said && { prompt: said.text }),
@@ -281,4 +281,4 @@ function partOf({ card: { part }, decision }: Answer) {
   }
 }
 
-const told = ({ card, decision }: Answer) => `${card.tool} ${card.id} ${JSON.stringify(decision)}`;
+const describeAnswer = ({ card, decision }: Answer) => `${card.tool} ${card.id} ${JSON.stringify(decision)}`;

@@ -124,12 +124,12 @@ function farStore(world: World, live: Live): Store {
     get(kept, name) {
       const value: unknown = Reflect.get(kept, name);
       if (typeof value !== 'function') return value;
-      const method: (...given: readonly unknown[]) => unknown = value.bind(kept);
+      const method: (...args: readonly unknown[]) => unknown = value.bind(kept);
       if (!ASKED.has(name)) return method;
-      return async (...given: readonly unknown[]) => {
+      return async (...args: readonly unknown[]) => {
         await live(2);
         const isLost = world.losesAnswers && !world.calm && world.dice.chance(0.02);
-        const answer = await method(...given);
+        const answer = await method(...args);
         await live(2);
         if (isLost) throw away();
         return answer;

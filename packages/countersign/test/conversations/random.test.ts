@@ -81,9 +81,9 @@ function toolsOf(events: readonly RunEvent[]): ReadonlyMap<string, string | unde
 
 /** An acknowledged message is stored once, any other at most once. */
 function wrongWords({ said }: History, { messages }: RunView): readonly string[] {
-  const heard = messages.filter(({ role }) => role === 'user').map(textOf);
+  const stored = messages.filter(({ role }) => role === 'user').map(textOf);
   return said.flatMap(({ text, isTaken }) => {
-    const times = heard.filter((words) => words === text).length;
+    const times = stored.filter((words) => words === text).length;
     return times === 1 || (times === 0 && !isTaken) ? [] : [`"${text}" (taken: ${isTaken}) is stored ${times} times`];
   });
 }

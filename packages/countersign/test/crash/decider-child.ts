@@ -13,7 +13,7 @@ export type Volley = {
 };
 
 export type Answer = { readonly id: string; readonly by: string; readonly decision: DecisionInput } & (
-  | { readonly told: { readonly by: string | null; readonly decision: unknown; readonly at: number } }
+  | { readonly decided: { readonly by: string | null; readonly decision: unknown; readonly at: number } }
   | { readonly refused: { readonly name: string; readonly code: string; readonly message: string } }
 );
 
@@ -40,8 +40,8 @@ process.exit();
 async function decide(given: Volley['decisions'][number]): Promise<Answer> {
   const { id, decision, by } = given;
   try {
-    const told = await runs.decide(id, decision, { by });
-    return { ...given, told: { by: told.by, decision: told.decision, at: told.at } };
+    const decided = await runs.decide(id, decision, { by });
+    return { ...given, decided: { by: decided.by, decision: decided.decision, at: decided.at } };
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
     return { ...given, refused: { name: error.name, code: error.code, message: error.message } };

@@ -65,13 +65,13 @@ const store: Store = {
     for (const type of types) await at(`after ${type}` as StallPlace, append.runId);
     return appended;
   },
-  read: (...given) => send(() => real.read(...given)),
-  claim: (...given) => send(() => real.claim(...given)),
-  renew: (...given) => send(() => real.renew(...given)),
+  read: (...args) => send(() => real.read(...args)),
+  claim: (...args) => send(() => real.claim(...args)),
+  renew: (...args) => send(() => real.renew(...args)),
   delete: (runId) => send(() => real.delete(runId)),
-  release: (...given) => send(() => real.release(...given)),
+  release: (...args) => send(() => real.release(...args)),
   due: (limit, agents) => send(() => real.due(limit, agents)),
-  takeReminders: (...given) => send(() => real.takeReminders(...given)),
+  takeReminders: (...args) => send(() => real.takeReminders(...args)),
   reminded: (id) => send(() => real.reminded(id)),
   listRuns: (query) => send(() => real.listRuns(query)),
   listInterrupts: (query) => send(() => real.listInterrupts(query)),

@@ -91,6 +91,6 @@ test.each([
   ['for a nested call', { callId: 'pay', path: ['agent'], result: failed('no') }, 0],
   ['another failure', { callId: 'pay', result: failed('yes') }, 0],
   ['an output', { callId: 'pay', result: { type: 'output', output: 'no' } }, 0],
-] as const)('counts a recorded late result only if it is the same: %s', (_what, told, times) => {
-  expect(timesRecordedLate(late, [event({ type: 'call-ended-late', ...told })])).toBe(times);
+] as const)('counts a recorded late result only if it is the same: %s', (_what, recorded, times) => {
+  expect(timesRecordedLate(late, [event({ type: 'call-ended-late', ...recorded })])).toBe(times);
 });

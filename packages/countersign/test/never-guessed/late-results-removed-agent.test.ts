@@ -11,9 +11,9 @@ async function withoutHelper() {
   const { open, takeOver, effects, recorded } = world((now) => {
     const store = memoryStore({ now });
     const read = store.read.bind(store);
-    store.read = (...given) => {
+    store.read = (...args) => {
       reads();
-      return read(...given);
+      return read(...args);
     };
     return store;
   });

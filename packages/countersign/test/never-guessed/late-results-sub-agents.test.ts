@@ -108,14 +108,14 @@ describe.each<Where | 'two deep'>([...EVERYWHERE, 'two deep'])('after a person s
     ['with another output', { type: 'respond', output: 'said' }, 'first', ['first']],
     ['with the same output', { type: 'respond', output: 'first' }, 'first', []],
     ['by rejecting', { type: 'reject', reason: 'leave it' }, 'first', ['first']],
-  ] as const)('%s, a late result is recorded without changing the run', async (_how, decision, output, told) => {
+  ] as const)('%s, a late result is recorded without changing the run', async (_how, decision, output, lateOutputs) => {
     const { id, two, doubt, wake, late, end } = await inDoubt();
     await two.runs.decide(doubt.id, decision);
     await two.runs.settled();
     const before = await two.runs.get(id);
     expect(before.status).toBe('waiting');
     await wake(output);
-    expect(await late()).toEqual(told);
+    expect(await late()).toEqual(lateOutputs);
     const { status, messages, pending } = await two.runs.get(id);
     expect({ status, messages, pending }).toEqual({
       status: 'waiting',
@@ -321,7 +321,7 @@ describe.each(EVERYWHERE)(
         { type: 'respond', output: 'said' } as const,
         ['first'],
       ],
-    ])('%s', async (_what, decision, told) => {
+    ])('%s', async (_what, decision, lateOutputs) => {
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       onTestFinished(() => void vi.useRealTimers());
       const { open, takeOver, effects, store } = world();
@@ -353,7 +353,7 @@ describe.each(EVERYWHERE)(
       await eventually(async () => {
         await one.runs.settled();
         expect(only(await waiting(two.runs)).tool).toBe('color');
-        expect((await two.runs.recorded(id)).flatMap(lateIn)).toEqual(told);
+        expect((await two.runs.recorded(id)).flatMap(lateIn)).toEqual(lateOutputs);
       });
       expect(await two.runs.verify(id)).toMatchObject({ ok: true });
       expect(effects).toHaveLength(1);
@@ -386,7 +386,7 @@ test.each(EVERYWHERE)(
 test.each([
   ['finds nothing: the result settles the call', undefined, 'first', []],
   ['finds another output: the result is recorded as late', { output: 'found' }, 'found', ['first']],
-])('a result arrives inside a sub-agent while verify runs and %s', async (_what, found, answer, told) => {
+])('a result arrives inside a sub-agent while verify runs and %s', async (_what, found, answer, lateOutputs) => {
   const { open, takeOver, effects } = world();
   const bank = Promise.withResolvers<string>();
   const looks = Promise.withResolvers<void>();
@@ -411,7 +411,7 @@ test.each([
   await one.runs.settled();
   await eventually(async () => expect((await two.runs.get(id)).status).toBe('done'));
   expect((await two.runs.get(id)).text).toContain(answer);
-  expect((await two.runs.recorded(id)).flatMap(lateIn)).toEqual(told);
+  expect((await two.runs.recorded(id)).flatMap(lateIn)).toEqual(lateOutputs);
   expect(effects).toHaveLength(1);
 });
 

@@ -261,10 +261,10 @@ test('a result does not settle a retry that a person approves while the result i
   await one.runs.settled();
   second?.mayEnd.resolve();
   await two.runs.settled();
-  const told = (await two.runs.recorded('run')).flatMap((event) =>
+  const recordedResults = (await two.runs.recorded('run')).flatMap((event) =>
     'result' in event ? [[event.type, event.result]] : [],
   );
-  expect(told).toEqual([
+  expect(recordedResults).toEqual([
     ['call-ended-late', { type: 'output', output: 'first' }],
     ['call-settled', { type: 'output', output: 'second' }],
   ]);
@@ -447,12 +447,12 @@ describe('a result that arrives after its doubt was settled', () => {
   test.each([
     ['a different answer', 'mine', ['theirs']],
     ['the same answer', 'theirs', []],
-  ])('after %s by a person, a late result is recorded only if it differs', async (_which, said, told) => {
+  ])('after %s by a person, a late result is recorded only if it differs', async (_which, said, lateOutputs) => {
     const { two, asked, late, wake } = await inDoubt();
     await two.runs.decide(asked, { type: 'respond', output: said });
     await two.runs.settled();
     await wake('theirs');
-    expect((await late()).map((result) => 'output' in result && result.output)).toEqual(told);
+    expect((await late()).map((result) => 'output' in result && result.output)).toEqual(lateOutputs);
   });
 
   test('a late failure is recorded after a person rejected the doubt', async () => {
@@ -629,10 +629,10 @@ describe('a result that arrives while the store is down for longer than a write 
     let isAway = false;
     const kept = memoryStore({ now: () => now });
     const away = new ProviderError('store-failed', {}, 'The store is away.', { retryable: true });
-    const unlessAway = <Given extends unknown[], T>(act: (...given: Given) => Promise<T>) => {
-      return async (...given: Given): Promise<T> => {
+    const unlessAway = <Given extends unknown[], T>(act: (...args: Given) => Promise<T>) => {
+      return async (...args: Given): Promise<T> => {
         if (isAway) throw away;
-        return act(...given);
+        return act(...args);
       };
     };
     const names = ['append', 'read', 'renew', 'release', 'claim'] as const;

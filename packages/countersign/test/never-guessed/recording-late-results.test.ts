@@ -27,7 +27,7 @@ async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => 
   run.record(started);
   await journal.finish();
   const late = await open('none');
-  const telling = new LateRecorder<string>({
+  const recorder = new LateRecorder<string>({
     store: changedStore(kept, changes),
     clock,
     sleep: sleeps ?? sleep,
@@ -35,34 +35,34 @@ async function lost(changes: Partial<Store>, isStopping = false, sleeps?: () => 
     open: () => late,
     goOn: async () => undefined,
   });
-  const told = () => Promise.all(telling.underWay);
-  return { kept, telling, told, types, before, known: journal.ownState, settled, callId };
+  const allRecorded = () => Promise.all(recorder.underWay);
+  return { kept, recorder, allRecorded, types, before, known: journal.ownState, settled, callId };
 }
 
 /** Fails so many times, then answers. */
 function awayFor(times: number, read: Store['read']): Store['read'] {
   let left = times;
-  return async (...given) => {
+  return async (...args) => {
     if (left-- > 0) throw away();
-    return read(...given);
+    return read(...args);
   };
 }
 
 test('a stopping process records a result once a failed store is back', async () => {
   const changes: Partial<Store> = {};
-  const { kept, telling, types, known, settled } = await lost(changes, true);
+  const { kept, recorder, types, known, settled } = await lost(changes, true);
   changes.read = awayFor(3, kept.read.bind(kept));
-  await telling.tell('clerk', 'run', known, [settled]);
+  await recorder.tell('clerk', 'run', known, [settled]);
   expect((await types()).at(-1)).toBe('call-settled');
   expect(warned()).toEqual([]);
 });
 
 test('a result being recorded is listed as under way until it is written', async () => {
-  const { telling, known, settled } = await lost({});
-  const told = telling.tell('clerk', 'run', known, [settled]);
-  expect([...telling.underWay]).toHaveLength(1);
-  await told;
-  expect([...telling.underWay]).toEqual([]);
+  const { recorder, known, settled } = await lost({});
+  const recording = recorder.tell('clerk', 'run', known, [settled]);
+  expect([...recorder.underWay]).toHaveLength(1);
+  await recording;
+  expect([...recorder.underWay]).toEqual([]);
 });
 
 /** Records a result whose first write gets no answer, although it may be written. A person may have answered first. */
@@ -82,7 +82,7 @@ async function unanswered(isWritten: boolean, answer?: string) {
   };
   const first = await open('none', { append, read: () => Promise.reject(away()) });
   const journals = [first, await open('none')];
-  const telling = new LateRecorder<string>({
+  const recorder = new LateRecorder<string>({
     store: kept,
     clock,
     sleep,
@@ -90,7 +90,7 @@ async function unanswered(isWritten: boolean, answer?: string) {
     open: () => journals.shift() ?? first,
     goOn: async () => undefined,
   });
-  await telling.tell('clerk', 'run', journal.ownState, [settled]);
+  await recorder.tell('clerk', 'run', journal.ownState, [settled]);
   expect(warned()).toEqual([]);
   return types();
 }
@@ -110,26 +110,26 @@ test('recording gives up on a store that stays down, and warns', async () => {
   const sleep = async () => {
     if (++pauses > 200) throw new Error('It waits forever.');
   };
-  const { telling, known, settled } = await lost({ read }, false, sleep);
-  await telling.tell('clerk', 'run', known, [settled]);
+  const { recorder, known, settled } = await lost({ read }, false, sleep);
+  await recorder.tell('clerk', 'run', known, [settled]);
   expect(read).toHaveBeenCalledTimes(150);
   expect(warned()).toEqual([expect.stringMatching(/has ended, but its result could not be recorded/)]);
 });
 
 test.each([0, 2])('a body of a deleted run causes one warning, after %d failed reads', async (times) => {
-  const { telling, told, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
-  telling.lost('run', known);
-  await told();
+  const { recorder, allRecorded, known, settled } = await lost({ read: awayFor(times, async () => undefined) });
+  recorder.lost('run', known);
+  await allRecorded();
   expect(warned()).toEqual([expect.stringMatching(/no longer has run run/)]);
   // Its result causes no second warning.
-  await telling.tell('clerk', 'run', known, [settled]);
+  await recorder.tell('clerk', 'run', known, [settled]);
   expect(warned()).toHaveLength(1);
 });
 
 test('the result of a sub-agent causes no warning, only the bodies inside it do', async () => {
-  const { telling, before, settled, callId } = await lost({ read: async () => undefined });
+  const { recorder, before, settled, callId } = await lost({ read: async () => undefined });
   const known = fold(before, event({ type: 'call-started', callId, inside: true }));
-  await telling.tell('clerk', 'run', known, [settled]);
+  await recorder.tell('clerk', 'run', known, [settled]);
   expect(warned()).toEqual([]);
 });
 
@@ -165,7 +165,7 @@ test.each([
     });
     const recorded: string[] = [];
     const sink = { write: (facts: readonly RunEvent[]) => recorded.push(...facts.map(({ type }) => type)) } as never;
-    const telling = new LateRecorder<string>({
+    const recorder = new LateRecorder<string>({
       store,
       clock: () => 0,
       sleep,
@@ -174,7 +174,7 @@ test.each([
         ({ run: new StoredRun(state, sink), journal: { recorded: async () => undefined, holds: false } }) as never,
       goOn: async () => undefined,
     });
-    await telling.tell('clerk', 'run', known, [result]);
+    await recorder.tell('clerk', 'run', known, [result]);
     expect(recorded).toEqual(['call-ended-late']);
     expect(sleep).toHaveBeenCalledTimes(pauses);
   },

@@ -95,9 +95,9 @@ test.each([
 ])('a start that is slow to record each time %s', async (_how, config, takesMs, starts, runs) => {
   let now = 1_800_000_000_000;
   const clock = () => now;
-  let told = 0;
+  let recordedStarts = 0;
   const store = afterStarts(memoryStore({ now: clock }), () => {
-    if (++told > 15) throw new Error('It is recorded forever.');
+    if (++recordedStarts > 15) throw new Error('It is recorded forever.');
     now += takesMs;
   });
   const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, 'Done.']);

@@ -106,7 +106,7 @@ describe('in the process that paused the run', () => {
     const model = scriptedModel(({ messages }) =>
       messages.at(-1)?.role === 'tool' ? 'Paid.' : { calls: [{ name: 'pay', input }] },
     );
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const ai = countersign({ model, store: memoryStore() });
     const inputSchema = z.object({ amount: z.number(), to: z.object({ name: z.string() }) });
     const paid: unknown[] = [];
@@ -114,11 +114,11 @@ describe('in the process that paused the run', () => {
       paid.push(given);
       return 'paid';
     });
-    const onEvent = (event: unknown) => void heard.push(event);
+    const onEvent = (event: unknown) => void received.push(event);
     await ai.defineAgent({ name: 'clerk', tools: [pay], onEvent }).start('Pay.', { runId: 'run' });
     const { pending } = await ai.runs.rested('run');
     input.to.name = 'eve';
-    changeAll(heard);
+    changeAll(received);
     await ai.runs.decide(pending[0] ?? '', 'approve');
     await ai.runs.settled();
     expect(paid).toEqual([{ amount: 0, to: { name: 'ann' } }]);
@@ -153,7 +153,7 @@ describe.each(kinds)('on %s, a change by another process counts', (_kind, open) 
     ],
   ];
 
-  test.each(deeds)('a decision after another process %s reports that outcome', async (_name, deed, told) => {
+  test.each(deeds)('a decision after another process %s reports that outcome', async (_name, deed, expected) => {
     const { store, another, close } = await open();
     const here = bank(store);
     const there = bank(another());
@@ -161,7 +161,7 @@ describe.each(kinds)('on %s, a change by another process counts', (_kind, open) 
     await deed(there.ai, card);
     await there.runs.settled();
     const deciding = here.runs.decide(card, 'approve', { by: 'cid' }).catch((error: unknown) => error);
-    expect(await deciding).toMatchObject(told);
+    expect(await deciding).toMatchObject(expected);
     await here.runs.settled();
     expect(here.paid).toEqual([]);
     await close();
@@ -203,7 +203,7 @@ describe('when another process was first', () => {
     'a decision that came second fires no event and calls no model: %j',
     async (decision) => {
       const store = memoryStore();
-      const heard: string[] = [];
+      const received: string[] = [];
       let replies = 0;
       const model = scriptedModel(({ messages }) => {
         replies += 1;
@@ -211,14 +211,14 @@ describe('when another process was first', () => {
       });
       const ai = countersign({ model, store });
       const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, () => 'paid');
-      const onEvent = ({ type }: { readonly type: string }) => void heard.push(type);
+      const onEvent = ({ type }: { readonly type: string }) => void received.push(type);
       await ai.defineAgent({ name: 'clerk', tools: [pay], onEvent }).start('Pay.', { runId: 'run' });
       const { pending } = await ai.runs.rested('run');
       await bank(store).runs.cancel('run');
-      const before = { heard: [...heard], replies };
+      const before = { received: [...received], replies };
       expect(await outcome(ai.runs.decide(pending[0] ?? '', decision))).toBe('already-decided');
       await ai.runs.settled();
-      expect({ heard, replies }).toEqual(before);
+      expect({ received, replies }).toEqual(before);
     },
   );
 
@@ -293,9 +293,9 @@ describe.each(kinds)('on %s, a row changed in the database', (_kind, open) => {
     const here = bank(store);
     const cards = await Promise.all(Array.from({ length: 20 }, (_, index) => here.pause(index ? `${index}` : 'run')));
     await change(tampered[0]?.[1] ?? '');
-    const told = await Promise.all(cards.map((card) => outcome(here.runs.decide(card, 'approve'))));
+    const outcomes = await Promise.all(cards.map((card) => outcome(here.runs.decide(card, 'approve'))));
     await here.runs.settled();
-    expect(told).toEqual(['tampered-run', ...Array.from({ length: 19 }, () => 'decided')]);
+    expect(outcomes).toEqual(['tampered-run', ...Array.from({ length: 19 }, () => 'decided')]);
     expect(here.paid).toHaveLength(19);
     await close();
   });

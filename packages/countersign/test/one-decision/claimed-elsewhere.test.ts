@@ -110,7 +110,7 @@ test('a decision with a message does not take back a call that a killed process 
 });
 
 describe('when another process drove a run that paused here', () => {
-  async function wentOn() {
+  async function drivenElsewhere() {
     const all = office(['pay'], ['pay again']);
     await all.first.clerk.start('Pay.', { runId: 'run' });
     await all.first.runs.settled();
@@ -118,7 +118,7 @@ describe('when another process drove a run that paused here', () => {
   }
 
   test('a newer question can be decided here', async () => {
-    const { runs, other, question, done } = await wentOn();
+    const { runs, other, question, done } = await drivenElsewhere();
     await other.decide((await question()).id, 'approve');
     await other.settled();
     await runs.resume('run', (await question()).resume);
@@ -127,7 +127,7 @@ describe('when another process drove a run that paused here', () => {
   });
 
   test('an empty resume changes nothing', async () => {
-    const { runs, types } = await wentOn();
+    const { runs, types } = await drivenElsewhere();
     const before = await types();
     expect(await runs.resume('run', {})).toBe(false);
     expect(await types()).toEqual(before);
@@ -135,7 +135,7 @@ describe('when another process drove a run that paused here', () => {
   });
 
   test('an empty resume of a cancelled run fails', async () => {
-    const { runs, other } = await wentOn();
+    const { runs, other } = await drivenElsewhere();
     await other.cancel('run');
     await expect(runs.resume('run', {})).rejects.toMatchObject({ code: 'already-decided' });
   });

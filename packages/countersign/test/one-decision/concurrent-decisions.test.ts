@@ -27,9 +27,9 @@ test.each([true, false])('many concurrent decisions on one run need few reads ea
   const kept = memoryStore();
   let reads = 0;
   const store = changedStore(kept, {
-    read: (...given) => {
+    read: (...args) => {
       reads += 1;
-      return kept.read(...given);
+      return kept.read(...args);
     },
   });
   const { runs, clerk, paid } = bank(store);

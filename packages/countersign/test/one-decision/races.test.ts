@@ -106,17 +106,17 @@ class Arena {
 }
 
 const isApproved = (answers: readonly Answer[]): boolean =>
-  answers.some((answer) => 'told' in answer && JSON.stringify(answer.told.decision) === JSON.stringify(APPROVE));
+  answers.some((answer) => 'decided' in answer && JSON.stringify(answer.decided.decision) === JSON.stringify(APPROVE));
 
 /** Callers who decided the same receive the winner's decision; the others get a conflict that names it. */
 function expectOneWinner(answers: readonly Answer[]): void {
-  const told = answers.flatMap((answer) => ('told' in answer ? [answer.told] : []));
-  const [winner] = told;
+  const decided = answers.flatMap((answer) => ('decided' in answer ? [answer.decided] : []));
+  const [winner] = decided;
   if (!winner) throw new Error(`No decision won: ${JSON.stringify(answers[0])}`);
-  expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
+  expect(new Set(decided.map((one) => JSON.stringify(one))).size).toBe(1);
   for (const answer of answers) {
     const isSame = JSON.stringify(answer.decision) === JSON.stringify(winner.decision);
-    expect('told' in answer).toBe(isSame);
+    expect('decided' in answer).toBe(isSame);
     if (!('refused' in answer)) continue;
     expect(answer.refused).toMatchObject({ name: 'ConflictError', code: 'already-decided' });
     expect(answer.refused.message).toContain(`decided by ${winner.by}`);
@@ -176,9 +176,9 @@ describe.each(places)('on %s, in several processes', (name, place) => {
       const answers = await arena.volley([decisions], (deadlines[10] ?? 0) - 25 + 12 * round);
       for (const { id, runId } of cards) {
         await eventually(async () => expect(await arena.status(runId)).toBe('done'));
-        const told = answers.find((answer) => answer.id === id);
-        const isApproved = told !== undefined && 'told' in told;
-        if (told && 'refused' in told) expect(told.refused.code).toBe('already-decided');
+        const answer = answers.find((answer) => answer.id === id);
+        const isApproved = answer !== undefined && 'decided' in answer;
+        if (answer && 'refused' in answer) expect(answer.refused.code).toBe('already-decided');
         expect((await arena.settlement(id)).by).toBe(isApproved ? 'ann' : 'deadline');
         expect(arena.payments(runId)).toBe(isApproved ? 1 : 0);
         won[isApproved ? 'person' : 'deadline'] += 1;

@@ -92,10 +92,10 @@ test('after the run ended, only the work of a started body is recorded', async (
 test('after the run ended, only the work of a started body inside a sub-agent is recorded', async () => {
   const { before, callId } = await begun();
   const starts = event({ type: 'call-started', callId: 'call-one' });
-  const goesOn = (...inside: readonly RunEvent[]) => event({ type: 'call-went-on', callId, inside });
-  const state = fold(agent(before, callId), goesOn(starts));
+  const nested = (...inside: readonly RunEvent[]) => event({ type: 'call-went-on', callId, inside });
+  const state = fold(agent(before, callId), nested(starts));
   const settled = (ref: string) =>
     event({ type: 'call-settled', callId: `call-${ref}`, result: { type: 'output', output: 'paid' } });
-  expect(left(state, goesOn(settled('one'), settled('two')))).toEqual([goesOn(settled('one'))]);
-  expect(left(state, goesOn(starts, asked('call-one')))).toEqual([]);
+  expect(left(state, nested(settled('one'), settled('two')))).toEqual([nested(settled('one'))]);
+  expect(left(state, nested(starts, asked('call-one')))).toEqual([]);
 });

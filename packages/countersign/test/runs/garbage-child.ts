@@ -14,9 +14,9 @@ function forgetful(): Store {
       if (typeof method !== 'function') return method;
       return async (...given: readonly { readonly status?: string }[]) => {
         await turn();
-        const told = await method.apply(inner, given);
+        const answer = await method.apply(inner, given);
         if (name === 'append' && given[0]?.status === 'done') inner = memoryStore();
-        return told;
+        return answer;
       };
     },
   });

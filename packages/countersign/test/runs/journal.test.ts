@@ -227,9 +227,9 @@ describe('a decision that arrives when nothing is left to do here', () => {
 
   test('comes just before the release: the claim is to be taken again', async () => {
     const { journal } = await rested((answer, kept) => ({
-      release: async (...given) => {
+      release: async (...args) => {
         await answer();
-        return kept.release(...given);
+        return kept.release(...args);
       },
     }));
     expect(await journal.finish(false)).toBe('again');
@@ -294,8 +294,8 @@ describe('the events of other writers', () => {
     // The version in the row was changed.
     const changed: Partial<Store> = {
       append: (append) => kept.append({ ...append, expectedVersion: append.expectedVersion - 1 }),
-      read: async (...given) => {
-        const found = await kept.read(...given);
+      read: async (...args) => {
+        const found = await kept.read(...args);
         return found && { ...found, run: { ...found.run, version: found.run.version + 1 } };
       },
     };

@@ -17,12 +17,12 @@ function bank(onEvent?: (event: RunEvent) => void, store = memoryStore()) {
 
 /** Throws on a chunk of this type, or on any. */
 function thrower(type?: Chunk['type']) {
-  const heard: string[] = [];
+  const received: string[] = [];
   const onChunk = (chunk: Chunk): void => {
-    heard.push(chunk.type);
+    received.push(chunk.type);
     if (type === undefined || chunk.type === type) throw new Error('The reader is gone.');
   };
-  return { heard, onChunk };
+  return { received, onChunk };
 }
 
 test.each([undefined, 'decision', 'tool-response', 'text'] as const)(
@@ -31,14 +31,14 @@ test.each([undefined, 'decision', 'tool-response', 'text'] as const)(
     const { clerk, runs, paid } = bank();
     const { id } = await clerk.start('Pay.');
     const [card = ''] = (await runs.rested(id)).pending;
-    const { heard, onChunk } = thrower(type);
+    const { received, onChunk } = thrower(type);
     await runs.decide(card, 'approve', { onChunk });
     await runs.settled();
     expect(await runs.get(id)).toMatchObject({ status: 'done', text: 'Paid.', error: null });
     expect(paid).toEqual(['paid']);
     const events = (await runs.recorded(id)).map((event) => event.type);
     expect(events.slice(3)).toEqual(['decision-made', 'call-started', 'call-settled', 'model-replied']);
-    expect(heard.at(-1)).toBe(type ?? 'decision');
+    expect(received.at(-1)).toBe(type ?? 'decision');
   },
 );
 
@@ -56,46 +56,46 @@ test('a chat whose listener throws still sends and decides', async () => {
 
 test('a listener of the run that throws does not affect the other listeners', async () => {
   const { clerk, runs } = bank();
-  const heard: string[] = [];
+  const received: string[] = [];
   runs.listen('talk', () => {
     throw new Error('The reader is gone.');
   });
-  runs.listen('talk', ({ chunk }) => heard.push(chunk.type));
+  runs.listen('talk', ({ chunk }) => received.push(chunk.type));
   await clerk.start('Pay.', { runId: 'talk' });
   expect(await runs.rested('talk')).toMatchObject({ status: 'waiting' });
-  expect(heard).toContain('text');
+  expect(received).toContain('text');
 });
 
 test('onEvent of the agent receives every event, in whichever call it is recorded', async () => {
-  const heard: string[] = [];
-  const { clerk, runs } = bank(({ type }) => heard.push(type));
+  const received: string[] = [];
+  const { clerk, runs } = bank(({ type }) => received.push(type));
   await clerk.start('Pay.', { runId: 'run' });
   const [id = ''] = (await runs.wait('run')).pending;
   await runs.decide(id, 'approve');
   await runs.wait('run');
-  expect(heard).toEqual((await runs.recorded('run')).map(({ type }) => type));
+  expect(received).toEqual((await runs.recorded('run')).map(({ type }) => type));
 });
 
 test('onEvent does not receive a decision that came second', async () => {
   const store = memoryStore();
-  const heard: string[] = [];
-  const { clerk, runs } = bank(({ type }) => heard.push(type), store);
+  const received: string[] = [];
+  const { clerk, runs } = bank(({ type }) => received.push(type), store);
   await clerk.start('Pay.', { runId: 'run' });
   const [id = ''] = (await runs.rested('run')).pending;
   await bank(undefined, store).runs.decide(id, 'reject', { drive: false });
   await expect(runs.decide(id, 'approve')).rejects.toMatchObject({ code: 'already-decided' });
-  expect(heard).not.toContain('decision-made');
+  expect(received).not.toContain('decision-made');
 });
 
 test('an onEvent that throws is not called again, and the run continues', async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const { clerk, runs } = bank(({ type }) => {
-    heard.push(type);
+    received.push(type);
     throw new Error('The listener is broken.');
   });
   await clerk.start('Pay.', { runId: 'run' });
   expect(await runs.wait('run')).toMatchObject({ status: 'waiting' });
-  expect(heard).toEqual(['user-spoke']);
+  expect(received).toEqual(['user-spoke']);
 });
 
 async function typesIn(stream: AsyncIterable<Chunk>): Promise<string[]> {
@@ -108,9 +108,9 @@ test('an async listener that rejects affects nothing and causes no unhandled rej
   const unhandled: unknown[] = [];
   const hear = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', hear);
-  const heard: string[] = [];
+  const received: string[] = [];
   const fail = async ({ type }: { readonly type: string }): Promise<void> => {
-    heard.push(type);
+    received.push(type);
     throw new Error('The listener is broken.');
   };
   const { clerk, runs } = bank(fail);
@@ -123,7 +123,7 @@ test('an async listener that rejects affects nothing and causes no unhandled rej
   process.off('unhandledRejection', hear);
   expect(unhandled).toEqual([]);
   // It is not called again.
-  expect(heard).not.toContain('call-settled');
+  expect(received).not.toContain('call-settled');
 });
 
 test('a listener that throws does not affect the stream', async () => {

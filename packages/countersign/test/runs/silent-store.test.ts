@@ -17,9 +17,9 @@ function silentStore(kept: Store) {
       if (typeof value !== 'function') return value;
       const answer = value.bind(kept);
       if (name === 'watch' || name === 'close') return answer;
-      return (...given: readonly unknown[]) => {
+      return (...args: readonly unknown[]) => {
         left -= 1;
-        if (left > 0) return answer(...given);
+        if (left > 0) return answer(...args);
         resolve();
         return silence.promise;
       };

@@ -110,13 +110,13 @@ describe('a stored run', () => {
         runs.decide(card.id, index % 2 ? 'approve' : { type: 'reject', reason: 'no' }, { by: `${index}` }),
       ),
     );
-    const told = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-    expect(told).toHaveLength(25);
-    expect(new Set(told.map(({ by }) => by)).size).toBe(1);
+    const decided = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(decided).toHaveLength(25);
+    expect(new Set(decided.map(({ by }) => by)).size).toBe(1);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'already-decided' });
     await runs.wait(id, { until: 'end' });
-    expect(payments).toHaveLength(told[0] && JSON.stringify(told[0].decision).includes('approve') ? 1 : 0);
+    expect(payments).toHaveLength(decided[0] && JSON.stringify(decided[0].decision).includes('approve') ? 1 : 0);
   });
 
   test('an approval delivered twice does not decide the next question', async () => {
@@ -290,12 +290,12 @@ describe('a stored run, more cases', () => {
     const model = scriptedModel([{ calls: [{ name: 'slow' }] }, 'Never said.']);
     // It is aborted at once, not at the next renewal of the claim.
     const ai = countersign({ model, store, leaseMs: 3_600_000, retry: false });
-    const heard: unknown[] = [];
+    const aborts: unknown[] = [];
     const slow = ai.defineTool(
       { name: 'slow', description: '' },
       (_input, { signal }) =>
         new Promise((resolve) =>
-          signal.addEventListener('abort', () => resolve(void heard.push('stop')), { once: true }),
+          signal.addEventListener('abort', () => resolve(void aborts.push('stop')), { once: true }),
         ),
     );
     const clerk = ai.defineAgent({ name: 'clerk', tools: [slow] });
@@ -303,7 +303,7 @@ describe('a stored run, more cases', () => {
     for await (const event of ai.runs.events(id)) if (event.type === 'call-started') break;
     expect(await ai.runs.cancel(id, { by: 'ann' })).toMatchObject({ status: 'cancelled' });
     await ai.runs.settled();
-    expect(heard).toHaveLength(1);
+    expect(aborts).toHaveLength(1);
     expect(model.requests).toHaveLength(1);
     expect((await ai.runs.get(id)).status).toBe('cancelled');
   });

@@ -58,8 +58,8 @@ test('a call about to start is not recorded as started, and the model reads of n
   expect((await typesIn(store))?.at(-1)).toBe('run-ended');
 
   await one.clerk.chat({ runId: 'run' }).send('What happened?');
-  const told = one.model.requests.at(-1)?.messages.flatMap(({ content }) => content);
-  const response = told?.find((part) => 'toolResponse' in part);
+  const parts = one.model.requests.at(-1)?.messages.flatMap(({ content }) => content);
+  const response = parts?.find((part) => 'toolResponse' in part);
   expect(JSON.stringify(response)).not.toContain('unknown whether it took effect');
   expect(response).not.toHaveProperty('metadata.mayHaveActed');
 });
@@ -112,8 +112,8 @@ test('a body that ends while its cancelled run is released does not block the ne
   const sent = Promise.withResolvers<void>();
   const kept = memoryStore();
   const store = changedStore(kept, {
-    release: async (...given) => {
-      await kept.release(...given);
+    release: async (...args) => {
+      await kept.release(...args);
       sent.resolve();
       await setImmediate();
     },
@@ -168,10 +168,10 @@ test('a question raised while its cancelled run is released is not recorded', as
   const gate = Promise.withResolvers<boolean>();
   const { store, open, paid } = office({ needsApproval: () => gate.promise });
   const slow = changedStore(store, {
-    release: async (...given) => {
+    release: async (...args) => {
       gate.resolve(true);
       for (let turns = 0; turns < 5; turns += 1) await setImmediate();
-      return store.release(...given);
+      return store.release(...args);
     },
   });
   const { runs, clerk } = open(slow);
@@ -189,8 +189,10 @@ function payingClerk(where: 'root' | 'inside') {
   const ai = countersign({ store: memoryStore(), retry: false });
   const asks = (tool: string) =>
     scriptedModel(({ messages }) => {
-      const told = messages.filter(({ role }) => role === 'tool');
-      return told.length > 0 ? JSON.stringify(told) : { calls: [{ name: tool, ref: 'c', input: { prompt: 'Pay.' } }] };
+      const results = messages.filter(({ role }) => role === 'tool');
+      return results.length > 0
+        ? JSON.stringify(results)
+        : { calls: [{ name: tool, ref: 'c', input: { prompt: 'Pay.' } }] };
     });
   const pay = ai.defineTool({ name: 'pay', description: '', needsApproval: true }, paid);
   const helper = ai.defineAgent({ name: 'helper', tools: [pay], model: asks('pay') });

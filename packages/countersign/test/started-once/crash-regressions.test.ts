@@ -149,9 +149,9 @@ test("a worker whose clock is behind the store's clock does not spin on a deadli
   const real = memoryStore({ now: () => Date.now() + 5_000 });
   const store: Store = {
     ...bound(real),
-    claim: (...given) => {
+    claim: (...args) => {
       claims += 1;
-      return real.claim(...given);
+      return real.claim(...args);
     },
   };
   const ai = countersign({ model: scriptedModel([{ calls: [{ name: 'ask' }] }, 'Done.']), store, retry: false });
@@ -421,8 +421,8 @@ test('a late result settles the doubt even if the lost claim is noticed while it
       if (isSettled(append)) await delay(20);
       return store.append(append);
     },
-    renew: async (...given) => {
-      const isHeld = await store.renew(...given);
+    renew: async (...args) => {
+      const isHeld = await store.renew(...args);
       renewed.push(isHeld);
       return isHeld;
     },
@@ -525,13 +525,13 @@ test.each([-86_400_000, 86_400_000])(
 function bound(store: Store): Store {
   return {
     append: (append) => store.append(append),
-    read: (...given) => store.read(...given),
-    claim: (...given) => store.claim(...given),
-    renew: (...given) => store.renew(...given),
+    read: (...args) => store.read(...args),
+    claim: (...args) => store.claim(...args),
+    renew: (...args) => store.renew(...args),
     delete: (runId) => store.delete(runId),
-    release: (...given) => store.release(...given),
+    release: (...args) => store.release(...args),
     due: (limit, agents) => store.due(limit, agents),
-    takeReminders: (...given) => store.takeReminders(...given),
+    takeReminders: (...args) => store.takeReminders(...args),
     reminded: (id) => store.reminded(id),
     listRuns: (query) => store.listRuns(query),
     listInterrupts: (query) => store.listInterrupts(query),

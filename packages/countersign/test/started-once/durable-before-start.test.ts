@@ -29,9 +29,9 @@ function watched(): Watched {
         watching.after();
         return appended;
       },
-      read: (...given: Parameters<Store['read']>) => {
+      read: (...args: Parameters<Store['read']>) => {
         watching.reading();
-        return inner.read(...given);
+        return inner.read(...args);
       },
     }),
   };

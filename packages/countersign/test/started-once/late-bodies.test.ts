@@ -52,10 +52,10 @@ test('commitPoint() throws after another process cancelled the run', async () =>
 /** Lets the rest of the body run while the model is called, after its turn is over. */
 async function comesTooLate(
   { one, log, modelMayReply }: Pick<ReturnType<typeof processes>, 'one' | 'log' | 'modelMayReply'>,
-  goOn: () => void,
+  letContinue: () => void,
 ): Promise<void> {
   await eventually(() => expect(log).toEqual(['begun', 'model asked']));
-  goOn();
+  letContinue();
   await eventually(() => expect(log).toHaveLength(3));
   modelMayReply.resolve();
   await one.runs.settled();

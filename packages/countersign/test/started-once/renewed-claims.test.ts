@@ -37,8 +37,8 @@ test('a tool that runs four leases long is started once, and no question is aske
   };
   const path = join(folder, 'runs.db');
   const [mine, theirs] = [sqliteStore({ path, now: clock }), sqliteStore({ path, now: clock })];
-  const renew: Store['renew'] = (...given) => mine.renew(...given).finally(() => (renewed += 1));
-  const due: Store['due'] = (...given) => theirs.due(...given).finally(() => (looks += 1));
+  const renew: Store['renew'] = (...args) => mine.renew(...args).finally(() => (renewed += 1));
+  const due: Store['due'] = (...args) => theirs.due(...args).finally(() => (looks += 1));
   const first = open(changedStore(mine, { renew }), clock, body);
   const second = open(changedStore(theirs, { due }), clock, body);
   const rival = second.runs.work({ pollMs: 20, concurrency: RUNS });

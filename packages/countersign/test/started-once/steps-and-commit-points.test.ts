@@ -71,12 +71,12 @@ test('a step that was not awaited and ends after its call is not recorded', asyn
 
 test.each(['step', 'commitPoint'] as const)('after a cancel, %s throws', async (by) => {
   const { open } = processes();
-  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const acted = vi.fn(() => 'acted');
   const ended = vi.fn();
   const body = async ({ step, commitPoint }: ToolContext) => {
     begun.resolve();
-    await goesOn.promise;
+    await mayContinue.promise;
     try {
       if (by === 'step') await step('act', acted);
       else await commitPoint().then(acted);
@@ -90,7 +90,7 @@ test.each(['step', 'commitPoint'] as const)('after a cancel, %s throws', async (
   await begun.promise;
   await runs.cancel('run');
   await runs.settled();
-  goesOn.resolve();
+  mayContinue.resolve();
   await eventually(() => expect(ended).toHaveBeenCalled());
   expect(acted).not.toHaveBeenCalled();
 });
@@ -101,11 +101,11 @@ test.each([
   ['on its abort signal', 30, ({ signal }: ToolContext) => aborted(signal)],
 ])('a body that stops %s because the run was lost records no result', async (_when, leaseMs, stops) => {
   const { open, lapse, types } = processes();
-  const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const ended = vi.fn();
   const body = async (ctx: ToolContext) => {
     begun.resolve();
-    await goesOn.promise;
+    await mayContinue.promise;
     return stops(ctx).finally(ended);
   };
   const one = open(body, {}, leaseMs);
@@ -116,7 +116,7 @@ test.each([
   await two.runs.drive('run');
   expect(await two.runs.wait('run')).toMatchObject({ status: 'waiting' });
   await two.runs.settled();
-  goesOn.resolve();
+  mayContinue.resolve();
   await eventually(() => expect(ended).toHaveBeenCalled());
   await new Promise(setImmediate);
   await one.runs.settled();

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 /** Node reports unhandled rejections once the microtasks are done. */
-const told = () => new Promise((resolve) => setImmediate(resolve));
+const rejectionsReported = () => new Promise((resolve) => setImmediate(resolve));
 
 async function outputOf(body: (ctx: ToolContext) => unknown): Promise<unknown> {
   const model = scriptedModel(({ messages }) =>
@@ -35,7 +35,7 @@ async function outputOf(body: (ctx: ToolContext) => unknown): Promise<unknown> {
   const { id } = await clerk.start('Pay.');
   const { messages } = await ai.runs.wait(id, { until: 'end' });
   await ai.runs.settled();
-  await told();
+  await rejectionsReported();
   const parts = messages.flatMap(({ content }) => content);
   return parts.flatMap((part) => ('toolResponse' in part ? [part.toolResponse.output] : []))[0];
 }
@@ -66,7 +66,7 @@ test('a step that ends after its call does not crash the process', async () => {
   });
   mayEnd.resolve();
   await eventually(() => expect(ended).toBe(true));
-  await told();
+  await rejectionsReported();
   expect(output).toBe('Paid.');
   expect(unhandled).toEqual([]);
 });
@@ -105,7 +105,7 @@ test('concurrent steps awaited one by one do not crash a process that lost the r
   await open().runs.cancel(id);
   mayEnd.resolve();
   await runs.settled();
-  await told();
+  await rejectionsReported();
   expect(unhandled).toEqual([]);
 });
 
@@ -122,7 +122,7 @@ test('an error thrown by a step that is not awaited stays visible', async () => 
   expect(unhandled).toEqual([new Error('The bank is closed.')]);
 });
 
-test.each<[string, (step: (...given: unknown[]) => Promise<unknown>) => unknown]>([
+test.each<[string, (step: (...args: unknown[]) => Promise<unknown>) => unknown]>([
   ['without a name', (step) => step(() => 1)],
   ['with a promise', (step) => step('send', Promise.resolve(1))],
 ])('a step %s fails and says what it takes', async (_how, body) => {

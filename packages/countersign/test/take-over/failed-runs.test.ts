@@ -206,9 +206,9 @@ describe('a run that fails while earlier results are still being written', () =>
         }
         return kept.append(append);
       },
-      release: async (...given) => {
+      release: async (...args) => {
         await onRelease(ai.runs);
-        return kept.release(...given);
+        return kept.release(...args);
       },
     });
     const model = scriptedModel([{ calls: calls.map((name) => ({ name, input: { prompt: 'Go.' } })) }]);

@@ -107,7 +107,7 @@ describe('a run that fails at the moment of a decision', () => {
   /** A root with `a`, whose model fails on demand, and `b`, which waits for the approval of a payment. */
   async function failing(beside: Calls, options: DecideOptions | 'sleeps') {
     const { open, effects, store, pass } = world();
-    const told = Promise.withResolvers<void>();
+    const mayFail = Promise.withResolvers<void>();
     const model = { down: true };
     const define: Define = (ai) => {
       const a = ai.defineAgent({
@@ -115,7 +115,7 @@ describe('a run that fails at the moment of a decision', () => {
         tools: [],
         model: script([], async () => {
           if (!model.down) return;
-          await told.promise;
+          await mayFail.promise;
           throw new Error('The model is down.');
         }),
       });
@@ -123,7 +123,7 @@ describe('a run that fails at the moment of a decision', () => {
       const b = ai.defineAgent({ name: 'b', tools: [pay], model: script([[call('pay')]]) });
       const send = tool(ai, 'send', async () => {
         effects.push('sent');
-        await told.promise;
+        await mayFail.promise;
         return 'sent';
       });
       return ai.defineAgent({
@@ -148,7 +148,7 @@ describe('a run that fails at the moment of a decision', () => {
         } else await two.runs.decide(card.id, 'approve', options);
       },
     );
-    told.resolve();
+    mayFail.resolve();
     await one.runs.settled();
     await two.runs.settled();
     expect(came()).toBe(true);
@@ -218,10 +218,10 @@ test.each([
   );
   pass(2_000);
   const release = store.release.bind(store);
-  store.release = async (...given) => {
+  store.release = async (...args) => {
     if (ms === undefined) throw new ProviderError('store-failed', {}, 'away', { retryable: true });
     await delay(ms);
-    return release(...given);
+    return release(...args);
   };
   await one.runs.drive(id);
   await one.runs.settled();

@@ -35,18 +35,18 @@ describe('a claim of a minute', () => {
 
   test('aborts the body once it is lost', async () => {
     const lost = changedStore(memoryStore(), { renew: async () => false });
-    const [begun, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [begun, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const body: Body = async (signal) => {
-      signal.addEventListener('abort', () => told.resolve());
+      signal.addEventListener('abort', () => aborted.resolve());
       begun.resolve();
-      await told.promise;
+      await aborted.promise;
       return 'paid';
     };
     const { clerk, runs } = bank(lost, body, { needsApproval: false });
     await clerk.start('Pay.', { runId: 'run' });
     await begun.promise;
     await pass(1);
-    await told.promise;
+    await aborted.promise;
     await runs.settled();
   });
 

@@ -5,51 +5,51 @@ import { leave, TakeOver } from '../../src/runs/driving/take-over.ts';
 import { Renewals } from '../../src/runs/journal/renewals.ts';
 import { approved, LEASE_MS } from '../runs/approved.ts';
 
-async function takingUp(contextFor: () => Promise<object>, isStopping = false, known = ['clerk']) {
+async function openTakeOver(contextFor: () => Promise<object>, isStopping = false, known = ['clerk']) {
   const { kept, clock, open } = await approved();
   const go = vi.fn();
   const opened = await open('none');
-  const told = async () => undefined;
-  const drives = { clock, isStopping, refreshTime: told, fetchTime: told, open: () => opened, go };
+  const skip = async () => undefined;
+  const drives = { clock, isStopping, refreshTime: skip, fetchTime: skip, open: () => opened, go };
   const renewals = new Renewals(LEASE_MS);
   const [added, deleted] = [vi.spyOn(renewals, 'add'), vi.spyOn(renewals, 'delete')];
   const agents = new Map(known.map((name) => [name, name]));
   const newId = () => 'ours';
-  const taking = new TakeOver(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
+  const takeOver = new TakeOver(drives, renewals, { store: kept, agents, contextFor, newId, leaseMs: LEASE_MS });
   const isFree = async () => (await kept.claim('run', 'theirs', LEASE_MS)) !== undefined;
-  return { taking, go, added, deleted, isFree };
+  return { takeOver, go, added, deleted, isFree };
 }
 
 test('a stopping process looks up no context and drives nothing', async () => {
   const contextFor = vi.fn(async () => ({}));
-  const { taking, go } = await takingUp(contextFor, true);
-  expect(await taking.take('run', undefined, false)).toBe(false);
+  const { takeOver, go } = await openTakeOver(contextFor, true);
+  expect(await takeOver.take('run', undefined, false)).toBe(false);
   expect(contextFor).not.toHaveBeenCalled();
   expect(go).not.toHaveBeenCalled();
 });
 
 test('a take-over is listed as under way until it ends', async () => {
   const context = Promise.withResolvers<object>();
-  const { taking, go } = await takingUp(() => context.promise);
-  const taken = taking.take('run', undefined, false);
-  expect(taking.underWay).toHaveLength(1);
+  const { takeOver, go } = await openTakeOver(() => context.promise);
+  const taken = takeOver.take('run', undefined, false);
+  expect(takeOver.underWay).toHaveLength(1);
   context.resolve({});
   expect(await taken).toBe(true);
   expect(go).toHaveBeenCalledTimes(1);
-  expect(taking.underWay).toEqual([]);
+  expect(takeOver.underWay).toEqual([]);
 });
 
 test('a passed context is used instead of a lookup', async () => {
   const contextFor = vi.fn(async () => ({ user: 'eve' }));
-  const { taking, go } = await takingUp(contextFor);
-  expect(await taking.take('run', { user: 'ann' }, false)).toBe(true);
+  const { takeOver, go } = await openTakeOver(contextFor);
+  expect(await takeOver.take('run', { user: 'ann' }, false)).toBe(true);
   expect(contextFor).not.toHaveBeenCalled();
   expect(go.mock.lastCall?.[3]).toEqual({ context: { user: 'ann' }, isLookedUp: true });
 });
 
 test('a run of an unknown agent is released at once', async () => {
-  const { taking, go, isFree } = await takingUp(async () => ({}), false, []);
-  expect(await taking.take('run', undefined, false)).toBe(false);
+  const { takeOver, go, isFree } = await openTakeOver(async () => ({}), false, []);
+  expect(await takeOver.take('run', undefined, false)).toBe(false);
   expect(go).not.toHaveBeenCalled();
   expect(await isFree()).toBe(true);
 });
@@ -58,8 +58,8 @@ test.each([
   ['succeeds', async () => ({}), true],
   ['fails', () => Promise.reject<object>(new Error('no')), false],
 ])('a claim is renewed only while its context is looked up: the lookup %s', async (_how, contextFor, isTaken) => {
-  const { taking, added, deleted, isFree } = await takingUp(contextFor);
-  const taken = await taking.take('run', undefined, false).catch(() => false);
+  const { takeOver, added, deleted, isFree } = await openTakeOver(contextFor);
+  const taken = await takeOver.take('run', undefined, false).catch(() => false);
   expect(taken).toBe(isTaken);
   expect(deleted.mock.calls).toEqual(added.mock.results.map(({ value }) => [value]));
   expect(added).toHaveBeenCalledTimes(1);

@@ -141,8 +141,8 @@ test.each([
   const kept = memoryStore();
   let failures = 1;
   const store = changedStore(kept, {
-    claim: async (...given) => {
-      if (failures-- <= 0) return kept.claim(...given);
+    claim: async (...args) => {
+      if (failures-- <= 0) return kept.claim(...args);
       if (ms > 0) await delay(ms);
       throw away();
     },
@@ -167,9 +167,9 @@ test.each(['the root', 'a sub-agent'])(
         if (isAway) throw away();
         return kept.append(append);
       },
-      renew: async (...given) => {
+      renew: async (...args) => {
         if (isAway) throw away();
-        return kept.renew(...given);
+        return kept.renew(...args);
       },
       due: async (limit) => {
         const due = await kept.due(limit);
@@ -312,8 +312,8 @@ test('a leaseMs too long for a timer is rejected', () => {
 test('a run released while a worker looks is taken over at once', async () => {
   const kept = memoryStore();
   const [looks, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const due: Store['due'] = async (...given) => {
-    const ids = await kept.due(...given);
+  const due: Store['due'] = async (...args) => {
+    const ids = await kept.due(...args);
     looks.resolve();
     await found.promise;
     return ids;
@@ -413,9 +413,9 @@ describe('a slow context lookup', () => {
     let [now, asked, looks] = [1_800_000_000_000, 0, 0];
     const kept = memoryStore({ now: () => now });
     await leftRun(kept, 'slow');
-    const due: Store['due'] = (...given) => {
+    const due: Store['due'] = (...args) => {
       looks += 1;
-      return kept.due(...given);
+      return kept.due(...args);
     };
     const store = changedStore(kept, { due });
     const contextFor = async () => {
@@ -563,9 +563,9 @@ describe('a slow context lookup', () => {
     const kept = memoryStore();
     await leftRun(kept, 'run');
     const asked = Promise.withResolvers<void>();
-    const release: Store['release'] = async (...given) => {
+    const release: Store['release'] = async (...args) => {
       await delay(10);
-      return kept.release(...given);
+      return kept.release(...args);
     };
     const runs = worked(changedStore(kept, { release }), () => {
       asked.resolve();
