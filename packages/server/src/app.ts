@@ -9,7 +9,7 @@ import type { Services } from './api/services.ts';
 import { checkOptions } from './check-options.ts';
 import { mountEndpoint } from './http/endpoint.ts';
 import { type HostNames, refuseOtherHosts } from './http/host-check.ts';
-import { allowedMethods } from './http/methods.ts';
+import { allowedMethods, methodNotAllowed } from './http/methods.ts';
 import { OpenStreams } from './http/open-streams.ts';
 import { isSafeMethod, refuseOtherOrigins } from './http/origin-check.ts';
 import { problemResponse } from './http/problem.ts';
@@ -73,7 +73,7 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     holds: new HoldWatch({ notes: ai.runs.notes, changed: (id) => hub.changed(id.slice(0, id.indexOf(':'))) }),
     runEvents: new RunEvents(ai.runs, hub),
     log,
-    streams: { keepAliveMs: options.keepAliveMs ?? 15_000, lifetimeMs: options.streamLifetimeMs ?? 3_600_000 },
+    keepAliveMs: options.keepAliveMs ?? 15_000,
     model: options.model ?? { name: 'unnamed', demo: false },
   };
   const stopRecords = watchRecords(ai, { measures, log: options.log && log, logInputs: options.logInputs ?? false });
@@ -107,6 +107,8 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
     limit: options.maxStreams ?? 2_000,
     limitPerPerson: options.maxStreamsPerPerson ?? 200,
     checkMs: options.streamCheckMs ?? 30_000,
+    lifetimeMs: options.streamLifetimeMs ?? 3_600_000,
+    closed: hub.closed,
   });
   hono.use('*', watchRequests({ log, measures, streams }));
   hono.use('*', async (context, next) => {
@@ -185,14 +187,6 @@ function stopping(): UsageError {
 function notFound(method: string, path: string, allowed: readonly string[]): UsageError {
   if (allowed.length > 0) return methodNotAllowed(method, allowed);
   return new UsageError('not-found', { status: 404 }, `${path.slice(0, 200)} not found.`);
-}
-
-function methodNotAllowed(method: string, allow: readonly string[]): UsageError {
-  return new UsageError(
-    'method-not-allowed',
-    { status: 405, headers: { allow: allow.join(', ') } },
-    `${method.slice(0, 20)} is not allowed here.`,
-  );
 }
 
 /** The path below `basePath`; any other path leads to a 404. */

@@ -1,7 +1,7 @@
 // Holds: show that a person is reviewing a request, so that two people do not. They expire and lock nothing.
 import { ConflictError } from 'countersign';
 import type { Note, Notes } from 'countersign/store';
-import { isMoment } from './moment.ts';
+import { allItems } from './all-items.ts';
 import { type Hold, HoldShape } from './schemas/interrupt.ts';
 
 const COLLECTION = 'holds';
@@ -24,15 +24,8 @@ export async function holdsOf(notes: Notes, interruptIds: readonly string[]): Pr
 
 /** The version of every hold, by interrupt id; each write changes it. */
 export async function holdVersions(notes: Notes): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, number>();
-  for (let after: string | undefined; ; ) {
-    const page = await notes.list(COLLECTION, { limit: PAGE, ...(after && { after }) });
-    for (const { key, version } of page.items) found.set(key, version);
-    if (page.cursor === null) return found;
-    after = page.cursor;
-    // SQLite answers synchronously: this lets other requests run in between.
-    await new Promise(setImmediate);
-  }
+  const holds = await allItems((from) => notes.list(COLLECTION, { limit: PAGE, ...from }));
+  return new Map(holds.map(({ key, version }) => [key, version]));
 }
 
 /** Takes or extends the hold. Throws `claimed` if another person has it. */
@@ -65,10 +58,7 @@ export async function removeHold(notes: Notes, interruptId: string): Promise<voi
 }
 
 /** Undefined if it was released or is invalid, as after an edit in the database. */
-function holdIn({ value }: Note): Hold | undefined {
-  const { data } = value === RELEASED ? {} : HoldShape.safeParse(value);
-  return data && isMoment(data.until) ? data : undefined;
-}
+const holdIn = ({ value }: Note): Hold | undefined => HoldShape.safeParse(value).data;
 
 function refuseOthers(interruptId: string, hold: Hold | undefined, by: string): void {
   if (!hold || hold.by === by) return;

@@ -5,7 +5,6 @@ import { type ChatRoute, chatRoute } from 'countersign/ui';
 import type { RunReference } from '../access.ts';
 import { endpoint, requireScope } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
-import { limitedStream } from '../live/limited-stream.ts';
 import { chatIdShape, nameShape } from '../schemas/page.ts';
 import { unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
@@ -67,7 +66,7 @@ export function chatEndpoints(services: Services) {
         const runId = card.id.slice(0, Math.max(0, card.id.indexOf(':')));
         return access.mayDecide({ ...card, runId, agent: name, startedBy, hold: null }, person);
       },
-      keepAliveMs: services.streams.keepAliveMs,
+      keepAliveMs: services.keepAliveMs,
       onFault: (error, request) => faults.set(request, error),
     });
     routes.set(agent, made);
@@ -108,46 +107,34 @@ export function chatEndpoints(services: Services) {
     summary: string,
     answer: { description: string; shape?: z.ZodType; type?: string },
   ) =>
-    endpoint(
-      {
-        method: 'get',
-        path: `/chat/{agent}/{chatId}${what}`,
-        summary,
-        tag,
-        scope: 'read',
-        params: chatParams,
-        answers: { 200: answer, ...(what === '/stream' && { 204: { description: 'Nothing to show.' } }) },
-        problems: [404],
-      },
-      async ({ params: { agent, chatId }, person, request: asked }) => {
+    endpoint({
+      route: `GET /chat/{agent}/{chatId}${what}`,
+      summary,
+      tag,
+      scope: 'read',
+      params: chatParams,
+      answers: { 200: answer, ...(what === '/stream' && { 204: { description: 'Nothing to show.' } }) },
+      handle: async ({ params: { agent, chatId }, person, request }) => {
         const route = routeOf(agent);
-        const get = async (signal: AbortSignal): Promise<Response> => {
-          const request = new Request(asked.url, { headers: asked.headers, signal });
-          const found = await enter(request, agent, chatId, person);
-          // The same answer as for a chat that does not exist.
-          if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
-          return ask(request, route.GET(request));
-        };
-        if (what === '') return get(asked.signal);
-        return limitedStream(get, [asked.signal, services.hub.closed], services.streams.lifetimeMs);
+        const found = await enter(request, agent, chatId, person);
+        // The same answer as for a chat that does not exist.
+        if (what === '/stream' && found === 'hidden') return new Response(null, { status: 204 });
+        return ask(request, route.GET(request));
       },
-    );
+    });
 
   return [
-    endpoint(
-      {
-        method: 'post',
-        path: '/chat/{agent}',
-        summary: 'Send a message or decide in a chat',
-        description: 'Sending a message needs the scope `start`, deciding the scopes `decide` and `read`.',
-        tag,
-        scope: null,
-        params: agentParam,
-        body: PostShape,
-        answers: { 200: stream },
-        problems: [404, 409],
-      },
-      async ({ params: { agent }, body, person, request }) => {
+    endpoint({
+      route: 'POST /chat/{agent}',
+      summary: 'Send a message or decide in a chat',
+      description: 'Sending a message needs the scope `start`, deciding the scopes `decide` and `read`.',
+      tag,
+      scope: null,
+      params: agentParam,
+      body: PostShape,
+      answers: { 200: stream },
+      problems: [409],
+      handle: async ({ params: { agent }, body, person, request }) => {
         const route = routeOf(agent);
         // A post without a new message only shows the conversation.
         if (lastRole(body) !== 'user') requireScope(person, 'read');
@@ -163,7 +150,7 @@ export function chatEndpoints(services: Services) {
           await refuseSpeaking(ai, found === 'none' ? undefined : run, body);
         return ask(post, route.POST(post));
       },
-    ),
+    }),
     look('', 'Load a chat for `useChat`', { description: 'The chat.', shape: z.looseObject({ id: z.string() }) }),
     look('/stream', 'Stream the current message again until the run rests', stream),
     look('/watch', 'Watch for the chat to come to rest', {

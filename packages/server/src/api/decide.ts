@@ -2,37 +2,37 @@
 import { z } from '@hono/zod-openapi';
 import { type DecisionInput, type Json, UsageError } from 'countersign';
 import { misfitOf } from 'countersign/ui';
+import { defined } from '../defined.ts';
 import { removeHold } from '../holds.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import { DecidedShape, DecideShape } from '../schemas/decision.ts';
 import { interruptIdShape } from '../schemas/interrupt.ts';
-import { ChannelHeaders, channelOf } from './channel.ts';
-import { IdempotencyHeaders, keyIn, remember } from './idempotency.ts';
+import { IdempotencyHeaders, remember } from './idempotency.ts';
 import type { Services } from './services.ts';
+
+const CHANNELS = ['api', 'inbox', 'chat', 'cli'] as const;
 
 export function decideEndpoints({ ai, access, holds }: Services) {
   const { runs } = ai;
   return [
-    endpoint(
-      {
-        method: 'post',
-        path: '/interrupts/{interruptId}/decide',
-        summary: 'Decide a request',
-        description:
-          'The decision is durable before the response is sent. Repeating it returns the recorded decision; a different one is ' +
-          'a conflict that says who decided what, and when. A decision that the `allows` of the card does not list is ' +
-          'invalid, except to reject and to cancel.',
-        tag: 'Requests',
-        scope: 'decide',
-        params: z.object({ interruptId: interruptIdShape }),
-        headers: z.object({ ...IdempotencyHeaders.shape, ...ChannelHeaders.shape }),
-        body: DecideShape,
-        answers: { 200: { description: 'The recorded decision.', shape: DecidedShape } },
-        problems: [404, 409, 422],
-      },
-      async ({ params: { interruptId }, body: { decision, digest, note }, person, request }) => {
-        const channel = channelOf(request);
-        const key = keyIn(request);
+    endpoint({
+      route: 'POST /interrupts/{interruptId}/decide',
+      summary: 'Decide a request',
+      description:
+        'The decision is durable before the response is sent. Repeating it returns the recorded decision; a different one is ' +
+        'a conflict that says who decided what, and when. A decision that the `allows` of the card does not list is ' +
+        'invalid, except to reject and to cancel.',
+      tag: 'Requests',
+      scope: 'decide',
+      params: z.object({ interruptId: interruptIdShape }),
+      headers: IdempotencyHeaders.extend({
+        'x-countersign-channel': z.enum(CHANNELS).optional().openapi({ description: '`api` by default.' }),
+      }),
+      body: DecideShape,
+      answers: { 200: { description: 'The recorded decision.', shape: DecidedShape } },
+      problems: [409, 422],
+      handle: async ({ params: { interruptId }, body: { decision, digest, note }, headers, person }) => {
+        const { 'x-countersign-channel': channel = 'api', 'idempotency-key': key } = headers;
         const seen = await access.interrupt(interruptId, person);
         if (!(await access.mayDecide(seen, person)))
           throw new UsageError(
@@ -56,9 +56,7 @@ export function decideEndpoints({ ai, access, holds }: Services) {
           channel,
           // An edit changes what would run, so the policy is asked about that too.
           mayDecide: ({ input }) => access.mayDecide({ ...seen, input }, person),
-          ...(digest !== undefined && { digest }),
-          ...(note !== undefined && { note }),
-          ...(context && { context }),
+          ...defined({ digest, note, context }),
         });
         if (seen.status === 'pending') {
           await removeHold(runs.notes, interruptId);
@@ -66,6 +64,6 @@ export function decideEndpoints({ ai, access, holds }: Services) {
         }
         return json(decided);
       },
-    ),
+    }),
   ];
 }

@@ -1,6 +1,5 @@
 // The events of a run and the stream of changes, as pages and as server-sent events.
 import { z } from '@hono/zod-openapi';
-import { UsageError } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
 import { changesFor } from '../live/changes.ts';
 import { eventStream } from '../live/event-stream.ts';
@@ -11,71 +10,68 @@ import type { Services } from './services.ts';
 const LastEventHeaders = z.object({
   'last-event-id': z
     .string()
-    .regex(/^\d{1,9}$/)
+    .regex(/^\d{0,9}$/, 'must be the id of an event')
+    .transform((id) => (id === '' ? undefined : Number(id)))
     .optional()
-    .openapi({ description: 'The last `seq` received, as browsers send it; overrides `cursor` and `after`.' }),
+    .openapi({
+      type: 'string',
+      description: 'The last `seq` received, as browsers send it; overrides `cursor` and `after`.',
+    }),
 });
 
 export function eventEndpoints(services: Services) {
-  const { ai, access, runEvents, streams } = services;
+  const { ai, access, runEvents, keepAliveMs } = services;
   return [
-    endpoint(
-      {
-        method: 'get',
-        path: '/runs/{runId}/events',
-        summary: 'The events of a run',
-        description:
-          'With `Accept: text/event-stream` or `follow=1` as server-sent events: `id` is the `seq`, `event: event` each fact, ' +
-          '`event: end` when the run has ended.',
-        tag: 'Live',
-        scope: 'read',
-        params: z.object({ runId: runIdShape }),
-        query: EventQueryShape,
-        headers: LastEventHeaders,
-        answers: {
-          200: {
-            description: 'A page of events, or a stream of them.',
-            shape: pageOf(EventShape),
-            also: ['text/event-stream'],
-          },
+    endpoint({
+      route: 'GET /runs/{runId}/events',
+      summary: 'The events of a run',
+      description:
+        'With `Accept: text/event-stream` or `follow=1` as server-sent events: `id` is the `seq`, `event: event` each fact, ' +
+        '`event: end` when the run has ended.',
+      tag: 'Live',
+      scope: 'read',
+      params: z.object({ runId: runIdShape }),
+      query: EventQueryShape,
+      headers: LastEventHeaders,
+      answers: {
+        200: {
+          description: 'A page of events, or a stream of them.',
+          shape: pageOf(EventShape),
+          also: ['text/event-stream'],
         },
-        problems: [404],
       },
-      async ({ params: { runId }, query: { cursor, after = 0, limit = 50, follow }, person, request }) => {
+      handle: async ({
+        params: { runId },
+        query: { cursor, after = 0, limit = 50, follow },
+        headers,
+        person,
+        request,
+      }) => {
         await access.readable(runId, person);
-        const from = lastEventId(request) ?? cursor ?? after;
+        const from = headers['last-event-id'] ?? cursor ?? after;
         if (follow === '1' || wantsStream(request))
-          return eventStream((signal) => runEvents.follow(runId, from, signal), request, streams);
+          return eventStream((signal) => runEvents.follow(runId, from, signal), request, keepAliveMs);
         // One event more than the page holds shows whether another page follows.
         const events = (await ai.runs.store.read(runId, { after: from, limit: limit + 1 }))?.events ?? [];
         const items = events.slice(0, limit).map((event, index) => ({ ...event, seq: from + index + 1 }));
         return json({ items, cursor: events.length > limit ? String(from + limit) : null });
       },
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: '/changes',
-        summary: 'Follow changes',
-        description:
-          'Server-sent events `{ runId }` for each changed run that the caller can see; `runId: null` means that anything may ' +
-          'have changed.',
-        tag: 'Live',
-        scope: 'read',
-        answers: { 200: { description: 'A stream that does not end.', shape: z.string(), type: 'text/event-stream' } },
-      },
-      ({ person, request }) => eventStream((signal) => changesFor(services, person, signal), request, streams),
-    ),
+    }),
+    endpoint({
+      route: 'GET /changes',
+      summary: 'Follow changes',
+      description:
+        'Server-sent events `{ runId }` for each changed run that the caller can see; `runId: null` means that anything may ' +
+        'have changed.',
+      tag: 'Live',
+      scope: 'read',
+      answers: { 200: { description: 'A stream that does not end.', shape: z.string(), type: 'text/event-stream' } },
+      handle: ({ person, request }) =>
+        eventStream((signal) => changesFor(services, person, signal), request, keepAliveMs),
+    }),
   ];
 }
 
 function wantsStream(request: Request): boolean {
   return (request.headers.get('accept') ?? '').includes('text/event-stream');
-}
-
-function lastEventId(request: Request): number | undefined {
-  const id = request.headers.get('last-event-id');
-  if (id === null || id === '') return undefined;
-  if (/^\d{1,9}$/.test(id)) return Number(id);
-  throw new UsageError('invalid-request', { status: 400 }, 'The header Last-Event-ID must be the id of an event.');
 }

@@ -7,31 +7,25 @@ import type { Services } from './services.ts';
 
 export function personEndpoints({ ai, model }: Services) {
   return [
-    endpoint(
-      {
-        method: 'get',
-        path: '/me',
-        summary: 'Get the caller',
-        tag: 'People and agents',
-        scope: null,
-        answers: { 200: { description: 'The person or program that the server identified.', shape: MeShape } },
-      },
-      ({ person: { id, name, scopes, reach } }) => {
+    endpoint({
+      route: 'GET /me',
+      summary: 'Get the caller',
+      tag: 'People and agents',
+      scope: null,
+      answers: { 200: { description: 'The person or program that the server identified.', shape: MeShape } },
+      handle: ({ person: { id, name, scopes, reach } }) => {
         const me: Me = { id, name, scopes: [...scopes], reach, demo: model.demo, model: model.name };
         return json(me);
       },
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: '/agents',
-        summary: 'List the agents and their tools',
-        tag: 'People and agents',
-        scope: null,
-        answers: { 200: { description: 'Every agent.', shape: z.object({ items: z.array(AgentShape) }) } },
-      },
-      () => json({ items: [...ai.agents.values()].map(agentInfo) }),
-    ),
+    }),
+    endpoint({
+      route: 'GET /agents',
+      summary: 'List the agents and their tools',
+      tag: 'People and agents',
+      scope: null,
+      answers: { 200: { description: 'Every agent.', shape: z.object({ items: z.array(AgentShape) }) } },
+      handle: () => json({ items: [...ai.agents.values()].map(agentInfo) }),
+    }),
   ];
 }
 

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { RunRecord } from 'countersign/store';
 import { keptPage } from '../access.ts';
+import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import { pageOf, runIdShape } from '../schemas/page.ts';
 import { CancelShape, RunQueryShape, RunShape, RunSummaryShape, VerifiedShape } from '../schemas/run.ts';
@@ -15,30 +16,21 @@ const tag = 'Runs';
 export function runEndpoints({ ai, access, log }: Services) {
   const titles = new RunTitles(ai.runs.store);
   return [
-    endpoint(
-      {
-        method: 'get',
-        path: '/runs',
-        summary: 'List runs',
-        tag,
-        scope: 'read',
-        query: RunQueryShape,
-        answers: { 200: { description: 'A page of runs.', shape: pageOf(RunSummaryShape) } },
-      },
-      async ({ query: { cursor, limit = 50, startedBy, status, agent, order }, person }) => {
+    endpoint({
+      route: 'GET /runs',
+      summary: 'List runs',
+      tag,
+      scope: 'read',
+      query: RunQueryShape,
+      answers: { 200: { description: 'A page of runs.', shape: pageOf(RunSummaryShape) } },
+      handle: async ({ query: { cursor, limit = 50, startedBy, status, agent, order }, person }) => {
         const only = access.ownOnly(person, 'runs');
         if (only !== undefined && startedBy !== undefined && startedBy !== only)
           return json({ items: [], cursor: null });
-        const who = only ?? startedBy;
-        const given = {
-          ...(status && { status }),
-          ...(agent !== undefined && { agent }),
-          ...(order && { order }),
-          ...(who !== undefined && { startedBy: who }),
-        };
+        const filters = defined({ status, agent, order, startedBy: only ?? startedBy });
         return json(
           await keptPage(
-            (page) => ai.runs.list({ ...given, ...page }),
+            (page) => ai.runs.list({ ...filters, ...page }),
             { cursor, limit },
             async (runs: readonly RunRecord[]) => {
               const mayRead = await Promise.all(runs.map((run) => access.mayRead(run, person)));
@@ -49,78 +41,63 @@ export function runEndpoints({ ai, access, log }: Services) {
           ),
         );
       },
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: '/runs/{runId}',
-        summary: 'Get a run with its conversation and its requests',
-        tag,
-        scope: 'read',
-        params,
-        answers: { 200: { description: 'The run.', shape: RunShape } },
-        problems: [404],
-      },
-      async ({ params: { runId }, person }) => {
+    }),
+    endpoint({
+      route: 'GET /runs/{runId}',
+      summary: 'Get a run with its conversation and its requests',
+      tag,
+      scope: 'read',
+      params,
+      answers: { 200: { description: 'The run.', shape: RunShape } },
+      handle: async ({ params: { runId }, person }) => {
         await access.readable(runId, person);
         return json(await runAnswer(ai, access, runId, person));
       },
-    ),
-    endpoint(
-      {
-        method: 'post',
-        path: '/runs/{runId}/cancel',
-        summary: 'Cancel a run',
-        description: 'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged.',
-        tag,
-        scope: 'start',
-        params,
-        body: CancelShape,
-        bodyIsOptional: true,
-        answers: { 200: { description: 'The run.', shape: RunShape } },
-        problems: [404, 409],
-      },
-      async ({ params: { runId }, body: { reason }, person }) => {
+    }),
+    endpoint({
+      route: 'POST /runs/{runId}/cancel',
+      summary: 'Cancel a run',
+      description: 'Signals running tools to stop and withdraws pending requests. A run that has ended is unchanged.',
+      tag,
+      scope: 'start',
+      params,
+      body: CancelShape,
+      answers: { 200: { description: 'The run.', shape: RunShape } },
+      problems: [409],
+      handle: async ({ params: { runId }, body: { reason }, person }) => {
         await access.steerable(runId, person);
-        await ai.runs.cancel(runId, { by: person.id, ...(reason !== undefined && { reason }) });
+        await ai.runs.cancel(runId, { by: person.id, ...defined({ reason }) });
         log('info', 'cancelled', { runId, by: person.id });
         return json(await runAnswer(ai, access, runId, person));
       },
-    ),
-    endpoint(
-      {
-        method: 'post',
-        path: '/runs/{runId}/drive',
-        summary: 'Resume a failed run',
-        tag,
-        scope: 'start',
-        params,
-        answers: { 200: { description: 'The run.', shape: RunShape } },
-        problems: [404, 409],
-      },
-      async ({ params: { runId }, person }) => {
+    }),
+    endpoint({
+      route: 'POST /runs/{runId}/drive',
+      summary: 'Resume a failed run',
+      tag,
+      scope: 'start',
+      params,
+      answers: { 200: { description: 'The run.', shape: RunShape } },
+      problems: [409],
+      handle: async ({ params: { runId }, person }) => {
         const run = await access.steerable(runId, person);
         const context = run.startedBy === person.id ? person.context : undefined;
         await ai.runs.drive(runId, context ? { context } : {});
         return json(await runAnswer(ai, access, runId, person));
       },
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: '/runs/{runId}/verify',
-        summary: 'Verify the record of a run',
-        description: 'Checks the hash chain over the events of the run.',
-        tag,
-        scope: 'read',
-        params,
-        answers: { 200: { description: 'The result of the check.', shape: VerifiedShape } },
-        problems: [404],
-      },
-      async ({ params: { runId }, person }) => {
+    }),
+    endpoint({
+      route: 'GET /runs/{runId}/verify',
+      summary: 'Verify the record of a run',
+      description: 'Checks the hash chain over the events of the run.',
+      tag,
+      scope: 'read',
+      params,
+      answers: { 200: { description: 'The result of the check.', shape: VerifiedShape } },
+      handle: async ({ params: { runId }, person }) => {
         await access.readable(runId, person);
         return json(await ai.runs.verify(runId));
       },
-    ),
+    }),
   ];
 }

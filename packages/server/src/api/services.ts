@@ -1,7 +1,6 @@
 // The services that endpoints share.
 import type { Countersign } from 'countersign';
 import type { Access } from '../access.ts';
-import type { StreamOptions } from '../live/event-stream.ts';
 import type { HoldWatch } from '../live/hold-watch.ts';
 import type { Hub } from '../live/hub.ts';
 import type { RunEvents } from '../live/run-events.ts';
@@ -14,7 +13,8 @@ export type Services = {
   readonly holds: HoldWatch;
   readonly runEvents: RunEvents;
   readonly log: Log;
-  readonly streams: StreamOptions;
+  /** How often an idle stream sends a comment. */
+  readonly keepAliveMs: number;
   /** The model in use, which `/me` shows. */
   readonly model: { readonly name: string; readonly demo: boolean };
 };

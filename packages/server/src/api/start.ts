@@ -4,7 +4,7 @@ import { CountersignError, UsageError } from 'countersign';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import { RunShape, StartShape } from '../schemas/run.ts';
-import { IdempotencyHeaders, keyIn, type Remembered, remember } from './idempotency.ts';
+import { IdempotencyHeaders, type Remembered, remember } from './idempotency.ts';
 import { runAnswer, unknownAgent } from './run-answer.ts';
 import type { Services } from './services.ts';
 
@@ -44,26 +44,23 @@ export function startEndpoints({ ai, access }: Services) {
   }
 
   return [
-    endpoint(
-      {
-        method: 'post',
-        path: '/runs',
-        summary: 'Start a run',
-        description: 'The run is recorded before the response is sent, and continues in the background.',
-        tag: 'Runs',
-        scope: 'start',
-        headers: IdempotencyHeaders,
-        body: StartShape,
-        answers: {
-          201: { description: 'The run was started.', shape: RunShape },
-          200: { description: 'The same request started it before.', shape: RunShape },
-        },
-        problems: [404, 409, 422],
+    endpoint({
+      route: 'POST /runs',
+      summary: 'Start a run',
+      description: 'The run is recorded before the response is sent, and continues in the background.',
+      tag: 'Runs',
+      scope: 'start',
+      headers: IdempotencyHeaders,
+      body: StartShape,
+      answers: {
+        201: { description: 'The run was started.', shape: RunShape },
+        200: { description: 'The same request started it before.', shape: RunShape },
       },
-      async ({ body, person, request }) => {
+      problems: [404, 409, 422],
+      handle: async ({ body, headers, person }) => {
         if (!ai.agents.has(body.agent)) throw unknownAgent(body.agent);
         if (body.prompt.trim() === '') throw new UsageError('invalid-request', { status: 400 }, 'The prompt is empty.');
-        const key = keyIn(request);
+        const key = headers['idempotency-key'];
         const chosen = body.runId ?? `run_${randomBytes(15).toString('base64url')}`;
         // The id is stored under the key before the run starts, so that a repeated request starts the same run.
         const remembered =
@@ -79,6 +76,6 @@ export function startEndpoints({ ai, access }: Services) {
         const isNew = await start(body, runId, person, remembered);
         return json(await runAnswer(ai, access, runId, person), isNew ? 201 : 200);
       },
-    ),
+    }),
   ];
 }

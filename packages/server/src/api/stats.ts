@@ -7,20 +7,17 @@ import type { Services } from './services.ts';
 export function statsEndpoints({ ai, hub }: Services) {
   const stats = new SharedStats(ai.runs, hub.closed);
   return [
-    endpoint(
-      {
-        method: 'get',
-        path: '/stats',
-        summary: 'Get statistics of decisions',
-        description:
-          'Of all runs for callers with the reach `all`, otherwise of the runs that the caller started. Days are in UTC.',
-        tag: 'Requests',
-        scope: 'read',
-        query: StatsQueryShape,
-        answers: { 200: { description: 'The numbers.', shape: StatsShape } },
-      },
-      async ({ query: { days = 30 }, person }) =>
+    endpoint({
+      route: 'GET /stats',
+      summary: 'Get statistics of decisions',
+      description:
+        'Of all runs for callers with the reach `all`, otherwise of the runs that the caller started. Days are in UTC.',
+      tag: 'Requests',
+      scope: 'read',
+      query: StatsQueryShape,
+      answers: { 200: { description: 'The numbers.', shape: StatsShape } },
+      handle: async ({ query: { days = 30 }, person }) =>
         json(await stats.of({ days, ...(person.reach !== 'all' && { startedBy: person.id }) })),
-    ),
+    }),
   ];
 }

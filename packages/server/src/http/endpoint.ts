@@ -9,16 +9,17 @@ import { ProblemShape } from '../schemas/problem.ts';
 import type { OpenStreams } from './open-streams.ts';
 
 /** The checked request of an endpoint. */
-export type Asked<Params, Query, Body> = {
+export type Asked<Params, Query, Headers, Body> = {
   readonly params: Params;
   readonly query: Query;
+  readonly headers: Headers;
   readonly body: Body;
   readonly person: Person;
   readonly request: Request;
-  readonly context: Context;
 };
 
 type Shape = z.ZodObject | undefined;
+type BodyShape = z.ZodType | undefined;
 type Read<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** A response in the OpenAPI document. */
@@ -30,10 +31,9 @@ export type Answer = {
   readonly also?: readonly string[];
 };
 
-export type Definition<P extends Shape, Q extends Shape, B extends z.ZodType | undefined> = {
-  readonly method: 'get' | 'post' | 'delete';
-  /** Parameters in braces. */
-  readonly path: string;
+export type Definition<P extends Shape, Q extends Shape, H extends Shape, B extends BodyShape> = {
+  /** The method and the path, with parameters in braces. */
+  readonly route: `${'GET' | 'POST' | 'DELETE'} ${string}`;
   readonly summary: string;
   readonly description?: string;
   readonly tag: string;
@@ -41,28 +41,26 @@ export type Definition<P extends Shape, Q extends Shape, B extends z.ZodType | u
   readonly scope: Scope | null;
   readonly params?: P;
   readonly query?: Q;
+  readonly headers?: H;
+  /** A body of which every field is optional may be left out. */
   readonly body?: B;
-  readonly bodyIsOptional?: boolean;
-  readonly headers?: z.ZodObject;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Problem statuses besides those that every endpoint has. */
+  /** Problem statuses besides those that follow from the other fields. */
   readonly problems?: readonly number[];
+  readonly handle: (asked: Asked<Read<P>, Read<Q>, Read<H>, Read<B>>) => Promise<Response> | Response;
 };
 
-export type Endpoint = {
-  readonly definition: Definition<Shape, Shape, z.ZodType | undefined>;
-  readonly handle: (asked: Asked<any, any, any>) => Promise<Response> | Response;
+export type Endpoint = Omit<Definition<Shape, Shape, Shape, BodyShape>, 'handle'> & {
+  readonly handle: (asked: Asked<any, any, any, any>) => Promise<Response> | Response;
 };
 
 export function endpoint<
   P extends Shape = undefined,
   Q extends Shape = undefined,
-  B extends z.ZodType | undefined = undefined,
->(
-  definition: Definition<P, Q, B>,
-  handle: (asked: Asked<Read<P>, Read<Q>, Read<B>>) => Promise<Response> | Response,
-): Endpoint {
-  return { definition: definition as Endpoint['definition'], handle };
+  H extends Shape = undefined,
+  B extends BodyShape = undefined,
+>(definition: Definition<P, Q, H, B>): Endpoint {
+  return definition as Endpoint;
 }
 
 export const json = (value: unknown, status = 200): Response => Response.json(value, { status });
@@ -76,20 +74,26 @@ export type MountOptions = {
 };
 
 /** Mounts the route. It checks the caller first, then their scope, then the request. */
-export function mountEndpoint(app: OpenAPIHono, { definition, handle }: Endpoint, options: MountOptions): void {
-  app.openAPIRegistry.registerPath(documented(definition));
-  const path = definition.path.replaceAll(/\{(\w+)\}/g, ':$1');
-  app.on(definition.method.toUpperCase(), path, async (context) => {
+export function mountEndpoint(app: OpenAPIHono, endpoint: Endpoint, options: MountOptions): void {
+  app.openAPIRegistry.registerPath(documented(endpoint));
+  const { method, path } = partsOf(endpoint);
+  app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
     const { person } = await options.caller(context);
-    requireScope(person, definition.scope);
+    requireScope(person, endpoint.scope);
     // Checked before the request does anything: a post that is answered with a stream must not act and then be refused.
-    if (definition.answers[200]?.type === 'text/event-stream') options.streams.checkRoom(person.id);
-    const { searchParams } = new URL(context.req.url);
-    const params = check(definition.params, context.req.param(), 'path');
-    const query = check(definition.query, single(searchParams, definition.query), 'query');
-    const body = await bodyOf(definition, context.req.raw, options);
-    return handle({ params, query, body, person, request: context.req.raw, context });
+    if (endpoint.answers[200]?.type === 'text/event-stream') options.streams.checkRoom(person.id);
+    const request = context.req.raw;
+    const params = check(endpoint.params, context.req.param(), 'path');
+    const query = check(endpoint.query, single(new URL(request.url).searchParams, endpoint.query), 'query');
+    const headers = check(endpoint.headers, named(request.headers, endpoint.headers), 'header');
+    const body = await bodyOf(endpoint, request, options);
+    return endpoint.handle({ params, query, headers, body, person, request });
   });
+}
+
+function partsOf({ route }: Endpoint) {
+  const [method = '', path = ''] = route.split(' ');
+  return { method, path };
 }
 
 export function requireScope(person: Person, scope: Scope | null): void {
@@ -97,17 +101,23 @@ export function requireScope(person: Person, scope: Scope | null): void {
   throw new UsageError('not-allowed', { status: 403, scope }, `The scope ${scope} is required.`);
 }
 
-async function bodyOf(definition: Endpoint['definition'], request: Request, options: MountOptions): Promise<unknown> {
-  const { body, bodyIsOptional } = definition;
+async function bodyOf({ body }: Endpoint, request: Request, options: MountOptions): Promise<unknown> {
   if (!body) return undefined;
   const isAbsent = request.headers.get('content-type') === null && !hasBody(request);
-  if (bodyIsOptional && isAbsent) return check(body, {}, 'body');
+  if (isOptional(body) && isAbsent) return check(body, {}, 'body');
   const limits = { maxBytes: options.maxBodyBytes, timeoutMs: options.bodyTimeoutMs };
   return check(body, await readJson(request, limits), 'body');
 }
 
+const isOptional = (body: z.ZodType): boolean => body.safeParse({}).success;
+
 function hasBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
+}
+
+function named(headers: Headers, shape: Shape): Record<string, string> {
+  const names = Object.keys(shape?.shape ?? {}).filter((name) => headers.has(name));
+  return Object.fromEntries(names.map((name) => [name, headers.get(name) ?? '']));
 }
 
 /** Rejects duplicate query parameters. */
@@ -153,16 +163,20 @@ const PROBLEMS: Readonly<Record<number, string>> = {
 
 const OTHER_PROBLEMS = 'Wrong method (405), wrong host (421), or an error on the server (500, 502).';
 
-function documented(definition: Endpoint['definition']): RouteConfig {
-  const { method, path, summary, description, tag, scope, params, query, body, headers, answers } = definition;
-  const faults = new Set([401, 403, 503, ...(definition.problems ?? [])]);
-  if (params || query || body || headers) faults.add(400);
-  if (Object.values(answers).some(({ type, also }) => [type, ...(also ?? [])].includes('text/event-stream')))
-    faults.add(429);
-  if (body) for (const status of [408, 413, 415]) faults.add(status);
+function documented(endpoint: Endpoint): RouteConfig {
+  const { summary, description, tag, scope, params, query, body, headers, answers, problems = [] } = endpoint;
+  const { method, path } = partsOf(endpoint);
+  const streams = Object.values(answers).some(({ type, also = [] }) => [type, ...also].includes('text/event-stream'));
+  const faults = new Set([
+    ...[401, 403, 503, ...problems],
+    ...(params ? [404] : []),
+    ...(params || query || body || headers ? [400] : []),
+    ...(streams ? [429] : []),
+    ...(body ? [408, 413, 415] : []),
+  ]);
   const scopeNote = scope === null ? 'For every signed-in caller.' : `Needs the scope \`${scope}\`.`;
   return {
-    method,
+    method: method.toLowerCase() as RouteConfig['method'],
     path,
     summary,
     description: [description, scopeNote].filter(Boolean).join(' '),
@@ -172,9 +186,7 @@ function documented(definition: Endpoint['definition']): RouteConfig {
       ...(params && { params }),
       ...(query && { query }),
       ...(headers && { headers }),
-      ...(body && {
-        body: { required: definition.bodyIsOptional !== true, content: { 'application/json': { schema: body } } },
-      }),
+      ...(body && { body: { required: !isOptional(body), content: { 'application/json': { schema: body } } } }),
     },
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, documentedAnswer(answer)])),

@@ -1,4 +1,5 @@
-// The methods that a path allows, for the `Allow` header of a 405.
+// The methods that a path allows, and the error for the others.
+import { UsageError } from 'countersign';
 
 type Route = { readonly method: string; readonly path: string };
 
@@ -15,5 +16,13 @@ function matches(pattern: string, path: string): boolean {
   return (
     wanted.length === given.length &&
     wanted.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === given[index]))
+  );
+}
+
+export function methodNotAllowed(method: string, allow: readonly string[]): UsageError {
+  return new UsageError(
+    'method-not-allowed',
+    { status: 405, headers: { allow: allow.join(', ') } },
+    `${method.slice(0, 20)} is not allowed here.`,
   );
 }

@@ -6,9 +6,17 @@ const HEADERS = { 'content-type': 'text/event-stream' };
 
 function held(body: ReadableStream<Uint8Array>) {
   const failures: unknown[] = [];
-  const streams = new OpenStreams({ measures: new Measures(), limit: 9, limitPerPerson: 9, checkMs: 60_000 });
+  const streams = new OpenStreams({
+    measures: new Measures(),
+    limit: 9,
+    limitPerPerson: 9,
+    checkMs: 60_000,
+    lifetimeMs: 60_000,
+    closed: new AbortController().signal,
+  });
   const response = streams.track(new Response(body, { headers: HEADERS }), {
     person: 'ann',
+    isLimited: true,
     stillKnown: undefined,
     failed: (error) => failures.push(error),
   });

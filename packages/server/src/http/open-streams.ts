@@ -8,6 +8,10 @@ export type OpenStreamsOptions = {
   readonly limitPerPerson: number;
   /** How often access is checked again. */
   readonly checkMs: number;
+  /** After so long a stream ends, so that its client connects again and is identified again. */
+  readonly lifetimeMs: number;
+  /** Ends every limited stream. */
+  readonly closed: AbortSignal;
 };
 
 /** Resolves to false once the person has lost access: a token was revoked, a session ended. */
@@ -15,6 +19,8 @@ export type StillKnown = () => Promise<boolean>;
 
 export type TrackOptions = {
   readonly person: string | undefined;
+  /** Whether the stream only shows something, so that it may end early and be opened again. */
+  readonly isLimited: boolean;
   readonly stillKnown: StillKnown | undefined;
   /** Receives the error if a stream breaks because of the server. */
   readonly failed: (error: unknown) => void;
@@ -22,7 +28,10 @@ export type TrackOptions = {
   readonly cut?: () => void;
 };
 
-type OpenStream = Pick<TrackOptions, 'person' | 'stillKnown'> & { readonly end: () => void };
+type OpenStream = Pick<TrackOptions, 'person' | 'isLimited' | 'stillKnown'> & {
+  readonly lifetime: NodeJS.Timeout | undefined;
+  readonly end: () => void;
+};
 
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
@@ -32,6 +41,9 @@ export class OpenStreams {
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
+    options.closed.addEventListener('abort', () => {
+      for (const { isLimited, end } of this.#open) if (isLimited) end();
+    });
   }
 
   /** Throws `too-many-streams` if this person cannot open another stream now. */
@@ -48,7 +60,7 @@ export class OpenStreams {
   }
 
   /** Returns the same response, counted until it ends. Throws `too-many-streams`. */
-  track(response: Response, { person, stillKnown, failed, cut }: TrackOptions): Response {
+  track(response: Response, { person, isLimited, stillKnown, failed, cut }: TrackOptions): Response {
     const { body, status, headers } = response;
     if (!body || !(headers.get('content-type') ?? '').startsWith('text/event-stream')) return response;
     try {
@@ -58,16 +70,19 @@ export class OpenStreams {
       throw error;
     }
     const { stream, end } = tapped(body, () => this.#ended(held), failed, cut);
-    const held: OpenStream = { person, stillKnown, end };
+    const { lifetimeMs, closed, measures } = this.#options;
+    const lifetime = isLimited ? setTimeout(end, closed.aborted ? 0 : lifetimeMs).unref() : undefined;
+    const held: OpenStream = { person, isLimited, stillKnown, lifetime, end };
     this.#open.add(held);
     this.#perPerson.set(person, (this.#perPerson.get(person) ?? 0) + 1);
-    this.#options.measures.stream(1);
+    measures.stream(1);
     this.#checking ??= this.#check();
     return new Response(stream, { status, headers });
   }
 
   #ended(held: OpenStream): void {
     if (!this.#open.delete(held)) return;
+    clearTimeout(held.lifetime);
     const left = (this.#perPerson.get(held.person) ?? 1) - 1;
     if (left > 0) this.#perPerson.set(held.person, left);
     else this.#perPerson.delete(held.person);

@@ -5,34 +5,24 @@
 /** One event on the wire. */
 export type ServerEvent = { readonly event: string; readonly data: unknown; readonly id?: number };
 
-export type StreamOptions = {
-  /** A comment is sent this often. */
-  readonly keepAliveMs: number;
-  /** After so long a stream ends, so that its client is identified again: tokens are revoked, sessions end. */
-  readonly lifetimeMs: number;
-};
-
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 };
 
-/** Sends each value as one event. `open` gets a signal that fires when the client has left. */
+/** Sends each value as one event, and a comment every `keepAliveMs`. `open` gets a signal that fires when the client has left. */
 export function eventStream(
   open: (signal: AbortSignal) => AsyncGenerator<ServerEvent>,
   request: Request,
-  { keepAliveMs, lifetimeMs }: StreamOptions,
+  keepAliveMs: number,
 ): Response {
   const encoder = new TextEncoder();
   const left = new AbortController();
   const events = open(AbortSignal.any([left.signal, request.signal]));
   let alive: ReturnType<typeof setInterval> | undefined;
   let upcoming: Promise<IteratorResult<ServerEvent>> | undefined;
-  const lifetime = setTimeout(() => left.abort(), lifetimeMs);
-  lifetime.unref();
   const stop = () => {
-    clearTimeout(lifetime);
     clearInterval(alive);
     left.abort();
   };

@@ -35,11 +35,8 @@ export const RunShape = RunSummaryShape.extend({
 }).openapi('Run', { description: 'Without the scope `read`, its texts and lists are empty.' });
 
 /** A run with its conversation and its requests. */
-export type Run = RunSummary & {
+export type Run = Readonly<Omit<z.infer<typeof RunShape>, 'messages' | 'pending' | 'interrupts'>> & {
   readonly messages: readonly Message[];
-  readonly text: string;
-  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
-  readonly finishReason: string | null;
   readonly pending: readonly string[];
   readonly interrupts: readonly Interrupt[];
 };

@@ -21,6 +21,7 @@ export function watchRequests({ log, measures, streams }: RequestWatch): Middlew
     try {
       context.res = streams.track(context.res, {
         person,
+        isLimited: context.req.method === 'GET',
         stillKnown: context.get('stillKnown'),
         failed: (error) => log('error', 'stream', { ...about, error }),
         ...cutOf(context),

@@ -139,7 +139,7 @@ test('header values with line breaks never reach a response', async () => {
     ask('POST', '/api/v1/interrupts/x:y/decide', { decision: { type: 'approve' } }, headers);
   expect((await decide({ 'x-countersign-channel': 'root' })).status).toBe(400);
   expect((await decide({ 'idempotency-key': 'x'.repeat(300) })).status).toBe(400);
-  expect((await ask('GET', '/api/v1/runs/x/events', undefined, { 'last-event-id': '1;drop' })).status).toBe(404);
+  expect((await ask('GET', '/api/v1/runs/x/events', undefined, { 'last-event-id': '1;drop' })).status).toBe(400);
   const { body } = await ask('POST', '/api/v1/runs', { agent: 'parrot', prompt: 'x' });
   expect((await ask('GET', `/api/v1/runs/${body.id}/events`, undefined, { 'last-event-id': '1;drop' })).status).toBe(
     400,
