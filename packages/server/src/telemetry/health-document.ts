@@ -9,41 +9,35 @@ export function documentHealth(
   root: string,
   metrics: NonNullable<AppOptions['metrics']>,
 ): void {
-  const at = { method: 'get' as const, tags: ['Operation'], servers: [{ url: root }] };
   const status = (description: string, ...values: [string, ...string[]]) => ({
     description,
     content: { 'application/json': { schema: z.object({ status: z.enum(values) }) } },
   });
-  const routes: RouteConfig[] = [
+  const get = (path: string, summary: string, responses: RouteConfig['responses'], more: Partial<RouteConfig> = {}) =>
+    registry.registerPath({
+      ...{ method: 'get', path, summary, tags: ['Operation'], servers: [{ url: root }], security: [], ...more },
+      responses: { ...responses, default: documentedProblem('Wrong method or wrong host.') },
+    });
+  get('/healthz', 'Check that the process runs', { 200: status('It runs.', 'ok') });
+  const failed = 'The server is stopping, or the store does not answer within two seconds.';
+  get('/readyz', 'Check that the server is ready', {
+    200: status('It is ready.', 'ok'),
+    503: status(failed, 'stopping', 'store-failed'),
+  });
+  if (metrics === 'off') return;
+  const text = { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: z.string() } } };
+  get(
+    '/metrics',
+    'Get metrics for Prometheus',
     {
-      ...{ ...at, path: '/healthz', summary: 'Check that the process runs', security: [] },
-      responses: { 200: status('It runs.', 'ok'), default: documentedProblem('Wrong method or wrong host.') },
+      200: text,
+      401: documentedProblem('Not signed in.'),
+      403: documentedProblem('The caller cannot see all runs.'),
+      503: documentedProblem('The store is unavailable.'),
     },
     {
-      ...{ ...at, path: '/readyz', summary: 'Check that the server is ready', security: [] },
-      responses: {
-        200: status('It is ready.', 'ok'),
-        503: status(
-          'The server is stopping, or the store does not answer within two seconds.',
-          'stopping',
-          'store-failed',
-        ),
-        default: documentedProblem('Wrong method or wrong host.'),
-      },
-    },
-  ];
-  if (metrics !== 'off')
-    routes.push({
-      ...{ ...at, path: '/metrics', summary: 'Get metrics for Prometheus' },
       description: 'Needs the scope `read` and the reach `all`, unless the option `metrics` is `open`.',
       security: metrics === 'open' ? [] : [{ token: [] }, { session: [] }],
-      responses: {
-        200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: z.string() } } },
-        401: documentedProblem('Not signed in.'),
-        403: documentedProblem('The caller cannot see all runs.'),
-        503: documentedProblem('The store is unavailable.'),
-        default: documentedProblem('Wrong method or wrong host.'),
-      },
-    });
-  for (const route of routes) registry.registerPath(route);
+    },
+  );
 }

@@ -1,4 +1,5 @@
 // Health, readiness and metrics.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { type Countersign, UsageError } from 'countersign';
 import type { Context } from 'hono';
@@ -45,17 +46,11 @@ function canWork({ runs }: Countersign): Promise<unknown> {
   return Promise.all([runs.list({ limit: 1 }), checkWrites(runs.store)]);
 }
 
-async function answersInTime(asked: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), STORE_MS);
-  });
-  try {
-    return await Promise.race([asked.then(() => true), late]);
-  } catch {
-    // The requests that need the store log why it fails.
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
+/** The requests that need the store log why it fails. */
+function answersInTime(asked: Promise<unknown>): Promise<boolean> {
+  const answered = asked.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answered, delay(STORE_MS, false, { ref: false })]);
 }

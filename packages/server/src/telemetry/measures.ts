@@ -16,50 +16,56 @@ const REMEMBERED = 10_000;
 const NO_EVENTS = 2_147_483_647;
 
 type Labels = Readonly<Record<string, string>>;
-type Sample = { readonly name: string; readonly labels: Labels; readonly value: number };
 
-/** Counts one metric, by its labels. */
-class Counter {
+/** One metric: a value for each set of labels. */
+class Metric {
   readonly #name: string;
-  readonly #values = new Map<string, { readonly labels: Labels; value: number }>();
+  readonly #head: string;
+  readonly #values = new Map<string, number>();
 
-  constructor(name: string) {
-    this.#name = name;
+  constructor(name: string, type: 'counter' | 'gauge' | 'histogram', help: string) {
+    this.#name = `countersign_${name}`;
+    this.#head = `# HELP ${this.#name} ${help}\n# TYPE ${this.#name} ${type}\n`;
   }
 
-  add(labels: Labels, amount = 1): void {
-    const key = Object.values(labels).join('\0');
-    const known = this.#values.get(key);
-    if (known) known.value += amount;
-    else this.#values.set(key, { labels, value: amount });
+  add(labels: Labels, amount = 1, suffix = ''): this {
+    const sample = `${this.#name}${suffix}${labelText(labels)}`;
+    this.#values.set(sample, (this.#values.get(sample) ?? 0) + amount);
+    return this;
   }
 
-  samples(): readonly Sample[] {
-    return [...this.#values.values()].map(({ labels, value }) => ({ name: this.#name, labels, value }));
+  get text(): string {
+    return this.#head + [...this.#values].map(([sample, value]) => `${sample} ${value}\n`).join('');
   }
 }
 
 export class Measures {
-  readonly #requests = new Counter('countersign_http_requests_total');
-  readonly #buckets = new Counter('countersign_http_request_duration_seconds_bucket');
-  readonly #seconds = new Counter('countersign_http_request_duration_seconds_sum');
-  readonly #counted = new Counter('countersign_http_request_duration_seconds_count');
-  readonly #started = new Counter('countersign_runs_started_total');
-  readonly #decisions = new Counter('countersign_decisions_total');
-  readonly #rested = new Counter('countersign_runs_rested_total');
+  readonly #requests = new Metric('http_requests_total', 'counter', 'Requests, by route and status.');
+  readonly #durations = new Metric('http_request_duration_seconds', 'histogram', 'Time until the response began.');
+  readonly #started = new Metric('runs_started_total', 'counter', 'Runs started in this process.');
+  readonly #decisions = new Metric(
+    'decisions_total',
+    'counter',
+    'Decisions recorded by this process, by outcome and channel.',
+  );
+  readonly #rested = new Metric(
+    'runs_rested_total',
+    'counter',
+    'Runs that paused or ended since the first read of these metrics, by status.',
+  );
+  readonly #streams = new Metric('open_streams', 'gauge', 'Open server-sent event streams.').add({}, 0);
   /** The version of each run when it was last counted. */
   readonly #seen = new Map<string, number>();
   #stopWatching: (() => void) | undefined;
-  #streams = 0;
   #store: { readonly until: number; readonly text: Promise<string> } | undefined;
 
   request(method: string, route: string, status: number, seconds: number): void {
     this.#requests.add({ method, route, status: String(status) });
     const labels = { method, route };
-    for (const bound of BUCKETS) this.#buckets.add({ ...labels, le: String(bound) }, seconds <= bound ? 1 : 0);
-    this.#buckets.add({ ...labels, le: '+Inf' });
-    this.#seconds.add(labels, seconds);
-    this.#counted.add(labels);
+    for (const bound of BUCKETS)
+      this.#durations.add({ ...labels, le: String(bound) }, seconds <= bound ? 1 : 0, '_bucket');
+    this.#durations.add({ ...labels, le: '+Inf' }, 1, '_bucket');
+    this.#durations.add(labels, seconds, '_sum').add(labels, 1, '_count');
   }
 
   runStarted(agent: string): void {
@@ -73,7 +79,7 @@ export class Measures {
 
   /** Counts a stream that opened (1) or ended (-1). */
   stream(change: 1 | -1): void {
-    this.#streams += change;
+    this.#streams.add({}, change);
   }
 
   /** Counts the runs that pause or end from now on, in any process. Further calls change nothing. */
@@ -95,31 +101,8 @@ export class Measures {
 
   /** All metrics in the text format of Prometheus. */
   async text(ai: Countersign): Promise<string> {
-    return [
-      family('countersign_http_requests_total', 'counter', 'Requests, by route and status.', this.#requests.samples()),
-      family('countersign_http_request_duration_seconds', 'histogram', 'Time until the response began.', [
-        ...this.#buckets.samples(),
-        ...this.#seconds.samples(),
-        ...this.#counted.samples(),
-      ]),
-      family('countersign_runs_started_total', 'counter', 'Runs started in this process.', this.#started.samples()),
-      family(
-        'countersign_decisions_total',
-        'counter',
-        'Decisions recorded by this process, by outcome and channel.',
-        this.#decisions.samples(),
-      ),
-      family(
-        'countersign_runs_rested_total',
-        'counter',
-        'Runs that paused or ended since the first read of these metrics, by status.',
-        this.#rested.samples(),
-      ),
-      family('countersign_open_streams', 'gauge', 'Open server-sent event streams.', [
-        { name: 'countersign_open_streams', labels: {}, value: this.#streams },
-      ]),
-      await this.#storeText(ai),
-    ].join('');
+    const own = [this.#requests, this.#durations, this.#started, this.#decisions, this.#rested, this.#streams];
+    return own.map(({ text }) => text).join('') + (await this.#storeText(ai));
   }
 
   /** Reads the store once in a while, less often the longer it takes. */
@@ -147,40 +130,21 @@ const OUTCOMES = ['approved', 'rejected', 'answered', 'cancelled'] as const;
 /** The metrics of the store, which are the same in every process that uses it. */
 async function storeText(ai: Countersign): Promise<string> {
   const [stats, counts] = await Promise.all([ai.runs.stats({ days: 30 }), ai.runs.store.countRuns()]);
-  const gauge = (name: string, labels: Labels, value: number): Sample => ({ name, labels, value });
-  return [
-    family(
-      'countersign_runs',
-      'gauge',
-      'Runs, by status.',
-      Object.entries(counts).map(([status, count]) => gauge('countersign_runs', { status }, count)),
-    ),
-    family(
-      'countersign_interrupts_waiting',
-      'gauge',
-      'Pending requests, by tool.',
-      stats.tools.map(({ tool, waiting }) => gauge('countersign_interrupts_waiting', { tool }, waiting)),
-    ),
-    family(
-      'countersign_oldest_waiting_timestamp_seconds',
-      'gauge',
-      'When the oldest pending request was made; 0 if none.',
-      [gauge('countersign_oldest_waiting_timestamp_seconds', {}, (stats.oldestWaitingAt ?? 0) / 1000)],
-    ),
-    family(
-      'countersign_settled_30d',
-      'gauge',
-      'Requests settled in the last 30 days, by tool and outcome.',
-      stats.tools.flatMap((tool) =>
-        OUTCOMES.map((outcome) => gauge('countersign_settled_30d', { tool: tool.tool, outcome }, tool[outcome])),
-      ),
-    ),
-  ].join('');
-}
-
-function family(name: string, type: string, help: string, samples: readonly Sample[]): string {
-  const lines = samples.map(({ name, labels, value }) => `${name}${labelText(labels)} ${value}\n`);
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+  const runs = new Metric('runs', 'gauge', 'Runs, by status.');
+  const waiting = new Metric('interrupts_waiting', 'gauge', 'Pending requests, by tool.');
+  const oldest = new Metric(
+    'oldest_waiting_timestamp_seconds',
+    'gauge',
+    'When the oldest pending request was made; 0 if none.',
+  );
+  const settled = new Metric('settled_30d', 'gauge', 'Requests settled in the last 30 days, by tool and outcome.');
+  for (const [status, count] of Object.entries(counts)) runs.add({ status }, count);
+  oldest.add({}, (stats.oldestWaitingAt ?? 0) / 1000);
+  for (const { tool, ...numbers } of stats.tools) {
+    waiting.add({ tool }, numbers.waiting);
+    for (const outcome of OUTCOMES) settled.add({ tool, outcome }, numbers[outcome]);
+  }
+  return [runs, waiting, oldest, settled].map(({ text }) => text).join('');
 }
 
 function labelText(labels: Labels): string {
