@@ -1,7 +1,6 @@
 // Checks options against a schema. A misspelt option would be ignored silently, so unknown names are rejected.
 import { z } from '@hono/zod-openapi';
 import { UsageError } from 'countersign';
-import { nearest } from './suggestion.ts';
 
 /** Makes the schema of an optional value for which `test` is true; `message` completes "`name` …". */
 export const option = (test: (value: unknown) => boolean, message: string) => z.custom(test, message).optional();
@@ -35,7 +34,6 @@ export function checkOptions(caller: string, schema: z.ZodObject, options: unkno
 }
 
 function unknownOptions(caller: string, unknown: readonly string[], known: readonly string[]): UsageError {
-  const near = unknown.flatMap((name) => nearest(name, known) ?? []);
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `It takes: ${known.join(', ')}.`;
-  return new UsageError('invalid-options', { unknown }, `${caller} has no option ${unknown.join(', ')}. ${hint}`);
+  const message = `${caller} has no option ${unknown.join(', ')}. It takes: ${known.join(', ')}.`;
+  return new UsageError('invalid-options', { unknown }, message);
 }

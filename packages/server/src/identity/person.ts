@@ -72,14 +72,15 @@ export function isPersonId(id: unknown): id is string {
   return typeof id === 'string' && ID.test(id);
 }
 
+const StoredShape = z.object({
+  id: z.custom<string>(isPersonId),
+  name: z.string().nullable().default(null),
+  scopes: z.array(z.enum(SCOPES)).readonly().default(SCOPES),
+  reach: z.enum(REACHES).default('own'),
+});
+
 /** Reads a stored identity; undefined if it is invalid, as after an edit in the database. */
-export function identifiedIn(kept: Json | undefined): Identified | undefined {
-  if (typeof kept !== 'object' || kept === null || Array.isArray(kept)) return undefined;
-  const { id, name = null, scopes, reach } = kept as { readonly [key: string]: Json };
-  const isKnown = isPersonId(id) && (name === null || typeof name === 'string');
-  if (!isKnown || (scopes !== undefined && !Array.isArray(scopes))) return undefined;
-  return { id, name, ...(scopes && { scopes: scopes as Scope[] }), reach: reach === 'all' ? 'all' : 'own' };
-}
+export const identifiedIn = (stored: Json | undefined): Identified | undefined => StoredShape.safeParse(stored).data;
 
 export function personOf({ id, name = null, scopes = SCOPES, reach = 'own', context }: Identified): Person {
   return {

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Json, UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
+import { serialize } from 'hono/utils/cookie';
 import { checkIdentified, type Identified, identifiedIn, isPersonId, type Person, personOf } from './person.ts';
 
 const LINKS = 'login-links';
@@ -52,17 +53,14 @@ export function sessionCookie(publicUrl: URL): SessionCookie {
 }
 
 /** The `Set-Cookie` header; without a secret it deletes the cookie. */
-export function setCookie({ name, secure }: SessionCookie, secret: string | undefined): string {
-  const kept = secret === undefined ? `${name}=; Max-Age=0` : `${name}=${secret}; Max-Age=${SESSION_MS / 1000}`;
-  return `${kept}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+export function setCookie({ name, secure }: SessionCookie, secret = ''): string {
+  const maxAge = secret === '' ? 0 : SESSION_MS / 1000;
+  return serialize(name, secret, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge });
 }
 
 export function readCookie({ name }: SessionCookie, header: string | null): string | undefined {
-  for (const pair of (header ?? '').split(';')) {
-    const at = pair.indexOf('=');
-    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
-  }
-  return undefined;
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /** 256 random bits cannot be guessed, so a plain hash protects against readers of the store. */

@@ -3,23 +3,24 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
+import { allItems } from '../all-items.ts';
 import { checkOptions, option, optionsOf } from '../check-options.ts';
-import { isMoment } from '../moment.ts';
-import { isPersonId, type Person, personOf, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
+import { momentShape } from '../schemas/page.ts';
+import { isPersonId, type Person, personOf, REACHES, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
 
-/** The stored record of a token, without the token itself. */
-export type TokenRecord = {
-  /** Names the token in lists and when it is revoked. */
-  readonly id: string;
-  /** Its purpose. */
-  readonly label: string;
-  /** The person or program that uses it. */
-  readonly person: string;
-  readonly scopes: readonly Scope[];
-  readonly reach: Reach;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-};
+const RecordShape = z.object({
+  id: z.string(),
+  label: z.string(),
+  person: z.custom<string>(isPersonId),
+  scopes: z.array(z.enum(SCOPES)).readonly(),
+  reach: z.enum(REACHES),
+  createdAt: momentShape,
+  expiresAt: momentShape.nullable(),
+});
+const StoredShape = RecordShape.extend({ hash: z.hex().length(64) });
+
+/** The stored record of a token, without the token itself: its id, purpose, owner and rights. */
+export type TokenRecord = Readonly<z.infer<typeof RecordShape>>;
 
 /** The options of a new token. */
 export type NewToken = {
@@ -84,14 +85,8 @@ export async function createToken(
 
 /** Lists every token that has not expired, ordered by id. */
 export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> {
-  const found: TokenRecord[] = [];
-  let after: string | null | undefined;
-  do {
-    const page = await notes.list(COLLECTION, { limit: 200, ...(after && { after }) });
-    found.push(...page.items.flatMap(({ value }) => storedIn(value)?.record ?? []));
-    after = page.cursor;
-  } while (after !== null);
-  return found;
+  const stored = await allItems((from) => notes.list(COLLECTION, { limit: 200, ...from }));
+  return stored.flatMap(({ value }) => storedIn(value)?.record ?? []);
 }
 
 /** Revokes the token with this id. Returns false if it does not exist. */
@@ -118,15 +113,10 @@ export async function personOfToken(notes: Notes, token: string): Promise<Person
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 const NO_HASH = Buffer.alloc(32);
 
-type Stored = { readonly hash: string; readonly record: TokenRecord };
-
-/** Reads a stored token; undefined if it is invalid, as after an edit in the database. */
-function storedIn(value: Json): Stored | undefined {
-  const { hash, ...record } = (value ?? {}) as unknown as TokenRecord & { readonly hash: unknown };
-  const { id, label, person, scopes, createdAt, expiresAt } = record;
-  if (typeof hash !== 'string' || !HASH.test(hash) || !isPersonId(person) || !Array.isArray(scopes)) return undefined;
-  const isListed = typeof id === 'string' && typeof label === 'string' && isMoment(createdAt);
-  return isListed && (expiresAt === null || isMoment(expiresAt)) ? { hash, record } : undefined;
+/** Undefined if it is invalid, as after an edit in the database. */
+function storedIn(value: Json): { readonly hash: string; readonly record: TokenRecord } | undefined {
+  const { data } = StoredShape.safeParse(value);
+  if (!data) return undefined;
+  const { hash, ...record } = data;
+  return { hash, record };
 }
-
-const HASH = /^[0-9a-f]{64}$/;

@@ -1,37 +1,17 @@
 // The API as a readable page, made from the OpenAPI document.
 import { escaped, page } from './html.ts';
 
+/** Plain JSON, as OpenAPI describes it. */
 type Schema = { readonly [key: string]: any };
-type Operation = {
-  readonly summary?: string;
-  readonly description?: string;
-  readonly tags?: readonly string[];
-  /** The server URL, if it differs from that of the document. */
-  readonly servers?: readonly { readonly url: string }[];
-  readonly parameters?: readonly {
-    name: string;
-    in: string;
-    required?: boolean;
-    description?: string;
-    schema?: Schema;
-  }[];
-  readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> };
-  readonly responses?: Readonly<
-    Record<string, { description?: string; content?: Readonly<Record<string, { readonly schema?: Schema }>> }>
-  >;
-};
-export type ApiDocument = {
-  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
-  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
-  readonly servers?: readonly { readonly url: string }[];
-};
+export type ApiDocument = Schema;
+
+const entries = (value: unknown) => Object.entries((value ?? {}) as Readonly<Record<string, Schema>>);
 
 export function docsPage(document: ApiDocument, stylesheet: string): string {
   const { title, version, description = '' } = document.info;
   const base = document.servers?.[0]?.url ?? '';
-  const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => {
+  const operations = entries(document.paths).flatMap(([path, methods]) =>
+    entries(methods).map(([method, operation]) => {
       const root = operation.servers?.[0]?.url ?? base;
       return { method, path: `${root.replace(/\/$/, '')}${path}`, operation };
     }),
@@ -41,7 +21,7 @@ export function docsPage(document: ApiDocument, stylesheet: string): string {
     const own = operations.filter(({ operation }) => (operation.tags?.[0] ?? 'Other') === tag);
     return `<section><h2>${escaped(tag)}</h2>\n${own.map(operationHtml).join('\n')}</section>`;
   });
-  const schemas = Object.entries(document.components?.schemas ?? {}).map(
+  const schemas = entries(document.components?.schemas).map(
     ([name, schema]) =>
       `<section class="schema" id="${escaped(name)}"><h3>${escaped(name)}</h3>${prose(schema.description)}${fieldsHtml(schema)}</section>`,
   );
@@ -55,7 +35,7 @@ export function docsPage(document: ApiDocument, stylesheet: string): string {
   );
 }
 
-type Listed = { readonly method: string; readonly path: string; readonly operation: Operation };
+type Listed = { readonly method: string; readonly path: string; readonly operation: Schema };
 
 const anchor = ({ method, path }: Listed): string => `${method}-${path.replaceAll(/[^\w]+/g, '-')}`;
 
@@ -66,13 +46,13 @@ function linkHtml(listed: Listed): string {
 
 function operationHtml(listed: Listed): string {
   const { method, path, operation } = listed;
-  const parameters = (operation.parameters ?? []).map(
+  const parameters = ((operation.parameters ?? []) as readonly Schema[]).map(
     ({ name, in: place, required, description, schema }) =>
       `<tr><td><code>${escaped(name)}</code></td><td>${escaped(place)}${required ? ', required' : ''}</td><td>${typeHtml(schema ?? {})}</td><td>${inline(description ?? schema?.description ?? '')}</td></tr>`,
   );
-  const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
-  const answers = Object.entries(operation.responses ?? {}).map(([status, { description = '', content = {} }]) => {
-    const schema = Object.values(content)[0]?.schema;
+  const body = entries(operation.requestBody?.content)[0]?.[1].schema;
+  const answers = entries(operation.responses).map(([status, { description = '', content = {} }]) => {
+    const schema = entries(content)[0]?.[1].schema;
     return `<tr><td><code>${status}</code></td><td>${schema ? typeHtml(schema) : ''}</td><td>${inline(description)}</td></tr>`;
   });
   return `<article id="${anchor(listed)}">
@@ -86,7 +66,7 @@ ${body ? `<p>Body: ${typeHtml(body)}</p>` : ''}
 
 function fieldsHtml(schema: Schema): string {
   const required = new Set<string>(schema.required ?? []);
-  const rows = Object.entries((schema.properties ?? {}) as Readonly<Record<string, Schema>>).map(
+  const rows = entries(schema.properties).map(
     ([name, field]) =>
       `<tr><td><code>${escaped(name)}</code>${required.has(name) ? '' : '?'}</td><td>${typeHtml(field)}</td><td>${inline(field.description ?? '')}</td></tr>`,
   );
@@ -107,7 +87,7 @@ function typeHtml(schema: Schema): string {
   if (Array.isArray(choices)) return choices.map(typeHtml).join(' | ');
   if (type === 'array') return `${typeHtml(items ?? {})}[]`;
   if (type === 'object' && schema.properties) {
-    const fields = Object.entries(schema.properties as Readonly<Record<string, Schema>>);
+    const fields = entries(schema.properties);
     return `{ ${fields.map(([name, field]) => `${escaped(name)}: ${typeHtml(field)}`).join(', ')} }`;
   }
   return escaped([type ?? 'any'].flat().join(' | '));

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from 'countersign';
+import { methodNotAllowed } from '../http/methods.ts';
 import { htmlResponse, page } from './html.ts';
 import { StaticFiles } from './static-files.ts';
 
@@ -14,12 +15,7 @@ export function createInbox(directory: string | false | undefined, basePath: str
   // The build names its files relative to the page, and the page is served at many paths.
   const index = files?.text('/index.html')?.replaceAll(/(src|href)="\.?\/(?=[^/])/g, `$1="${basePath}/`);
   return (path, request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new UsageError(
-        'method-not-allowed',
-        { status: 405, headers: { allow: 'GET, HEAD' } },
-        `${request.method} is not allowed here.`,
-      );
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed(request.method, ['GET', 'HEAD']);
     const name = decoded(path);
     const file = name === '/index.html' ? undefined : name && files?.answer(name, request);
     if (file) return file;

@@ -21,7 +21,7 @@ export async function login(
 export async function logout(notes: Notes, cookie: SessionCookie, request: Request): Promise<Response> {
   const secret = readCookie(cookie, request.headers.get('cookie'));
   if (secret !== undefined) await endSession(notes, secret);
-  return new Response(null, { status: 204, headers: { 'set-cookie': setCookie(cookie, undefined) } });
+  return new Response(null, { status: 204, headers: { 'set-cookie': setCookie(cookie) } });
 }
 
 /** A path of this server, or undefined for anything that could lead elsewhere. */

@@ -1,20 +1,8 @@
 // Static files: listed once and looked up by exact name, so that no path can lead outside the folder.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join, relative, sep } from 'node:path';
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json',
-  '.webmanifest': 'application/manifest+json',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-  '.txt': 'text/plain; charset=utf-8',
-};
+import { join, relative, sep } from 'node:path';
+import { getMimeType } from 'hono/utils/mime';
 
 type File = {
   readonly path: string;
@@ -28,7 +16,7 @@ export class StaticFiles {
   constructor(directory: string) {
     for (const path of filesIn(directory)) {
       const name = `/${relative(directory, path).split(sep).join('/')}`;
-      const type = TYPES[extname(path).toLowerCase()];
+      const type = getMimeType(path.toLowerCase());
       if (type) this.#files.set(name, { path, type });
     }
   }

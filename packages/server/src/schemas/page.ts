@@ -42,5 +42,11 @@ export const nameShape = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must have no control characters');
 
-/** Milliseconds, within the range of a date. */
-export const timeShape = wholeNumber(0, 8_640_000_000_000_000, { description: 'In milliseconds.' });
+/** The last millisecond of a date. */
+const LAST_MOMENT = 8_640_000_000_000_000;
+
+/** A stored time. */
+export const momentShape = z.number().max(LAST_MOMENT);
+
+/** A time in a URL. */
+export const timeShape = wholeNumber(0, LAST_MOMENT, { description: 'In milliseconds.' });

@@ -153,7 +153,7 @@ test('behind a proxy the public URL is the own origin, and cookies are for https
   });
   expect(status).toBe(303);
   const cookie = headers.get('set-cookie') ?? '';
-  expect(cookie).toMatch(/^__Host-countersign=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+  expect(cookie).toMatch(/^__Host-countersign=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
   expect(headers.get('strict-transport-security')).toContain('max-age=31536000');
   const start = (origin: string) =>
     raw(target.server.port, {
