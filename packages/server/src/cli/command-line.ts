@@ -24,7 +24,7 @@ export async function runCommandLine(args: readonly string[]): Promise<ExitCode>
   const action: Action =
     (work) =>
     async (...values) => {
-      exitCode = (await work(...values)) ?? EXIT.ok;
+      exitCode = (await work(output, ...values)) ?? EXIT.ok;
     };
   const program = createProgram(action, (text) => {
     help += text;

@@ -29,6 +29,12 @@ export class CommandFailure extends Error {
     this.hint = more.hint;
     this.details = more.details ?? {};
   }
+
+  /** The same failure with another message. */
+  saying(message: string): CommandFailure {
+    const { exitCode, code, hint, details, cause } = this;
+    return new CommandFailure(exitCode, code, message, { ...(hint !== undefined && { hint }), details, cause });
+  }
 }
 
 export const usageFailure = (message: string, hint?: string): CommandFailure =>

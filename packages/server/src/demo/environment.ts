@@ -13,7 +13,8 @@ export type ChosenModel = {
   readonly demo: boolean;
 };
 
-const PROVIDERS = [
+/** The providers that the environment can choose, with the key that each needs. */
+export const PROVIDERS = [
   { name: 'openai', key: 'OPENAI_API_KEY', package: '@ai-sdk/openai', model: 'gpt-5-mini' },
   { name: 'anthropic', key: 'ANTHROPIC_API_KEY', package: '@ai-sdk/anthropic', model: 'claude-sonnet-4-5' },
   { name: 'google', key: 'GOOGLE_GENERATIVE_AI_API_KEY', package: '@ai-sdk/google', model: 'gemini-2.5-flash' },

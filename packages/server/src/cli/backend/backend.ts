@@ -1,30 +1,13 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
-import type { Decided, DecisionInput, InterruptListOptions, Message, RunListOptions } from 'countersign';
-import type { Page, RunRecord, StoredEvent } from 'countersign/store';
-import type { InterruptCard } from 'countersign/ui';
-import type { Hold } from '../../schemas/interrupt.ts';
+import type { Decided, DecisionInput, InterruptListOptions, RunListOptions } from 'countersign';
+import type { Page, StoredEvent } from 'countersign/store';
+import type { Hold, Interrupt } from '../../schemas/interrupt.ts';
+import type { Run, RunSummary as ServerRunSummary } from '../../schemas/run.ts';
 
-/** A request with the run that it belongs to. */
-export type Card = InterruptCard & {
-  readonly runId: string;
-  readonly agent: string;
-  readonly startedBy: string | null;
-  /** The person who is reviewing it, if any. */
-  readonly hold: Hold | null;
-};
+export type Card = Interrupt;
 
-export type RunSummary = Pick<
-  RunRecord,
-  'id' | 'agent' | 'status' | 'startedBy' | 'createdAt' | 'updatedAt' | 'version'
->;
-
-export type RunDetail = RunSummary & {
-  readonly messages: readonly Message[];
-  readonly text: string;
-  readonly finishReason: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
-  readonly pending: readonly string[];
-};
+export type RunSummary = Omit<ServerRunSummary, 'title'>;
+export type RunDetail = Omit<Run, 'title' | 'interrupts'>;
 
 /** An event of a run; `seq` starts at 1. */
 export type SequencedEvent = StoredEvent & { readonly seq: number };
@@ -45,8 +28,8 @@ export interface Backend {
   readonly person: string | undefined;
   runs(query: RunsQuery): Promise<Page<RunSummary>>;
   run(runId: string): Promise<RunDetail>;
-  /** Returns the events recorded so far, after number `after`. */
-  events(runId: string, after?: number): Promise<readonly SequencedEvent[]>;
+  /** Returns the events recorded so far. */
+  events(runId: string): Promise<readonly SequencedEvent[]>;
   /** Yields events as they happen until the run ends. Reconnects, and reports the connection to `onConnection`. */
   follow(
     runId: string,

@@ -1,6 +1,6 @@
 // Records a decision for `decide` and the inbox, and explains in plain words why one was not saved.
 import type { Decided, DecisionInput } from 'countersign';
-import { CommandFailure, failureOf } from '../failure.ts';
+import { type CommandFailure, failureOf } from '../failure.ts';
 import { conflictText, type Recorded } from '../print/decision-text.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Backend, Card, DecideOptions } from './backend.ts';
@@ -28,18 +28,10 @@ export async function recordDecision(
 }
 
 function explained(failure: CommandFailure, person: string | undefined): CommandFailure {
-  if (failure.code === 'invalid-resume') return withoutIds(failure);
-  const settlement = failure.details.settlement as Recorded | null | undefined;
-  if (failure.code !== 'already-decided' || !settlement) return failure;
-  const { exitCode, code, details, cause } = failure;
-  return new CommandFailure(exitCode, code, conflictText(settlement, person), { details, cause });
-}
-
-/** Only one request was decided, so its problem needs no id. */
-function withoutIds(failure: CommandFailure): CommandFailure {
-  const faults = Array.isArray(failure.details.faults) ? failure.details.faults : [];
-  const problems = faults.map(({ problem }: { readonly problem?: unknown }) => String(problem)).join('; ');
-  if (problems === '') return failure;
-  const { exitCode, code, details, cause } = failure;
-  return new CommandFailure(exitCode, code, `Not saved: ${problems}.`, { details, cause });
+  const { settlement, faults } = failure.details;
+  if (failure.code === 'already-decided' && settlement)
+    return failure.saying(conflictText(settlement as Recorded, person));
+  if (failure.code !== 'invalid-resume' || !Array.isArray(faults) || faults.length === 0) return failure;
+  // Only one request was decided, so its problem needs no id.
+  return failure.saying(`Not saved: ${faults.map(({ problem }) => String(problem)).join('; ')}.`);
 }

@@ -1,8 +1,9 @@
 // The backend on a running server, through its API. The token says who decides.
 import type { Decided, DecisionInput, Json } from 'countersign';
-import { type Client, createClient, type Decision } from '../../client/index.ts';
-import { CommandFailure, EXIT, failureOf } from '../failure.ts';
-import type { Backend, SequencedEvent } from './backend.ts';
+import { allItems } from '../../all-items.ts';
+import { ApiError, type Client, createClient, type Decision } from '../../client/index.ts';
+import { CommandFailure, EXIT, type ExitCode, failureOf } from '../failure.ts';
+import type { Backend } from './backend.ts';
 import { unansweredDecision, unreachableFailure } from './unreachable.ts';
 import { watchedFetch } from './watched-fetch.ts';
 
@@ -26,7 +27,8 @@ export async function serverBackend(url: string, token: string | undefined): Pro
     person: id,
     runs: (query) => call(client.runs.list(query)),
     run: (runId) => call(client.runs.get(runId)),
-    events: (runId, after = 0) => call(allEvents(client, runId, after)),
+    events: (runId) =>
+      call(allItems(({ cursor }) => client.runs.events(runId, { limit: 200, ...(cursor && { cursor }) }))),
     async *follow(runId, signal, onConnection = () => {}) {
       watchers.add(onConnection);
       try {
@@ -73,15 +75,6 @@ async function listen(client: Client, signal: AbortSignal, changed: () => void):
   }
 }
 
-async function allEvents(client: Client, runId: string, after: number): Promise<readonly SequencedEvent[]> {
-  const events: SequencedEvent[] = [];
-  for (;;) {
-    const page = await client.runs.events(runId, { after: events.at(-1)?.seq ?? after, limit: 200 });
-    events.push(...page.items);
-    if (page.cursor === null || page.items.length === 0) return events;
-  }
-}
-
 const decisionObject = (decision: DecisionInput): Decision =>
   typeof decision === 'string' ? { type: decision } : decision;
 
@@ -91,35 +84,26 @@ async function withFailures<T>(url: string, response: Promise<T>): Promise<T> {
     return await response;
   } catch (error) {
     const unreachable = unreachableFailure(url, error);
-    if (unreachable) throw unreachable;
-    const { status, problem } = (error ?? {}) as {
-      status?: unknown;
-      problem?: { problems?: readonly { path: readonly string[]; message: string }[]; settlement?: unknown };
-    };
-    const failure = failureOf(error);
-    const problems = problem?.problems ?? [];
+    if (unreachable || !(error instanceof ApiError)) throw unreachable ?? failureOf(error);
+    const { code, message, hint, exitCode } = failureOf(error);
+    const { problems = [], settlement } = error.problem ?? {};
     const list = problems
       .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
       .join('; ');
-    const exitCode = typeof status === 'number' ? (BY_STATUS.get(status) ?? failure.exitCode) : failure.exitCode;
     throw new CommandFailure(
-      exitCode,
-      failure.code,
-      list === '' || failure.message.includes(list) ? failure.message : `${failure.message} ${list}`,
+      BY_STATUS.get(error.status) ?? exitCode,
+      code,
+      message.includes(list) ? message : `${message} ${list}`,
       {
-        ...(failure.hint !== undefined && { hint: failure.hint }),
-        details: {
-          ...failure.details,
-          ...(problems.length > 0 && { problems }),
-          ...(problem?.settlement !== undefined && { settlement: problem.settlement }),
-        },
+        ...(hint !== undefined && { hint }),
+        details: { ...(problems.length > 0 && { problems }), ...(settlement !== undefined && { settlement }) },
         cause: error,
       },
     );
   }
 }
 
-const BY_STATUS: ReadonlyMap<number, 2 | 3 | 4> = new Map([
+const BY_STATUS: ReadonlyMap<number, ExitCode> = new Map([
   [404, EXIT.notFound],
   [409, EXIT.conflict],
   [422, EXIT.usage],

@@ -1,10 +1,10 @@
 // The backend on a store: reads and decides directly. It drives nothing; a server or a worker resumes the runs.
 import { type Countersign, countersign, type DecisionInput, type RunInterrupt, tool, z } from 'countersign';
-import type { Store } from 'countersign/store';
+import type { RunRecord, Store } from 'countersign/store';
 import { interruptCard, misfitOf } from 'countersign/ui';
 import { holdsOf, releaseHold, removeHold, takeHold } from '../../holds.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
-import type { Backend, Card, RunDetail } from './backend.ts';
+import type { Backend, Card } from './backend.ts';
 
 export type StoreBackendOptions = {
   readonly ai: Countersign;
@@ -30,23 +30,18 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     const { runId, agent, startedBy } = interrupt;
     return { ...interruptCard(interrupt, ai.agents.get(agent), true), runId, agent, startedBy, hold };
   };
-  const view = async (runId: string): Promise<RunDetail> => {
-    const { hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...rest } = await runs.get(runId);
-    return rest;
-  };
   return {
     where,
     person,
     runs: async (query) => {
       const page = await runs.list(query);
-      const items = page.items.map(({ hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...run }) => run);
-      return { ...page, items };
+      return { ...page, items: page.items.map(withoutInternals) };
     },
-    run: view,
-    events: async (runId, after = 0) => {
+    run: async (runId) => withoutInternals(await runs.get(runId)),
+    events: async (runId) => {
       await runs.get(runId);
-      const loaded = await runs.find(runId, { after });
-      return (loaded?.events ?? []).map((event, index) => ({ ...event, seq: after + index + 1 }));
+      const loaded = await runs.find(runId);
+      return (loaded?.events ?? []).map((event, index) => ({ ...event, seq: index + 1 }));
     },
     follow: (runId, signal) => runs.events(runId, { signal }),
     cards: async (query) => {
@@ -81,6 +76,8 @@ export function storeBackend({ ai, where, person, store, close }: StoreBackendOp
     close,
   };
 }
+
+const withoutInternals = <T extends RunRecord>({ hash: _hash, wakeAt: _wakeAt, outcome: _outcome, ...run }: T) => run;
 
 /**
  * Decides for an agent that is not defined here. The recorded input can be approved, rejected or cancelled, because the worker

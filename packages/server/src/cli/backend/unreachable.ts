@@ -21,9 +21,9 @@ export function unreachableFailure(url: string, error: unknown): CommandFailure 
 export function unansweredDecision(error: unknown): unknown {
   if (!(error instanceof CommandFailure) || !(error.code === 'unreachable' || error.code === 'no-server')) return error;
   if (NEVER_SENT.has(codeOf(error.cause))) return error;
-  const { exitCode, code, message, hint, cause } = error;
-  const unknown = 'The decision may or may not have been recorded. Send it again: it is recorded only once.';
-  return new CommandFailure(exitCode, code, `${message} ${unknown}`, { ...(hint !== undefined && { hint }), cause });
+  return error.saying(
+    `${error.message} The decision may or may not have been recorded. Send it again: it is recorded only once.`,
+  );
 }
 
 const NEVER_SENT: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);

@@ -2,11 +2,12 @@
 
 import type { Command } from 'commander';
 import type { DecisionInput } from 'countersign';
+import { defined } from '../../defined.ts';
 import type { Backend, Card } from '../backend/backend.ts';
 import { recordDecision } from '../backend/record-decision.ts';
 import { usageFailure } from '../failure.ts';
 import { othersHold, recordedText } from '../print/decision-text.ts';
-import { createOutput } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type BackendOptions, withBackend, withExamples, withJson } from './options.ts';
 import { parseAnswer, parseJson, readValue } from './value.ts';
@@ -55,37 +56,28 @@ export function addDecide(program: Command, action: Action): void {
   );
 }
 
-async function decide(id: string, options: DecideOptions): Promise<undefined> {
+async function decide(output: Output, id: string, options: DecideOptions): Promise<undefined> {
   const verb = verbOf(options);
   const { reason, note, digest, wait } = options;
   // Read before anything is opened, so that a mistake is reported at once.
   const value = await readOptionValue(verb, options[verb]);
-  const output = createOutput(options.json);
-  const { openBackend } = await import('../runtime/opening.ts');
-  const backend = await openBackend(options, { agents: true });
-  try {
+  const { useBackend } = await import('../runtime/opening.ts');
+  return useBackend(options, { agents: true }, async (backend) => {
     const card = await backend.card(id);
     const hold = othersHold(card, backend.person, Date.now());
     if (hold !== undefined) output.note(`${hold}. You can still decide.`);
-    const decided = await recordDecision(backend, card, decisionOf(verb, value, reason, card), {
-      ...(digest !== undefined && { digest }),
-      ...(note !== undefined && { note }),
-    });
+    const decision = decisionOf(verb, value, reason, card);
+    const decided = await recordDecision(backend, card, decision, defined({ digest, note }));
     if (wait) output.note('Recorded. Waiting for a server or a worker to resume the run …');
     const run = wait ? await nextPause(backend, card) : undefined;
-    if (output.json)
-      output.document(
-        run ? { ...decided, run: { status: run.status, text: run.text, pending: run.pending } } : decided,
-      );
-    else {
-      const recorded = card.status === 'decided' ? 'Already recorded' : 'Recorded';
-      output.line(`${recorded}: ${visibleLine(card.tool)}, ${recordedText(decided)}`);
-      if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
+    if (output.json) {
+      const { status, text, pending } = run ?? {};
+      return output.document(run ? { ...decided, run: { status, text, pending } } : decided);
     }
-    return undefined;
-  } finally {
-    await backend.close();
-  }
+    const recorded = card.status === 'decided' ? 'Already recorded' : 'Recorded';
+    output.line(`${recorded}: ${visibleLine(card.tool)}, ${recordedText(decided)}`);
+    if (run) output.line(`The run is ${run.status}${run.text === '' ? '' : `: ${visibleLine(run.text)}`}`);
+  });
 }
 
 const SEE_HELP = 'See: countersign decide --help';
@@ -124,7 +116,7 @@ function decisionOf(verb: Verb, value: string, reason: string | undefined, card:
       return { type: 'restart', resumed: parseJson('--restart', value) };
     case 'reject':
     case 'cancel':
-      return { type: verb, ...(reason !== undefined && { reason }) };
+      return { type: verb, ...defined({ reason }) };
   }
 }
 

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { type ExitCode, failureOf } from '../failure.ts';
-import { createOutput, type Output } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import type { ServingMessage } from '../runtime/reloading.ts';
 import type { Serving } from '../runtime/serving.ts';
 import { survivingLostOutput } from '../runtime/stopping.ts';
@@ -30,10 +30,10 @@ export function addDev(program: Command, action: Action): void {
     )
     .action(
       action(
-        survivingLostOutput(async (file: string | undefined, options: DevOptions) => {
+        survivingLostOutput(async (output, file: string | undefined, options: DevOptions) => {
           const { DEV_ROLE } = await import('../runtime/reloading.ts');
           const role = process.env[DEV_ROLE];
-          return role === undefined ? watch(file, options) : serveOnce(file, options, role === 'first');
+          return role === undefined ? watch(output, file, options) : serveOnce(output, file, options, role === 'first');
         }),
       ),
     );
@@ -46,8 +46,7 @@ export function addDev(program: Command, action: Action): void {
 }
 
 /** The parent process: watches files and restarts the server. */
-async function watch(file: string | undefined, options: DevOptions): Promise<ExitCode> {
-  const output = createOutput(options.json);
+async function watch(output: Output, file: string | undefined, options: DevOptions): Promise<ExitCode> {
   const { findAgentsFile } = await import('../runtime/agents-file.ts');
   const path = findAgentsFile(file ?? options.agents);
   const folders = [process.cwd(), ...(path === undefined ? [] : [dirname(path)])];
@@ -73,11 +72,11 @@ function toldToStop(): Promise<unknown> {
 
 /** The child process: serves until the parent asks it to stop. */
 async function serveOnce(
+  output: Output,
   file: string | undefined,
   options: DevOptions,
   isFirst: boolean,
 ): Promise<ExitCode | undefined> {
-  const output = createOutput(options.json);
   const stopping = toldToStop();
   const { DEV_PORT } = await import('../runtime/reloading.ts');
   const { trackLoadedFiles } = await import('../runtime/module-hooks.ts');

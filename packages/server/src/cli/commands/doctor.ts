@@ -1,7 +1,7 @@
 // `countersign doctor`: checks everything a run needs, one line per check, with a fix for each failure.
 import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { createOutput, type Output } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { wrap } from '../print/text-width.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import type { Check } from '../runtime/server-checks.ts';
@@ -20,8 +20,7 @@ export function addDoctor(program: Command, action: Action): void {
   );
 }
 
-async function diagnose(options: BackendOptions): Promise<ExitCode> {
-  const output = createOutput(options.json);
+async function diagnose(output: Output, options: BackendOptions): Promise<ExitCode> {
   const { serverUrl, serverToken } = await import('../runtime/opening.ts');
   const url = serverUrl(options);
   const checks =

@@ -1,8 +1,9 @@
 // `countersign inbox`: decide pending requests in the terminal, or print them.
 import type { Command } from 'commander';
+import { defined } from '../../defined.ts';
 import type { Backend, Card, CardQuery } from '../backend/backend.ts';
 import { cardAge, cardSummary, decisionLine } from '../inbox/card-text.ts';
-import { createOutput, type Output } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import {
@@ -51,41 +52,26 @@ export function addInbox(program: Command, action: Action): void {
   );
 }
 
-async function showInbox(options: InboxOptions): Promise<undefined> {
+async function showInbox(output: Output, options: InboxOptions): Promise<undefined> {
   const { agent, tool, run: runId, search, list, settled, limit, cursor } = options;
-  const query: CardQuery = {
-    ...(agent !== undefined && { agent }),
-    ...(tool !== undefined && { tool }),
-    ...(runId !== undefined && { runId }),
-    ...(search !== undefined && { search }),
-  };
-  const output = createOutput(options.json);
+  const query: CardQuery = defined({ agent, tool, runId, search });
   const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb';
-  const { openBackend } = await import('../runtime/opening.ts');
-  const backend = await openBackend(options, { agents: true });
-  try {
-    if (isTerminal && !output.json && !settled && !list) return await interactive(backend, query);
-    const page = await backend.cards({
-      ...query,
-      ...(settled && ({ settled, order: 'newest' } as const)),
-      limit,
-      ...(cursor !== undefined && { cursor }),
-    });
+  const { useBackend } = await import('../runtime/opening.ts');
+  return useBackend(options, { agents: true }, async (backend) => {
+    if (isTerminal && !output.json && !settled && !list) return interactive(backend, query);
+    const order = settled ? ('newest' as const) : undefined;
+    const page = await backend.cards({ ...query, limit, ...defined({ settled, order, cursor }) });
     if (output.json) output.document(page);
     else print(page.items, page.cursor, backend, output, isTerminal);
-    return undefined;
-  } finally {
-    await backend.close();
-  }
+  });
 }
 
-async function interactive(backend: Backend, query: CardQuery): Promise<undefined> {
+async function interactive(backend: Backend, query: CardQuery): Promise<void> {
   const { runInbox } = await import('../inbox/inbox.ts');
   const { Interrupted, openKeyboard } = await import('../inbox/keyboard.ts');
   const keyboard = openKeyboard();
   try {
     await runInbox(backend, query, keyboard);
-    return undefined;
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
     await backend.close();

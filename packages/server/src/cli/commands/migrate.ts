@@ -1,9 +1,8 @@
 // `countersign migrate`: brings the tables up to date, or checks beforehand that paused runs can resume.
 import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../failure.ts';
-import { createOutput } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
-import type { PausedRun } from '../runtime/paused-runs.ts';
 import { type Action, type StoreOptions, withExamples, withJson, withStore } from './options.ts';
 
 type MigrateOptions = StoreOptions & { readonly dryRun?: boolean };
@@ -19,7 +18,7 @@ export function addMigrate(program: Command, action: Action): void {
       ].join('\n\n'),
     )
     .option('--dry-run', 'check every paused run against your agents')
-    .action(action((options: MigrateOptions) => (options.dryRun ? dryRun(options) : migrate(options))));
+    .action(action((output, options: MigrateOptions) => (options.dryRun ? dryRun : migrate)(output, options)));
   withExamples(
     withJson(withStore(command)),
     ['countersign migrate --store postgres://localhost/app', 'before you start a new version'],
@@ -27,8 +26,7 @@ export function addMigrate(program: Command, action: Action): void {
   );
 }
 
-async function migrate(options: MigrateOptions): Promise<undefined> {
-  const output = createOutput(options.json);
+async function migrate(output: Output, options: MigrateOptions): Promise<undefined> {
   const { openBareStore } = await import('../runtime/opening.ts');
   const { store, where } = await openBareStore(options, 'make');
   try {
@@ -41,14 +39,12 @@ async function migrate(options: MigrateOptions): Promise<undefined> {
   return undefined;
 }
 
-async function dryRun(options: MigrateOptions): Promise<ExitCode> {
-  const output = createOutput(options.json);
+async function dryRun(output: Output, options: MigrateOptions): Promise<ExitCode> {
   const { openAgents } = await import('../runtime/opening.ts');
   const { checkPausedRuns } = await import('../runtime/paused-runs.ts');
   const { ai, where, close } = await openAgents(options, undefined, output, 'existing');
   try {
-    const runs: PausedRun[] = [];
-    for await (const run of checkPausedRuns(ai)) runs.push(run);
+    const runs = await checkPausedRuns(ai);
     const unfit = runs.filter(({ problems }) => problems.length > 0).length;
     if (output.json) output.document({ where, checked: runs.length, unfit, runs });
     else {

@@ -1,15 +1,15 @@
 // Options that several commands share, and how their values are parsed.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExitCode } from '../failure.ts';
+import type { Output } from '../print/output.ts';
+
+/** The work of a command: gets the output, the arguments and the options, and may return an exit code. */
+export type Work<Args extends unknown[]> = (output: Output, ...args: Args) => Promise<ExitCode | undefined>;
 
 /** Wraps the work of a command as a commander action, and keeps the exit code that it returns. */
-export type Action = <Args extends unknown[]>(
-  work: (...args: Args) => Promise<ExitCode | undefined>,
-) => (...args: Args) => Promise<void>;
+export type Action = <Args extends unknown[]>(work: Work<Args>) => (...args: Args) => Promise<void>;
 
-export type JsonOption = { readonly json?: boolean };
-
-export type StoreOptions = JsonOption & { readonly store?: string; readonly agents?: string };
+export type StoreOptions = { readonly store?: string; readonly agents?: string };
 
 export type BackendOptions = StoreOptions & { readonly url?: string; readonly token?: string; readonly by?: string };
 

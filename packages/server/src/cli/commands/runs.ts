@@ -1,7 +1,8 @@
 // `countersign runs`: lists runs, one page at a time.
 import { type Command, Option } from 'commander';
+import { defined } from '../../defined.ts';
 import { roughDuration, timeText } from '../print/moment.ts';
-import { createOutput } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import {
@@ -47,23 +48,12 @@ export function addRuns(program: Command, action: Action): void {
   );
 }
 
-async function listRuns({ status, agent, startedBy, limit, cursor, ...options }: RunsOptions): Promise<undefined> {
-  const output = createOutput(options.json);
-  const { openBackend } = await import('../runtime/opening.ts');
-  const backend = await openBackend(options, { agents: false });
-  try {
-    const page = await backend.runs({
-      limit,
-      ...(status && { status }),
-      ...(agent !== undefined && { agent }),
-      ...(startedBy !== undefined && { startedBy }),
-      ...(cursor !== undefined && { cursor }),
-    });
-    if (output.json) {
-      output.document(page);
-      return undefined;
-    }
-    if (page.items.length === 0) output.note(`No matching runs in ${visibleLine(backend.where)}.`);
+async function listRuns(output: Output, { status, agent, startedBy, limit, cursor, ...options }: RunsOptions) {
+  const { useBackend } = await import('../runtime/opening.ts');
+  return useBackend(options, { agents: false }, async (backend) => {
+    const page = await backend.runs(defined({ limit, status, agent, startedBy, cursor }));
+    if (output.json) return output.document(page);
+    if (page.items.length === 0) return output.note(`No matching runs in ${visibleLine(backend.where)}.`);
     const now = Date.now();
     const rows = page.items.map((run) => [
       { text: run.status, paint: (text: string) => output.style(STATUS_COLOURS[run.status], text) },
@@ -73,14 +63,9 @@ async function listRuns({ status, agent, startedBy, limit, cursor, ...options }:
       timeText(run.createdAt),
       run.startedBy === null ? '' : visibleLine(run.startedBy),
     ]);
-    const head = ['STATUS', 'RUN', 'AGENT', 'UPDATED', 'STARTED', 'BY'].map((text) => ({
-      text,
-      paint: (filled: string) => output.style('dim', filled),
-    }));
-    if (rows.length > 0) for (const line of tableLines([head, ...rows], output.rowWidth)) output.line(line);
+    const paint = (text: string) => output.style('dim', text);
+    const head = ['STATUS', 'RUN', 'AGENT', 'UPDATED', 'STARTED', 'BY'].map((text) => ({ text, paint }));
+    for (const line of tableLines([head, ...rows], output.rowWidth)) output.line(line);
     if (page.cursor !== null) output.note(`More runs: --cursor ${visibleLine(page.cursor)}`);
-    return undefined;
-  } finally {
-    await backend.close();
-  }
+  });
 }

@@ -1,7 +1,7 @@
 // `countersign serve`: the API, the inbox and a worker, for production.
 import type { Command } from 'commander';
 import { EXIT, type ExitCode, usageFailure } from '../failure.ts';
-import { createOutput } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
 import {
   type Action,
@@ -40,8 +40,11 @@ export function addServe(program: Command, action: Action): void {
   );
 }
 
-async function serveAgents(file: string | undefined, options: ServeOptions): Promise<ExitCode | undefined> {
-  const output = createOutput(options.json);
+async function serveAgents(
+  output: Output,
+  file: string | undefined,
+  options: ServeOptions,
+): Promise<ExitCode | undefined> {
   const { login, worker, logInputs } = options;
   const { isPersonId } = await import('../../identity/person.ts');
   if (login !== undefined && !isPersonId(login))

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Backend, RunDetail } from '../backend/backend.ts';
 import { durationText, timeText } from '../print/moment.ts';
-import { createOutput, type Format, type Output } from '../print/output.ts';
+import type { Format, Output } from '../print/output.ts';
 import { padded, widthOf, wrap } from '../print/text-width.ts';
 import { createTimeline, type Entry, offsetText } from '../print/timeline.ts';
 import { visibleLine } from '../print/visible-text.ts';
@@ -18,15 +18,10 @@ export function addShow(program: Command, action: Action): void {
     )
     .option('-f, --follow', 'print new events until the run ends')
     .action(
-      action(async (runId: string, options: BackendOptions & { readonly follow?: boolean }) => {
-        const { openBackend } = await import('../runtime/opening.ts');
-        const backend = await openBackend(options, { agents: false });
-        try {
-          await (options.follow ? follow : showOnce)(backend, runId, createOutput(options.json));
-          return undefined;
-        } finally {
-          await backend.close();
-        }
+      action(async (output, runId: string, options: BackendOptions & { readonly follow?: boolean }) => {
+        const { useBackend } = await import('../runtime/opening.ts');
+        const show = options.follow ? follow : showOnce;
+        return useBackend(options, { agents: false }, (backend) => show(backend, runId, output));
       }),
     );
   withExamples(

@@ -1,10 +1,11 @@
 // `countersign tokens create|list|revoke`: API tokens, stored as hashes.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Notes } from 'countersign/store';
+import { defined } from '../../defined.ts';
 import type { TokenRecord } from '../../identity/tokens.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import { timeText } from '../print/moment.ts';
-import { createOutput } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { tableLines } from '../print/table.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { type Action, type StoreOptions, wholeNumber, withExamples, withJson, withStore } from './options.ts';
@@ -55,15 +56,13 @@ function parseScopes(text: string): readonly Scope[] {
   });
 }
 
-function createOne(person: string, { scopes, all, label, expiresIn, ...options }: CreateOptions): Promise<undefined> {
-  const output = createOutput(options.json);
+function createOne(output: Output, person: string, options: CreateOptions): Promise<undefined> {
+  const { scopes, all, label, expiresIn } = options;
   return withNotes(options, 'make', async (notes, { createToken }) => {
     const { token, record } = await createToken(notes, {
       person,
       reach: all ? 'all' : 'own',
-      ...(scopes && { scopes }),
-      ...(label !== undefined && { label }),
-      ...(expiresIn !== undefined && { expiresInMs: expiresIn * 24 * 3_600_000 }),
+      ...defined({ scopes, label, expiresInMs: expiresIn && expiresIn * 24 * 3_600_000 }),
     });
     if (output.json) return output.document({ token, ...record });
     output.line(token);
@@ -79,8 +78,7 @@ function described({ person, scopes, reach, expiresAt }: TokenRecord): string {
   return `Acts as ${visibleLine(person)} (${scopes.join(', ')}; ${whose}${until}).`;
 }
 
-function listAll(options: StoreOptions): Promise<undefined> {
-  const output = createOutput(options.json);
+function listAll(output: Output, options: StoreOptions): Promise<undefined> {
   return withNotes(options, 'existing', async (notes, { listTokens }) => {
     const tokens = await listTokens(notes);
     if (output.json) return output.document({ items: tokens });
@@ -98,9 +96,8 @@ function listAll(options: StoreOptions): Promise<undefined> {
   });
 }
 
-function revokeOne(idOrToken: string, options: StoreOptions): Promise<undefined> {
+function revokeOne(output: Output, idOrToken: string, options: StoreOptions): Promise<undefined> {
   const id = /^cs_([0-9a-f]{16})_/.exec(idOrToken)?.[1] ?? idOrToken;
-  const output = createOutput(options.json);
   return withNotes(options, 'existing', async (notes, { revokeToken }) => {
     if (!(await revokeToken(notes, id)))
       throw new CommandFailure(EXIT.notFound, 'unknown-token', `Token ${id} not found.`, {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { unrecordedText } from '../../unrecorded.ts';
 import { EXIT, type ExitCode, failureOf } from '../failure.ts';
-import { createOutput } from '../print/output.ts';
+import type { Output } from '../print/output.ts';
 import { visibleLine } from '../print/visible-text.ts';
 import { STOPPING, stopSignal, survivingLostOutput } from '../runtime/stopping.ts';
 import { type Action, type StoreOptions, wholeNumber, withExamples, withJson, withStore } from './options.ts';
@@ -28,8 +28,7 @@ export function addWorker(program: Command, action: Action): void {
   );
 }
 
-async function work(file: string | undefined, options: WorkerOptions): Promise<ExitCode | undefined> {
-  const output = createOutput(options.json);
+async function work(output: Output, file: string | undefined, options: WorkerOptions): Promise<ExitCode | undefined> {
   const { openAgents } = await import('../runtime/opening.ts');
   const { ai, where, close } = await openAgents(options, file, output);
   const stop = stopSignal();

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Countersign, ModelInput, Providers } from 'countersign';
 import type { Store } from 'countersign/store';
 import { checkOptions } from '../../check-options.ts';
+import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
 import { CommandFailure, EXIT, usageFailure } from '../failure.ts';
 import { loadEsModules } from './module-hooks.ts';
@@ -120,38 +121,25 @@ function invalidExport(path: string, what: string): CommandFailure {
 
 function cannotLoad(path: string, error: unknown): CommandFailure {
   const { code, message = String(error), stack = '' } = (error ?? {}) as Error & { code?: string };
+  const failure = (text: string, hint?: string) =>
+    new CommandFailure(EXIT.failure, 'agents-file', text, { cause: error, ...defined({ hint }) });
   const file = shownPath(path);
-  const options = { cause: error };
   const { place, from } = placeIn(stack, message);
-  const isNameMissing = error instanceof SyntaxError && /does not provide an export/.test(message);
-  if (code === 'ERR_MODULE_NOT_FOUND' || isNameMissing)
-    return new CommandFailure(
-      EXIT.failure,
-      'agents-file',
-      `${file} has an unresolved import: ${firstLine(message)}${isNameMissing ? place : ''}`,
-      {
-        ...options,
-        hint: isNameMissing
-          ? 'Fix the name or export it. Import types with `import type`.'
-          : 'Install the package or fix the path. Relative imports end in .ts',
-      },
-    );
+  const unresolved = `${file} has an unresolved import: ${firstLine(message)}`;
+  if (code === 'ERR_MODULE_NOT_FOUND')
+    return failure(unresolved, 'Install the package or fix the path. Relative imports end in .ts');
+  if (error instanceof SyntaxError && /does not provide an export/.test(message))
+    return failure(`${unresolved}${place}`, 'Fix the name or export it. Import types with `import type`.');
   const where = from === undefined || from === realpathSync(path) ? file : `${shownPath(from)} (imported by ${file})`;
-  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
-    return new CommandFailure(
-      EXIT.failure,
-      'agents-file',
-      `${where} uses unsupported TypeScript syntax: ${message}${place}`,
-      {
-        ...options,
-        hint: 'Node only strips types: enum, namespace and parameter properties do not work.',
-      },
-    );
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    const hint = 'Node only strips types: enum, namespace and parameter properties do not work.';
+    return failure(`${where} uses unsupported TypeScript syntax: ${message}${place}`, hint);
+  }
   if (error instanceof SyntaxError || code === 'ERR_INVALID_TYPESCRIPT_SYNTAX')
-    return new CommandFailure(EXIT.failure, 'agents-file', `${where} has a syntax error: ${message}${place}`, options);
+    return failure(`${where} has a syntax error: ${message}${place}`);
   const frame = /\((?:file:\/\/)?([^()\s]+:\d+:\d+)\)|at (?:file:\/\/)?(\/\S+:\d+:\d+)/.exec(stack);
   const thrown = frame ? `\n    at ${frame[1] ?? frame[2]}` : '';
-  return new CommandFailure(EXIT.failure, 'agents-file', `${file} failed to load: ${message}${thrown}`, options);
+  return failure(`${file} failed to load: ${message}${thrown}`);
 }
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? '';

@@ -1,11 +1,12 @@
 // The doctor's checks of this machine: Node, the agents file, the store and the model's API key.
 import type { Page, Store } from 'countersign/store';
+import { PROVIDERS } from '../../demo/environment.ts';
 import { checkWrites } from '../../store-writes.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
 import { durationText } from '../print/moment.ts';
 import { findAgentsFile, loadAgentsFile, shownPath } from './agents-file.ts';
-import { type Check, clockCheck } from './server-checks.ts';
+import { type Check, check, clockCheck } from './server-checks.ts';
 import { exists, openStore, shownAddress, storeAddress, storeFile } from './store-address.ts';
 
 export async function checkLocally(options: StoreOptions): Promise<readonly Check[]> {
@@ -14,7 +15,7 @@ export async function checkLocally(options: StoreOptions): Promise<readonly Chec
   const hasOwnStore = agents.some(({ name }) => name === 'store');
   const store = hasOwnStore && options.store === undefined ? [] : await checkStore(options);
   const kept = store.length === 0 ? agents : agents.filter(({ name }) => name !== 'store');
-  return [{ name: 'node', status: 'ok', text: `Node ${process.versions.node}` }, ...kept, ...store, checkKeys()];
+  return [check('node', 'ok', `Node ${process.versions.node}`), ...kept, ...store, checkKeys()];
 }
 
 async function checkAgents(options: StoreOptions): Promise<readonly Check[]> {
@@ -23,20 +24,15 @@ async function checkAgents(options: StoreOptions): Promise<readonly Check[]> {
     const file = findAgentsFile(options.agents);
     if (file === undefined) {
       const fix = 'Create agents.ts. Until then, `countersign dev` serves the demo.';
-      return [{ name, status: 'unknown', text: 'no agents file here', fix }];
+      return [check(name, 'unknown', 'no agents file here', fix)];
     }
     const loaded = await loadAgentsFile(file);
     const path = shownPath(file);
-    if (loaded.kind === 'function') return [{ name, status: 'ok', text: `${path} exports a function` }];
-    const names = [...loaded.ai.agents.keys()];
-    if (names.length === 0) {
-      const fix = 'Define one with ai.defineAgent({ name, … }).';
-      return [{ name, status: 'fail', text: `${path} defines no agents`, fix }];
-    }
-    return [
-      { name, status: 'ok', text: `${path} defines ${names.join(', ')}` },
-      await checkOwnStore(loaded.ai.runs.store, path),
-    ];
+    if (loaded.kind === 'function') return [check(name, 'ok', `${path} exports a function`)];
+    const names = [...loaded.ai.agents.keys()].join(', ');
+    if (names === '')
+      return [check(name, 'fail', `${path} defines no agents`, 'Define one with ai.defineAgent({ name, … }).')];
+    return [check(name, 'ok', `${path} defines ${names}`), await checkOwnStore(loaded.ai.runs.store, path)];
   } catch (error) {
     return [failed(name, error)];
   }
@@ -46,7 +42,7 @@ async function checkOwnStore(store: Store, path: string): Promise<Check> {
   try {
     const page = await store.listInterrupts({ limit: 200 });
     await checkWrites(store);
-    return { name: 'store', status: 'ok', text: `the store in ${path} works, ${pendingText(page)}` };
+    return check('store', 'ok', `the store in ${path} works, ${pendingText(page)}`);
   } catch (error) {
     return failed('store', error);
   }
@@ -54,7 +50,7 @@ async function checkOwnStore(store: Store, path: string): Promise<Check> {
 
 function failed(name: string, error: unknown): Check {
   const { message, hint } = failureOf(error);
-  return { name, status: 'fail', text: message, ...(hint !== undefined && { fix: hint }) };
+  return check(name, 'fail', message, hint);
 }
 
 const pendingText = ({ items, cursor }: Page<unknown>): string =>
@@ -68,9 +64,7 @@ async function checkStore(options: StoreOptions): Promise<readonly Check[]> {
     if (file !== undefined && !exists(file)) {
       const isNamed = options.store !== undefined || process.env.COUNTERSIGN_STORE !== undefined;
       const fix = 'Create it with: countersign migrate, or countersign dev';
-      return [
-        { name: 'store', status: isNamed ? 'fail' : 'unknown', text: `${shownPath(file)} does not exist yet`, fix },
-      ];
+      return [check('store', isNamed ? 'fail' : 'unknown', `${shownPath(file)} does not exist yet`, fix)];
     }
     store = await openStore(address, 'existing');
     const startedAt = performance.now();
@@ -81,41 +75,36 @@ async function checkStore(options: StoreOptions): Promise<readonly Check[]> {
     const before = Date.now();
     const now = await store.now();
     return [
-      { name: 'store', status: 'ok', text: `${shownAddress(address)} responds in ${took}, ${pendingText(page)}` },
-      { name: 'tables', status: 'ok', text: 'up to date' },
+      check('store', 'ok', `${shownAddress(address)} responds in ${took}, ${pendingText(page)}`),
+      check('tables', 'ok', 'up to date'),
       // Deadlines use the store's clock, so a difference only affects the times that people see here.
       clockCheck('the store', Math.abs(now - (before + Date.now()) / 2), 2_000),
     ];
   } catch (error) {
     const { message, details } = failureOf(error);
     // Tables of a newer version: the store works, and the message says what to do.
-    if (store && details.known !== undefined) return [{ name: 'tables', status: 'fail', text: message }];
+    if (store && details.known !== undefined) return [check('tables', 'fail', message)];
     const fix = 'Check the address, that the database is running, and that this user may access it.';
-    return [{ name: 'store', status: 'fail', text: message, fix }];
+    return [check('store', 'fail', message, fix)];
   } finally {
     // A store that failed may fail to close, too.
     await store?.close().catch(() => undefined);
   }
 }
 
-const KEYS: ReadonlyMap<string, string> = new Map([
-  ['openai', 'OPENAI_API_KEY'],
-  ['anthropic', 'ANTHROPIC_API_KEY'],
-  ['google', 'GOOGLE_GENERATIVE_AI_API_KEY'],
-]);
-
 /** Prints only the names of keys, never a key. */
 function checkKeys({ env } = process): Check {
-  const name = 'keys';
-  const set = [...KEYS.values()].filter((key) => (env[key] ?? '') !== '');
+  const keys = PROVIDERS.map(({ key }) => key);
+  const set = keys.filter((key) => (env[key] ?? '') !== '');
   const model = env.COUNTERSIGN_MODEL ?? '';
   if (model === '') {
-    if (set.length > 0) return { name, status: 'ok', text: `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set` };
-    const fix = `Set COUNTERSIGN_MODEL, e.g. openai/gpt-5, and one of ${[...KEYS.values()].join(', ')}.`;
-    return { name, status: 'unknown', text: 'no model API key is set; the demo model is used by default', fix };
+    if (set.length > 0) return check('keys', 'ok', `${set.join(', ')} ${set.length === 1 ? 'is' : 'are'} set`);
+    const fix = `Set COUNTERSIGN_MODEL, e.g. openai/gpt-5, and one of ${keys.join(', ')}.`;
+    return check('keys', 'unknown', 'no model API key is set; the demo model is used by default', fix);
   }
-  const key = KEYS.get(model.split('/')[0] ?? '');
-  if (key === undefined) return { name, status: 'unknown', text: `COUNTERSIGN_MODEL is ${model}; its key is unknown` };
-  if (set.includes(key)) return { name, status: 'ok', text: `COUNTERSIGN_MODEL is ${model} and ${key} is set` };
-  return { name, status: 'fail', text: `COUNTERSIGN_MODEL is ${model}, but ${key} is not set`, fix: `Set ${key}.` };
+  const text = `COUNTERSIGN_MODEL is ${model}`;
+  const key = PROVIDERS.find(({ name }) => name === model.split('/')[0])?.key;
+  if (key === undefined) return check('keys', 'unknown', `${text}; its key is unknown`);
+  if (set.includes(key)) return check('keys', 'ok', `${text} and ${key} is set`);
+  return check('keys', 'fail', `${text}, but ${key} is not set`, `Set ${key}.`);
 }

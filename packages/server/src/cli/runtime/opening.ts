@@ -39,8 +39,22 @@ export function serverUrl({ url, store, agents }: BackendOptions): string | unde
 
 export const serverToken = ({ token }: BackendOptions): string | undefined => token ?? process.env.COUNTERSIGN_TOKEN;
 
-/** Opens a backend. `agents`: whether decisions are validated against the tools in the user's file. */
-export async function openBackend(options: BackendOptions, needs: { readonly agents: boolean }): Promise<Backend> {
+/** Opens a backend while `work` runs. `agents`: whether decisions are validated against the tools in the user's file. */
+export async function useBackend(
+  options: BackendOptions,
+  needs: { readonly agents: boolean },
+  work: (backend: Backend) => Promise<void>,
+): Promise<undefined> {
+  const backend = await openBackend(options, needs);
+  try {
+    await work(backend);
+    return undefined;
+  } finally {
+    await backend.close();
+  }
+}
+
+async function openBackend(options: BackendOptions, needs: { readonly agents: boolean }): Promise<Backend> {
   const url = serverUrl(options);
   if (url !== undefined) {
     if (options.by !== undefined) throw usageFailure('--by does not work with a server: the token says who you are.');

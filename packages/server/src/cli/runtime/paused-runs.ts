@@ -1,6 +1,7 @@
 // Checks that paused runs can resume with the current agents: loads each run and validates each request against its tool.
 import type { Agent, Countersign, RunInterrupt } from 'countersign';
 import type { RunRecord } from 'countersign/store';
+import { allItems } from '../../all-items.ts';
 
 type ToolDefinition = Agent['definition'];
 
@@ -13,18 +14,11 @@ export type PausedRun = {
 };
 
 /** Checks every paused run, oldest first. */
-export async function* checkPausedRuns(ai: Countersign): AsyncGenerator<PausedRun> {
-  let cursor: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof ai.runs.list>> = await ai.runs.list({
-      status: 'waiting',
-      order: 'oldest',
-      limit: 200,
-      ...(cursor !== null && { cursor }),
-    });
-    for (const run of page.items) yield await checkRun(ai, run);
-    cursor = page.cursor;
-  } while (cursor !== null);
+export async function checkPausedRuns(ai: Countersign): Promise<readonly PausedRun[]> {
+  const waiting = await allItems((from) => ai.runs.list({ status: 'waiting', order: 'oldest', limit: 200, ...from }));
+  const checked: PausedRun[] = [];
+  for (const run of waiting) checked.push(await checkRun(ai, run));
+  return checked;
 }
 
 async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promise<PausedRun> {
@@ -36,7 +30,7 @@ async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promis
     if (!ok) problems.push(`its record was tampered with: ${problem}`);
     const agent = ai.agents.get(name);
     if (!agent) problems.push(`agent ${name} is no longer defined`);
-    for await (const interrupt of interruptsOf(ai, id)) {
+    for (const interrupt of await allItems((from) => ai.runs.interrupts({ runId: id, limit: 200, ...from }))) {
       questions++;
       if (agent) problems.push(...(await misfits(interrupt, agent)));
     }
@@ -44,19 +38,6 @@ async function checkRun(ai: Countersign, { id, agent: name }: RunRecord): Promis
     problems.push(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
   }
   return { runId: id, agent: name, problems, questions };
-}
-
-async function* interruptsOf(ai: Countersign, runId: string): AsyncGenerator<RunInterrupt> {
-  let cursor: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof ai.runs.interrupts>> = await ai.runs.interrupts({
-      runId,
-      limit: 200,
-      ...(cursor !== null && { cursor }),
-    });
-    yield* page.items;
-    cursor = page.cursor;
-  } while (cursor !== null);
 }
 
 async function misfits(interrupt: RunInterrupt, agent: Agent): Promise<readonly string[]> {

@@ -1,5 +1,6 @@
 // Long-running commands stop on a signal: the first one asks for a clean stop, the second one ends the process at once.
-import { EXIT, type ExitCode } from '../failure.ts';
+import type { Work } from '../commands/options.ts';
+import { EXIT } from '../failure.ts';
 
 /** Ctrl-C, `kill` and a closed terminal, with the exit codes that shells use. */
 export const STOP_SIGNALS = [
@@ -30,12 +31,10 @@ const FLUSH_MS = 2_000;
  * Keeps a long-running command alive when its output is lost, such as a full disk or a closed pipe: that must not end the
  * process while a tool runs. A reader that hangs does not keep it from ending either.
  */
-export function survivingLostOutput<Args extends unknown[]>(
-  run: (...args: Args) => Promise<ExitCode | undefined>,
-): (...args: Args) => Promise<ExitCode | undefined> {
+export function survivingLostOutput<Args extends unknown[]>(work: Work<Args>): Work<Args> {
   return async (...args) => {
     process.stdout.removeAllListeners('error').on('error', () => {});
-    const exitCode = await run(...args);
+    const exitCode = await work(...args);
     setTimeout(() => process.exit(exitCode ?? EXIT.ok), FLUSH_MS);
     return exitCode;
   };
