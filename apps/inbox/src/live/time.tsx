@@ -30,10 +30,6 @@ export function Left({ until }: { readonly until: number }) {
 /** A moment as the browser's language writes it. */
 export const exactly = (at: number): string => new Date(at).toLocaleString();
 
-/** Hours and minutes, for times of today. */
-export const clockTime = (at: number): string =>
-  new Date(at).toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' });
-
 type MomentProps = { readonly at: number; readonly className?: string; readonly children?: string };
 
 export function Moment({ at, className, children }: MomentProps) {
