@@ -42,7 +42,7 @@ export type Definition<P extends Shape, Q extends Shape, H extends Shape, B exte
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
-  /** A body of which every field is optional may be left out. */
+  /** May be left out of a request if all its fields are optional. */
   readonly body?: B;
   readonly answers: Readonly<Record<number, Answer>>;
   /** Problem statuses besides those that follow from the other fields. */
